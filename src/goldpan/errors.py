@@ -1,0 +1,59 @@
+"""What can go wrong, told for people.
+
+    GoldpanError
+    ├── UsageError               the command line, a setting or an input file is wrong
+    ├── WorkspaceError           the workspace is locked, damaged or holds something else
+    └── MiningError
+        ├── AuthenticationError  GitHub does not accept the token
+        ├── RepositoryError      the repository is not there, blocked or out of sight
+        ├── ServerError          GitHub did not answer well, however often it was asked
+        └── QueryError           GitHub refused a query: asking again cannot help
+
+Every message names the input and the cause, and ends with the remedy.
+"""
+
+from __future__ import annotations
+
+
+class GoldpanError(Exception):
+    """An expected failure; `str` gives one message that ends with what to do next."""
+
+    exit_code = 1
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}. {remedy}.")
+        self.problem = problem
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[type[GoldpanError], tuple[str, str]]:
+        return type(self), (self.problem, self.remedy)
+
+
+class UsageError(GoldpanError):
+    """The command line, a setting or an input file is wrong."""
+
+    exit_code = 2
+
+
+class WorkspaceError(GoldpanError):
+    """The workspace is locked, damaged or holds something else."""
+
+
+class MiningError(GoldpanError):
+    """Mining cannot go on."""
+
+
+class AuthenticationError(MiningError):
+    """GitHub does not accept the token."""
+
+
+class RepositoryError(MiningError):
+    """The repository is not there, blocked or out of sight."""
+
+
+class ServerError(MiningError):
+    """GitHub did not answer well, however often it was asked."""
+
+
+class QueryError(MiningError):
+    """GitHub refused a query: asking again cannot help."""

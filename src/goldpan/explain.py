@@ -1,0 +1,118 @@
+"""Says what is known of one issue or pull request, and where it comes from: `goldpan why`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import duckdb
+
+from goldpan.config import repository_name
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.miners.archive import Archive, Record
+from goldpan.workspace import Workspace
+
+_REFERENCES = """
+SELECT signal, repo, number, target_repo, target_number, commit_sha, at, keyword, negated,
+       will_close, observed_on, evidence.where AS "where", evidence.source_id AS source_id,
+       evidence.line AS line, evidence.excerpt AS excerpt
+FROM refs
+WHERE observed_on = $number OR (repo = $repo AND number = $number)
+   OR (target_repo = $repo AND target_number = $number)
+ORDER BY ALL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that the tables and the archive hold on one entry."""
+
+    repo: str
+    number: int
+    entry: dict[str, Any] | None
+    references: tuple[dict[str, Any], ...]
+    pairs: tuple[dict[str, Any], ...]
+    missing: tuple[dict[str, Any], ...]
+    records: tuple[str, ...]
+    """The archived replies that hold something of the entry, as ``run-0001.zst@OFFSET``."""
+
+
+def explain(workspace: Workspace, subject: str) -> Explanation:
+    """Explain ``OWNER/NAME#N``.
+
+    Raises `UsageError` for another spelling, `WorkspaceError` where the entry is not known.
+    """
+    found = re.fullmatch(r"(.+?)(?:#|/(?:issues|pull)/)(\d{1,10})", subject.strip())
+    if not found:
+        raise UsageError(f"{subject!r} names no issue or pull request", "Write OWNER/NAME#NUMBER")
+    repo, number = repository_name(found[1]), int(found[2])
+    if not workspace.table(repo, "entries").exists():
+        raise WorkspaceError(
+            f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
+        )
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        for name in ("entries", "references", "pairs", "missing", "repositories"):
+            path = workspace.table(repo, name)
+            if path.exists():
+                view = "refs" if name == "references" else name
+                quoted = str(path).replace("'", "''")
+                connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
+        row = connection.execute("SELECT max(repo) FROM repositories").fetchone()
+        repo = str(row[0]) if row else repo
+        values = {"repo": repo, "number": number}
+        only = {"number": number}
+        entries = _rows(connection, "FROM entries WHERE number = $number", only)
+        missing = _rows(connection, "FROM missing WHERE number = $number", only)
+        references = _rows(connection, _REFERENCES, values)
+        pairs = []
+        if workspace.table(repo, "pairs").exists():
+            pairs = _rows(
+                connection,
+                "FROM pairs WHERE issue = $number OR (pull_repo = $repo AND pull = $number)",
+                values,
+            )
+    records = tuple(
+        record.name for record in Archive(workspace.raw(repo)).records if _concerns(record, number)
+    )
+    if not entries and not missing and not references:
+        raise WorkspaceError(
+            f"{repo}#{number} was not seen in {workspace.root}",
+            "It was deleted, is a discussion, or is newer than the last goldpan mine",
+        )
+    return Explanation(
+        repo,
+        number,
+        entries[0] if entries else None,
+        tuple(references),
+        tuple(pairs),
+        tuple(missing),
+        records,
+    )
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]
+) -> list[dict[str, Any]]:
+    cursor = connection.execute(query, values)
+    names = [column[0] for column in cursor.description or ()]
+    return [
+        {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        for row in cursor.fetchall()
+    ]
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _concerns(record: Record, number: int) -> bool:
+    meta = record.meta
+    if meta["part"] in ("entries", "more"):
+        return any(node[1] == number for node in meta["nodes"])
+    if meta["part"] in ("issues", "pulls"):
+        return any(item[0] == number for item in meta["items"])
+    return bool(meta.get("number") == number)

@@ -1,0 +1,133 @@
+"""The archive as the crawl's memory: what was fetched already, and what is still to be fetched.
+
+A crawl keeps no state of its own. Each archived record names the keys that it answers and
+what it left open, so a crawl that was killed goes on by running again: whatever its keys find
+in the journal is not asked for a second time.
+
+A record's `meta` holds ``part`` (what it is), ``run``, ``keys``, ``at`` (when), ``request``,
+``status``, ``headers``, and per part:
+
+=============  ==================================================================================
+begin, end     ``plan`` of the run; the figures it ended with
+document       a GraphQL document, once a run; requests name it by hash
+repository     the repository's facts
+sweep          ``kind``, ``items`` [[node id, number, fingerprint]], ``announced``, ``next``
+entries        ``kind``, ``nodes`` [[index, number, owner]], ``more``
+more           ``nodes`` [[index, number, owner, parent, connection]], ``more``
+issues, ...    REST lists; ``number`` where they belong to one entry, ``next`` page's address
+count          how many items a REST ``list`` has, ``announced``
+complete       ``number``, ``of`` (which part): its list was read to the end
+unchanged      ``number``, ``of`` (which part): an ETag showed that nothing changed
+backup         one entry of a metadata backup, ``number`` and ``kind``
+failed         ``number``, ``of`` (which part), ``reason``
+=============  ==================================================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from goldpan.miners.archive import Archive, Record
+from goldpan.miners.replies import Reply
+
+
+class Journal:
+    """What one repository's archive remembers, and the run that is being written."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.run = archive.runs
+        self.resumed = False
+        self._by_key: dict[str, Record] = {}
+        self._documents: set[str] = set()
+        for record in archive.records:
+            self._remember(record)
+
+    def begin(self, plan: Mapping[str, object]) -> None:
+        """Go on with the newest run if it did not end and had the same plan, else start one."""
+        newest = [record for record in self.archive.records if record.run == self.run]
+        parts = {record.meta["part"]: record for record in newest}
+        self.resumed = (
+            "begin" in parts and "end" not in parts and (parts["begin"].meta["plan"] == dict(plan))
+        )
+        self.run = self.archive.begin(resume=self.resumed)
+        if self.resumed:
+            self._documents = {
+                record.meta["sha256"] for record in newest if record.meta["part"] == "document"
+            }
+        else:
+            self._append("begin", [], plan=dict(plan))
+
+    def end(self, figures: Mapping[str, object]) -> None:
+        """Say that the run did all it was to do."""
+        self._append("end", [], figures=dict(figures))
+        self.archive.close()
+
+    def find(self, key: str) -> Record | None:
+        """Return the newest record that answers a key."""
+        return self._by_key.get(key)
+
+    def keep(
+        self,
+        part: str,
+        keys: Sequence[str],
+        request: Mapping[str, object],
+        reply: Reply,
+        *,
+        sync: bool = True,
+        **more: Any,
+    ) -> Record:
+        """Archive a reply."""
+        return self._append(
+            part,
+            keys,
+            reply.body,
+            sync=sync,
+            request=dict(request),
+            status=reply.status,
+            headers=reply.kept_headers,
+            **more,
+        )
+
+    def fail(self, number: int | None, part: str, reason: str) -> None:
+        """Record that something could not be had; a later run tries again."""
+        self._append("failed", [], number=number, of=part, reason=reason)
+
+    def mark(self, part: str, keys: Sequence[str], **more: Any) -> None:
+        """Record a finding that needs no body of its own."""
+        self._append(part, keys, **more)
+
+    def document(self, text: str) -> str:
+        """Archive a GraphQL document unless this run has it, and return its hash."""
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if digest not in self._documents:
+            self._documents.add(digest)
+            self._append("document", [], text.encode())
+        return digest
+
+    def of_run(self, part: str) -> Iterator[Record]:
+        """Yield this run's records of one part, oldest first."""
+        for record in self.archive.records:
+            if record.run == self.run and record.meta["part"] == part:
+                yield record
+
+    def _append(
+        self, part: str, keys: Sequence[str], body: bytes = b"", *, sync: bool = True, **more: Any
+    ) -> Record:
+        meta = {
+            "part": part,
+            "run": self.run,
+            "keys": list(keys),
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            **more,
+        }
+        record = self.archive.append(meta, body, sync=sync)
+        self._remember(record)
+        return record
+
+    def _remember(self, record: Record) -> None:
+        for key in record.meta["keys"]:
+            self._by_key[key] = record

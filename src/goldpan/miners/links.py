@@ -1,0 +1,52 @@
+"""Adds the references that the API itself tells of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from goldpan.miners.rows import Rows
+
+
+class End(NamedTuple):
+    """One end of a link: an entry, or only a repository where the number is null."""
+
+    repo: str | None
+    number: int | None = None
+
+
+def add_link(
+    rows: Rows,
+    observed_on: int,
+    signal: str,
+    source: End,
+    target: End,
+    *,
+    at: str | None = None,
+    sha: str | None = None,
+    will_close: bool | None = None,
+    part: str = "timeline",
+) -> None:
+    """Add a reference from `source` to `target` that the data of `observed_on` shows."""
+    rows.facets["links"].append(
+        (
+            source.repo,
+            source.number,
+            target.repo,
+            target.number,
+            sha,
+            signal,
+            observed_on,
+            at,
+            None,
+            None,
+            None,
+            will_close,
+            part,
+            None,
+            None,
+            None,
+            None,
+            part,
+            rows.sequence,
+        )
+    )

@@ -1,0 +1,245 @@
+"""Pairs issues with the pull requests that fix them (FAUN-Eval, section 3.2).
+
+The references of a text are candidates (Algorithm 1, line 7); a candidate is confirmed when a
+cross reference from the entry stands on the target's timeline (lines 8-13). Timelines are
+mined, so the confirmation is a join. What else GitHub tells of a fix are further signals:
+
+==================  =============================================================================
+keyword             one of the nine closing keywords with the issue, in a text of the pull
+will_close          GitHub's own reading of that, on the issue's timeline
+closing_reference   the issue is linked as one that the pull closes
+closed_by_pull      the issue was closed by merging the pull
+closed_by_commit    the issue was closed by a commit that the pull brought
+connected           somebody linked the two by hand, and nobody undid it
+==================  =============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.miners.merge import write, writer
+from goldpan.records import PAIRS
+from goldpan.workspace import Workspace, publish
+
+SIGNALS = (
+    "keyword",
+    "will_close",
+    "closing_reference",
+    "closed_by_pull",
+    "closed_by_commit",
+    "connected",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Which signals make a pair, and what else it needs."""
+
+    name: str
+    signals: tuple[str, ...]
+    confirm_keywords: bool = True
+    """A keyword counts only beside a cross reference from the pull on the issue's timeline."""
+    same_repository: bool = False
+    default_branch: bool = False
+
+
+RULES: Mapping[str, Rules] = {
+    rules.name: rules
+    for rules in (
+        Rules("default", SIGNALS),
+        Rules("faun-eval", ("keyword",), same_repository=True, default_branch=True),
+        # For sources without cross references, such as metadata backups.
+        Rules("unconfirmed", SIGNALS, confirm_keywords=False),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """What pairing a repository found."""
+
+    repo: str
+    rules: str
+    pairs: int
+    by_signal: Mapping[str, int]
+    unconfirmed: int
+    """Closing keywords for issues of this repository that no cross reference confirms."""
+    elsewhere: int
+    """Links from pulls here to issues of other repositories: pair those where they are mined."""
+
+
+_FOUND = """
+CREATE TEMP TABLE found AS
+WITH
+confirmed AS (
+  SELECT DISTINCT repo, number, target_number FROM refs
+  WHERE signal = 'cross_referenced' AND target_repo = $repo
+),
+keywords AS (
+  SELECT r.repo AS pull_repo, r.number AS pull, r.target_number AS issue, 'keyword' AS signal,
+         r.keyword, r.negated, r.evidence.where AS "where", r.evidence.source_id AS source_id,
+         r.evidence.excerpt AS excerpt, c.number IS NOT NULL AS confirmed
+  FROM refs r LEFT JOIN confirmed c
+    ON c.repo = r.repo AND c.number = r.number AND c.target_number = r.target_number
+  WHERE r.signal = 'keyword' AND r.target_repo = $repo
+),
+links AS (
+  SELECT repo AS pull_repo, number AS pull, target_number AS issue,
+         CASE signal WHEN 'cross_referenced' THEN 'will_close'
+                     WHEN 'closed_by' THEN 'closed_by_pull' ELSE signal END AS signal
+  FROM refs
+  WHERE target_repo = $repo AND number IS NOT NULL AND (
+    signal IN ('closing_reference', 'closed_by') OR (signal = 'cross_referenced' AND will_close))
+  UNION
+  SELECT repo, number, target_number, 'connected'
+  FROM refs WHERE signal IN ('connected', 'disconnected') AND target_repo = $repo
+  GROUP BY ALL HAVING max_by(signal, coalesce(at, TIMESTAMPTZ '1970-01-01')) = 'connected'
+),
+brought AS (
+  SELECT number AS pull, merge_sha AS sha FROM entries WHERE kind = 'pull' AND merged
+  UNION
+  SELECT number, sha FROM commits JOIN entries USING (number) WHERE merged
+),
+commits_closing AS (
+  SELECT DISTINCT $repo AS pull_repo, brought.pull, refs.target_number AS issue, refs.commit_sha
+  FROM refs JOIN brought ON brought.sha = refs.commit_sha
+  WHERE refs.signal = 'closed_by' AND refs.target_repo = $repo
+),
+signals AS (
+  FROM keywords
+  UNION ALL BY NAME SELECT *, 'timeline' AS "where", true AS confirmed FROM links
+  UNION ALL BY NAME
+  SELECT pull_repo, pull, issue, 'closed_by_commit' AS signal, 'commit' AS "where",
+         commit_sha AS source_id, true AS confirmed FROM commits_closing
+)
+SELECT s.*, p.base_ref = (SELECT max(default_branch) FROM repositories) AS base_is_default,
+       p.merged
+FROM signals s
+JOIN entries i ON i.number = s.issue AND i.kind = 'issue'
+LEFT JOIN entries p ON s.pull_repo = $repo AND p.number = s.pull
+WHERE s.pull_repo IS DISTINCT FROM $repo OR p.kind = 'pull'
+"""
+
+_PAIRS = """
+WITH chosen AS (
+  SELECT * FROM found
+  WHERE list_contains($signals, signal)
+    AND (signal <> 'keyword' OR confirmed OR NOT $confirm_keywords)
+    AND (pull_repo = $repo OR NOT $same_repository)
+    AND (base_is_default OR NOT $default_branch)
+),
+seen AS (  -- whether the pull mentions the issue where the timeline shows it
+  SELECT DISTINCT repo AS pull_repo, number AS pull, target_number AS issue FROM refs
+  WHERE signal = 'cross_referenced' AND target_repo = $repo
+)
+SELECT $repo AS repo, issue, pull_repo, pull,
+       list_sort(list_distinct(list(signal))) AS signals,
+       arg_min(keyword, list_position(['body', 'title', 'commit'], "where"))
+         FILTER (keyword IS NOT NULL) AS keyword,
+       coalesce(bool_and(negated), false) AS negated,
+       bool_or(seen.issue IS NOT NULL) AS confirmed,
+       bool_or(base_is_default) AS base_is_default,
+       bool_or(merged) AS merged,
+       list_sort(list_distinct(list({'signal': signal, 'where': "where",
+         'source_id': source_id, 'excerpt': excerpt}))) AS evidence,
+       $rules AS rules
+FROM chosen LEFT JOIN seen USING (pull_repo, pull, issue)
+GROUP BY issue, pull_repo, pull
+ORDER BY repo, issue, pull_repo, pull
+"""
+
+
+def find_rules(name: str) -> Rules:
+    """Return the named rules; raises `UsageError` that lists those there are."""
+    if name not in RULES:
+        raise UsageError(f"--rules {name} is unknown", f"Choose one of {', '.join(RULES)}")
+    return RULES[name]
+
+
+def pair(workspace: Workspace, repo: str, rules: Rules) -> Paired:
+    """Write a repository's `pairs` table and say what was found.
+
+    Raises `WorkspaceError` where the repository has no tables.
+    """
+    if not workspace.table(repo, "references").exists():
+        raise WorkspaceError(
+            f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
+        )
+    with duckdb.connect() as connection, workspace.scratch() as scratch:
+        _open(connection, workspace, repo)
+        name = _one(connection, "SELECT max(repo) FROM repositories")
+        connection.execute(_FOUND, {"repo": name})
+        found: pa.Table = connection.execute(
+            _PAIRS,
+            {
+                "repo": name,
+                "signals": list(rules.signals),
+                "confirm_keywords": rules.confirm_keywords,
+                "same_repository": rules.same_repository,
+                "default_branch": rules.default_branch,
+                "rules": rules.name,
+            },
+        ).to_arrow_table()
+        path = scratch / "pairs.parquet"
+        with writer(path, PAIRS) as target:
+            write(target, PAIRS, str(name), found)
+        publish({path: workspace.table(repo, "pairs")})
+        by_signal = dict.fromkeys(rules.signals, 0)
+        for signals in found["signals"].to_pylist():
+            for signal in signals:
+                by_signal[signal] += 1
+        return Paired(
+            str(name),
+            rules.name,
+            len(found),
+            by_signal,
+            int(
+                _one(
+                    connection,
+                    "SELECT count(DISTINCT (pull, issue)) FROM found "
+                    "WHERE signal = 'keyword' AND NOT confirmed",
+                )
+            ),
+            int(
+                _one(
+                    connection,
+                    "SELECT count(DISTINCT (number, target_repo, target_number)) "
+                    "FROM refs WHERE signal IN ('keyword', 'closing_reference') "
+                    "AND repo = $repo AND target_repo <> $repo",
+                    {"repo": name},
+                )
+            ),
+        )
+
+
+def paired_rules(workspace: Workspace, repo: str) -> str | None:
+    """Return by which rules a repository was paired, if it was and has pairs."""
+    path = workspace.table(repo, "pairs")
+    if not path.exists():
+        return None
+    rules = pq.read_table(path, columns=["rules"])["rules"]
+    return str(rules[0]) if len(rules) else None
+
+
+def _open(connection: duckdb.DuckDBPyConnection, workspace: Workspace, repo: str) -> None:
+    connection.execute("SET threads = 2; SET TimeZone = 'UTC'")
+    for name in ("repositories", "entries", "commits", "references"):
+        path = str(workspace.table(repo, name)).replace("'", "''")
+        view = "refs" if name == "references" else name
+        connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{path}')")
+
+
+def _one(
+    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, object] | None = None
+) -> Any:
+    row = connection.execute(query, values or {}).fetchone()
+    assert row is not None
+    return row[0]

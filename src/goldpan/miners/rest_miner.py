@@ -1,0 +1,357 @@
+"""Mines a repository over REST: repo-level lists first, then what only exists per entry.
+
+Lists are walked by following ``Link`` headers. A list that is longer than the wall at which
+GitHub stops paging is walked in windows: sorted by update time, and begun anew with `since`.
+An update asks for what changed since the last run, and re-checks every timeline with its ETag,
+because cross references do not bump `updated_at`; an unchanged timeline costs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from goldpan.errors import RepositoryError
+from goldpan.miners.archive import Record
+from goldpan.miners.batches import together
+from goldpan.miners.client import GitHub
+from goldpan.miners.journal import Journal
+from goldpan.miners.replies import Reply, parse_json
+from goldpan.progress import Reporter, Task
+
+_LINK = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?(\w+)"?')
+_PAGES_PER_WINDOW = 95  # GitHub stops paging at about 10,000 issues, comments later
+_MOST_FILES = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A repo-level list: its part name, path, fixed parameters and what an item is known by."""
+
+    part: str
+    path: str
+    fixed: dict[str, str]
+    item: Callable[[dict[str, Any]], list[Any]]
+    takes_since: bool = True
+
+
+ISSUES = Feed(
+    "issues",
+    "issues",
+    {"state": "all"},
+    lambda item: [item["number"], item["updated_at"], "pull_request" in item],
+)
+PULLS = Feed(
+    "pulls",
+    "pulls",
+    {"state": "all"},
+    lambda item: [item["number"], item["updated_at"], item["head"]["sha"], item["base"]["sha"]],
+    takes_since=False,
+)
+COMMENTS = Feed("comments", "issues/comments", {}, lambda item: [item["id"], item["updated_at"]])
+REVIEW_COMMENTS = Feed(
+    "review_comments", "pulls/comments", {}, lambda item: [item["id"], item["updated_at"]]
+)
+
+
+FEEDS = (ISSUES, PULLS, COMMENTS, REVIEW_COMMENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How long GitHub says a list is."""
+
+    url: str
+    reply: Reply
+    announced: int
+
+
+async def count_lists(github: GitHub, repo: str) -> dict[str, Count]:
+    """Return how many items each list has: the number of its last page of one."""
+    counts = {}
+    for feed in FEEDS:
+        url = f"/repos/{repo}/{feed.path}?{urlencode({**feed.fixed, 'per_page': 1})}"
+        reply = await read_list(github, url)
+        page = re.search(r"[?&]page=(\d+)", _links(reply).get("last", ""))
+        counts[feed.part] = Count(url, reply, int(page.group(1)) if page else len(reply.data))
+    return counts
+
+
+async def read_list(github: GitHub, url: str) -> Reply:
+    """Ask for a page of a list; raises `RepositoryError` where it cannot be had."""
+    reply = await github.get(url)
+    if reply.status != 200 or not isinstance(reply.data, list):
+        raise RepositoryError(
+            f"{url.partition('?')[0]} cannot be listed ({reply.problem or reply.status})",
+            "Check that the token may read issues and pull requests of this repository",
+        )
+    return reply
+
+
+class RestMiner:
+    """Fetches one repository's new and changed entries into its journal."""
+
+    def __init__(
+        self,
+        github: GitHub,
+        journal: Journal,
+        reporter: Reporter,
+        *,
+        repo: str,
+        since: datetime | None,
+        workers: int,
+        counts: Mapping[str, Count],
+    ) -> None:
+        self._counts = counts
+        self._github = github
+        self._journal = journal
+        self._reporter = reporter
+        self._root = f"/repos/{repo}"
+        self._limit = stamp(since)
+        self._changed_since = _latest(_finished_until(journal, self._limit), self._limit)
+        self._workers = workers
+
+    async def run(self) -> None:
+        """Do all there is to do; raises `MiningError` when GitHub stops answering."""
+        self._keep_counts()
+        with self._reporter.task("Lists", 4) as task:
+            found = await together(
+                *(self._feed(feed, self._counts[feed.part].announced, task) for feed in FEEDS)
+            )
+        entries = {item[0]: item for item in found[0]}
+        pulls = {item[0]: item for item in found[1]}
+        await self._single_pulls(entries, pulls)
+        numbers = sorted(self._known_numbers() | set(entries))
+        heads = self._known_pulls() | pulls
+        wanted = [number for number in numbers if number in heads]
+        with self._reporter.task("Timelines and files", len(numbers) + len(wanted)) as task:
+            await self._each(numbers, self._timeline, task)
+            await self._each(wanted, lambda number: self._files(number, *heads[number][2:4]), task)
+
+    def _keep_counts(self) -> None:
+        if any(self._journal.of_run("count")):
+            return
+        for part, count in self._counts.items():
+            self._journal.keep(
+                "count",
+                [],
+                {"url": count.url},
+                count.reply,
+                list=part,
+                announced=count.announced,
+            )
+
+    async def _feed(self, feed: Feed, announced: int, task: Task) -> list[list[Any]]:
+        """Walk one list and return its items as `feed.item` knows them."""
+        found: list[list[Any]] = []
+        since = self._changed_since
+        windows = announced > _PAGES_PER_WINDOW * 100 and feed.takes_since
+        while True:
+            query = {**feed.fixed, "per_page": "100", **_order(feed, since, windows=windows)}
+            url: str | None = f"{self._root}/{feed.path}?{urlencode(query)}"
+            pages = 0
+            while url:
+                record = await self._page(feed.part, url, feed.item)
+                items = record.meta["items"]
+                pages += 1
+                found += items
+                url = record.meta["next"]
+                if since and not feed.takes_since and items and items[-1][1] < since:
+                    url = None  # newest first: the rest is older still
+                if windows and pages >= _PAGES_PER_WINDOW and items and items[-1][1] != since:
+                    break
+            if not url:
+                task.advance()
+                return [item for item in found if not self._limit or item[1] >= self._limit]
+            since = items[-1][1]
+
+    async def _page(
+        self,
+        part: str,
+        url: str,
+        item: Callable[[dict[str, Any]], list[Any]] | None = None,
+        **more: Any,
+    ) -> Record:
+        """Return one page of a list, from the journal if this run has it."""
+        key = f"{part}|{self._journal.run}|{url}"
+        record = self._journal.find(key)
+        if record is None:
+            reply = await read_list(self._github, url)
+            record = self._journal.keep(
+                part,
+                [key],
+                {"url": url},
+                reply,
+                items=[item(entry) for entry in reply.data] if item else len(reply.data),
+                next=_links(reply).get("next"),
+                **more,
+            )
+        return record
+
+    async def _single_pulls(
+        self, entries: dict[int, list[Any]], pulls: dict[int, list[Any]]
+    ) -> None:
+        """Fetch the pull requests that the issue list names and the pull list does not."""
+        for number in sorted(n for n, item in entries.items() if item[2] and n not in pulls):
+            record = await self._pull(number)
+            if record is not None:
+                pulls[number] = record.meta["items"][0]
+
+    async def _pull(self, number: int) -> Record | None:
+        key = f"pull|{self._journal.run}|{number}"
+        record = self._journal.find(key)
+        if record is None:
+            url = f"{self._root}/pulls/{number}"
+            reply = await self._github.get(url)
+            if reply.status != 200:
+                self._journal.fail(number, "entry", reply.problem)
+                return None
+            record = self._journal.keep(
+                "pull", [key], {"url": url}, reply, number=number, items=[PULLS.item(reply.data)]
+            )
+        return record
+
+    async def _timeline(self, number: int) -> None:
+        """Fetch an entry's timeline unless all of its pages are as they were."""
+        done = f"timeline-done|{self._journal.run}|{number}"
+        if self._journal.find(done):
+            return
+        first = f"{self._root}/issues/{number}/timeline?per_page=100"
+        old = self._journal.find(f"timeline-live|{number}")
+        if old is not None and await self._unchanged(first, old.run, "timeline"):
+            self._journal.mark("unchanged", [done], number=number, of="timeline")
+            return
+        await self._walk(number, "timeline", first, [done, f"timeline-live|{number}"])
+
+    async def _files(self, number: int, head: str, base: str) -> None:
+        """Fetch a pull request's files unless they are known for this head and base."""
+        done = f"files|{number}|{head}|{base}"
+        if self._journal.find(done):
+            return
+        first = f"{self._root}/pulls/{number}/files?per_page=100"
+        count = await self._walk(number, "files", first, [])
+        if count in (0, _MOST_FILES):  # what GitHub answers for a diff that it finds too large
+            record = await self._pull(number)
+            changed = int(_parsed(record)["changed_files"]) if record else 0
+            if changed != count:
+                self._journal.fail(number, "files", f"GitHub lists {count:,} of {changed:,} files")
+                return
+        self._journal.mark("complete", [done], number=number, of="files")
+
+    async def _walk(self, number: int, part: str, url: str, done: list[str]) -> int:
+        """Fetch all pages of one entry's list; the last page's record bears the `done` keys."""
+        count = 0
+        following: str | None = url
+        while following:
+            key = f"{part}|{self._journal.run}|{following}"
+            record = self._journal.find(key)
+            if record is None:
+                reply = await self._github.get(following)
+                if reply.status != 200:
+                    self._journal.fail(number, part, reply.problem)
+                    return count
+                after = _links(reply).get("next")
+                record = self._journal.keep(
+                    part,
+                    [key] if after else [key, *done],
+                    {"url": following},
+                    reply,
+                    number=number,
+                    items=len(reply.data),
+                    first=following == url,
+                    next=after,
+                )
+            count += int(record.meta["items"])
+            following = record.meta["next"]
+        return count
+
+    async def _unchanged(self, url: str, run: int, part: str) -> bool:
+        following: str | None = url
+        while following:
+            old = self._journal.find(f"{part}|{run}|{following}")
+            if old is None or "etag" not in old.meta["headers"]:
+                return False
+            reply = await self._github.get(following, old.meta["headers"]["etag"])
+            if reply.status != 304:
+                return False
+            following = old.meta["next"]
+        return True
+
+    async def _each(
+        self, numbers: list[int], fetch: Callable[[int], Awaitable[None]], task: Task
+    ) -> None:
+        waiting = iter(numbers)
+
+        async def work() -> None:
+            for number in waiting:
+                await fetch(number)
+                task.advance()
+
+        await together(*(work() for _ in range(self._workers)))
+
+    def _known_numbers(self) -> set[int]:
+        """Return the entries of earlier runs, whose timelines may have grown silently."""
+        return {item[0] for item in self._items("issues")}
+
+    def _known_pulls(self) -> dict[int, list[Any]]:
+        return {item[0]: item for part in ("pulls", "pull") for item in self._items(part)}
+
+    def _items(self, part: str) -> Iterator[list[Any]]:
+        for record in self._journal.archive.records:
+            if record.meta["part"] == part:
+                for item in record.meta["items"]:
+                    if not self._limit or item[1] >= self._limit:
+                        yield item
+
+
+def _order(feed: Feed, since: str | None, *, windows: bool) -> dict[str, str]:
+    if not feed.takes_since:
+        return {"sort": "updated", "direction": "desc"} if since else _OLDEST_FIRST
+    if since:
+        return {"sort": "updated", "direction": "asc", "since": since}
+    return {"sort": "updated", "direction": "asc"} if windows else _OLDEST_FIRST
+
+
+_OLDEST_FIRST = {"sort": "created", "direction": "asc"}
+
+
+def _links(reply: Reply) -> dict[str, str]:
+    return {rel: url for url, rel in _LINK.findall(reply.headers.get("link", ""))}
+
+
+def _parsed(record: Record) -> dict[str, Any]:
+    data: dict[str, Any] = parse_json(record.read())
+    return data
+
+
+def stamp(moment: datetime | None) -> str | None:
+    """Write a time as GitHub does, so that texts compare as times do."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+
+
+def _latest(*stamps: str | None) -> str | None:
+    return max((stamp for stamp in stamps if stamp), default=None)
+
+
+def _finished_until(journal: Journal, limit: str | None) -> str | None:
+    """Return when the last REST run that saw all of this began, by GitHub's clock."""
+    begun: dict[int, Record] = {}
+    narrower: set[int] = set()
+    until = None
+    for record in journal.archive.records:
+        part = record.meta["part"]
+        if part == "begin":
+            since = record.meta["plan"].get("since")
+            if since and (limit is None or since > limit):
+                narrower.add(record.run)
+        if part == "count" and record.run not in narrower:
+            begun.setdefault(record.run, record)
+        if part == "end" and record.run in begun:
+            date = begun[record.run].meta["headers"].get("date")
+            until = stamp(parsedate_to_datetime(date)) if date else until
+    return until

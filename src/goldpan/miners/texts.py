@@ -1,0 +1,91 @@
+"""Finds the references in a text as its row is made (FAUN-Eval, Algorithm 1, lines 2-7)."""
+
+from __future__ import annotations
+
+from goldpan.miners.keywords import find_closing_keywords
+from goldpan.miners.mentions import find_mentions
+from goldpan.miners.rows import Rows
+
+_AROUND = 60
+
+
+def read_text(
+    rows: Rows,
+    row: int,
+    number: int,
+    where: str,
+    source_id: str | None,
+    at: str | None,
+    text: str,
+    *,
+    of_pull: bool,
+) -> None:
+    """Add what a text mentions; closing keywords count only where a pull request says them."""
+    if not text:
+        return
+    found = rows.facets["mentions"]
+    for mention in find_mentions(text, hosts=rows.hosts):
+        start = mention.start
+        excerpt = text[max(0, start - _AROUND) : mention.end + _AROUND]
+        found.append(
+            (
+                rows.repo,
+                number,
+                _same(mention.repo, rows.repo),
+                mention.number,
+                None,
+                "mention",
+                number,
+                at,
+                mention.pattern,
+                None,
+                None,
+                None,
+                where,
+                source_id,
+                start,
+                text.count("\n", 0, start) + 1,
+                " ".join(excerpt.split()),
+                row,
+            )
+        )
+    if not of_pull:
+        return
+    markdown = where not in ("title", "commit")
+    for keyword in find_closing_keywords(text, markdown=markdown, hosts=rows.hosts):
+        found.append(
+            (
+                rows.repo,
+                number,
+                _same(keyword.repo, rows.repo),
+                keyword.number,
+                None,
+                "keyword",
+                number,
+                at,
+                None,
+                keyword.keyword,
+                keyword.negated,
+                None,
+                where,
+                source_id,
+                keyword.start,
+                keyword.line,
+                keyword.excerpt,
+                row,
+            )
+        )
+
+
+def add_commit(
+    rows: Rows, number: int, sha: str, message: str, authored: str | None, committed: str | None
+) -> None:
+    """Add a commit of a pull request and what its message refers to."""
+    row = rows.next_row()
+    rows.facets["commits"].append((number, sha, message, authored, committed, rows.sequence, row))
+    read_text(rows, row, number, "commit", sha, committed, message, of_pull=True)
+
+
+def _same(repo: str | None, own: str) -> str:
+    """Return a repository as it is written here; GitHub's names ignore case."""
+    return own if repo is None or repo.lower() == own.lower() else repo

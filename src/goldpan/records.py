@@ -1,0 +1,237 @@
+"""The tables between stages: the one definition of every column.
+
+Times are UTC, enumerations are lower case, and logins of bots end in ``[bot]`` whichever API
+told of them. A null says that the source cannot see the value, never that it is zero.
+Each table is one Parquet file a repository, its rows sorted by `Table.order`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+_TEXT = pa.string()
+_COUNT = pa.int64()
+_FLAG = pa.bool_()
+_TIME = pa.timestamp("us", tz="UTC")
+_TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A table's name, columns and row order; `key` columns tell its rows apart."""
+
+    name: str
+    schema: pa.Schema
+    order: tuple[str, ...]
+    key: tuple[str, ...]
+
+
+def _schema(*columns: tuple[str, pa.DataType]) -> pa.Schema:
+    return pa.schema([pa.field(name, kind) for name, kind in columns])
+
+
+REPOSITORIES = Table(
+    "repositories",
+    _schema(
+        ("repo", _TEXT),
+        ("description", _TEXT),
+        ("default_branch", _TEXT),
+        ("language", _TEXT),
+        ("license", _TEXT),
+        ("stars", _COUNT),
+        ("forks", _COUNT),
+        ("is_fork", _FLAG),
+        ("is_archived", _FLAG),
+        ("is_private", _FLAG),
+        ("created_at", _TIME),
+        ("pushed_at", _TIME),
+        ("issues_announced", _COUNT),
+        ("pulls_announced", _COUNT),
+    ),
+    order=("repo",),
+    key=("repo",),
+)
+
+ENTRIES = Table(
+    "entries",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),
+        ("kind", _TEXT),  # issue | pull
+        ("title", _TEXT),
+        ("body", _TEXT),
+        ("state", _TEXT),  # open | closed
+        ("state_reason", _TEXT),  # completed | not_planned | duplicate | reopened
+        ("author", _TEXT),
+        ("author_id", _COUNT),
+        ("author_type", _TEXT),  # user | bot | organization | mannequin | ...
+        ("author_association", _TEXT),
+        ("created_at", _TIME),
+        ("updated_at", _TIME),
+        ("closed_at", _TIME),
+        ("locked", _FLAG),
+        ("labels", _TEXTS),
+        ("participants", _TEXTS),  # who wrote the entry, a comment or a review
+        ("timeline_items", _COUNT),
+        ("comment_count", _COUNT),
+        ("merged", _FLAG),
+        ("merged_at", _TIME),
+        ("draft", _FLAG),
+        ("base_ref", _TEXT),
+        ("base_sha", _TEXT),
+        ("head_ref", _TEXT),
+        ("head_sha", _TEXT),
+        ("head_repo", _TEXT),
+        ("merge_sha", _TEXT),
+        ("additions", _COUNT),
+        ("deletions", _COUNT),
+        ("changed_files", _COUNT),
+    ),
+    order=("number",),
+    key=("number",),
+)
+
+COMMENTS = Table(
+    "comments",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),
+        ("comment_id", _COUNT),
+        ("kind", _TEXT),  # comment | review | review_comment
+        ("author", _TEXT),
+        ("author_id", _COUNT),
+        ("author_type", _TEXT),
+        ("author_association", _TEXT),
+        ("created_at", _TIME),
+        ("updated_at", _TIME),
+        ("body", _TEXT),
+        ("path", _TEXT),
+        ("review_id", _COUNT),  # of a review comment
+        ("reply_to", _COUNT),  # the review comment that this one answers
+        ("review_state", _TEXT),  # approved | changes_requested | commented | dismissed
+    ),
+    order=("number", "created_at", "kind", "comment_id"),
+    key=("number", "kind", "comment_id"),
+)
+
+COMMITS = Table(
+    "commits",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),
+        ("sha", _TEXT),
+        ("message", _TEXT),
+        ("authored_at", _TIME),
+        ("committed_at", _TIME),
+    ),
+    order=("number", "committed_at", "sha"),
+    key=("number", "sha"),
+)
+
+FILES = Table(
+    "files",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),
+        ("path", _TEXT),
+        ("previous_path", _TEXT),  # REST and git only
+        ("status", _TEXT),  # added | changed | copied | modified | removed | renamed
+        ("additions", _COUNT),
+        ("deletions", _COUNT),
+    ),
+    order=("number", "path"),
+    key=("number", "path"),
+)
+
+EVIDENCE = pa.struct(
+    [
+        ("where", _TEXT),  # title | body | comment | review | review_comment | commit | timeline
+        ("source_id", _TEXT),  # comment id or commit sha
+        ("start", _COUNT),  # code point in the text; of a keyword, in its rendered block
+        ("line", _COUNT),  # of the source text, from 1
+        ("excerpt", _TEXT),
+    ]
+)
+
+REFERENCES = Table(
+    "references",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),  # null where the link comes from a commit or a repository
+        ("target_repo", _TEXT),
+        ("target_number", _COUNT),
+        ("commit_sha", _TEXT),  # where the link comes from a commit
+        # mention | keyword from texts; cross_referenced | connected | disconnected | closed_by |
+        # marked_as_duplicate | unmarked_as_duplicate | transferred_from | closing_reference
+        ("signal", _TEXT),
+        ("observed_on", _COUNT),  # the entry whose data showed the link
+        ("at", _TIME),
+        ("pattern", _TEXT),  # of a mention: url | hash | gh | slug
+        ("keyword", _TEXT),  # of a keyword, lower case
+        ("negated", _FLAG),  # a keyword after "not": GitHub closes all the same
+        ("will_close", _FLAG),  # of a cross reference: GitHub's own opinion
+        ("evidence", EVIDENCE),
+    ),
+    order=(
+        "observed_on",
+        "signal",
+        "repo",
+        "number",
+        "target_repo",
+        "target_number",
+        "commit_sha",
+        "at",
+        "keyword",
+        "pattern",
+    ),
+    key=(),
+)
+
+MISSING = Table(
+    "missing",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),
+        ("part", _TEXT),  # entry | comments | reviews | review_comments | files | timeline | ...
+        ("reason", _TEXT),
+    ),
+    order=("number", "part", "reason"),
+    key=("number", "part", "reason"),
+)
+
+PAIRS = Table(
+    "pairs",
+    _schema(
+        ("repo", _TEXT),
+        ("issue", _COUNT),
+        ("pull_repo", _TEXT),
+        ("pull", _COUNT),
+        ("signals", _TEXTS),
+        ("keyword", _TEXT),
+        ("negated", _FLAG),
+        ("confirmed", _FLAG),  # a cross reference from the pull stands on the issue's timeline
+        ("base_is_default", _FLAG),
+        ("merged", _FLAG),
+        (
+            "evidence",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("signal", _TEXT),
+                        ("where", _TEXT),
+                        ("source_id", _TEXT),
+                        ("excerpt", _TEXT),
+                    ]
+                )
+            ),
+        ),
+        ("rules", _TEXT),
+    ),
+    order=("repo", "issue", "pull_repo", "pull"),
+    key=("repo", "issue", "pull_repo", "pull"),
+)
+
+MINED = (REPOSITORIES, ENTRIES, COMMENTS, COMMITS, FILES, REFERENCES, MISSING)
+"""The tables that `goldpan normalize` makes from raw replies."""

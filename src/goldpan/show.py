@@ -1,0 +1,182 @@
+"""What people see on the terminal. Text from GitHub is printed, never interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from goldpan.explain import Explanation
+from goldpan.miners.coverage import Coverage
+from goldpan.miners.estimate import Estimate
+from goldpan.miners.mine import Mined, duration
+from goldpan.miners.pairing import Paired
+
+_MOST_GAPS = 20
+_CONTROL = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
+
+
+def clean(text: object) -> Text:
+    """Return text that cannot command the terminal: no markup, no control characters."""
+    return Text(str(text).translate(_CONTROL).replace("\n", " "))
+
+
+def mined(results: Sequence[Mined]) -> None:
+    """Show what mining brought, and predicted against spent cost."""
+    for result in results:
+        console = Console(highlight=False)
+        path = "GraphQL" if result.via == "graphql" else "REST"
+        console.print(f"\n[bold]{result.repo}[/bold] over {path}, {duration(result.seconds)}")
+        table = Table("", "predicted", "spent", box=None, header_style="dim")
+        table.add_row("requests", f"{result.predicted.requests:,}", f"{result.requests:,}")
+        if result.via == "graphql":
+            table.add_row("points", f"{result.predicted.points:,}", f"{result.points:,}")
+        table.add_row("time", duration(result.predicted.seconds), duration(result.seconds))
+        console.print(table)
+        if result.coverage:
+            coverage(result.coverage, title=False)
+
+
+def mined_json(result: Mined) -> dict[str, Any]:
+    """Return a result as plain data."""
+    return {
+        "repo": result.repo,
+        "via": result.via,
+        "requests": result.requests,
+        "points": result.points,
+        "seconds": round(result.seconds, 3),
+        "predicted": asdict(result.predicted),
+        "rows": dict(result.rows),
+        "coverage": asdict(result.coverage) if result.coverage else None,
+        "failure": str(result.failure) if result.failure else None,
+    }
+
+
+def estimates(costs: Mapping[str, Estimate]) -> None:
+    """Show predicted costs."""
+    table = Table("repository", "requests", "points", "time", box=None, header_style="dim")
+    for name, cost in costs.items():
+        points = f"{cost.points:,}" if cost.points else "-"
+        table.add_row(name, f"{cost.requests:,}", points, duration(cost.seconds))
+    Console(highlight=False).print(table)
+
+
+def status(found: Sequence[Coverage]) -> None:
+    """Show the coverage of several repositories."""
+    for one in found:
+        coverage(one)
+
+
+def coverage(found: Coverage, *, title: bool = True) -> None:
+    """Show announced against stored counts and what is missing."""
+    console = Console(highlight=False)
+    if title:
+        since = f", entries updated since {found.since}" if found.since else ""
+        console.print(f"\n[bold]{found.repo}[/bold] via {found.via}, {found.mined_at}{since}")
+    table = Table("", "announced", "stored", box=None, header_style="dim")
+    for count in found.counts:
+        announced = "-" if count.announced is None else f"{count.announced:,}"
+        table.add_row(count.kind, announced, f"{count.stored:,}")
+    console.print(table)
+    if not found.finished:
+        console.print("The last run did not end: the same goldpan mine command goes on.")
+    if not found.gaps:
+        console.print("Nothing is missing." if found.finished else "")
+        return
+    console.print(f"{len(found.gaps):,} missing:")
+    for gap in found.gaps[:_MOST_GAPS]:
+        place = f"#{gap.number}" if gap.number is not None else "repository"
+        console.print(Text(f"  {place} {gap.part}: ") + clean(gap.reason))
+    if len(found.gaps) > _MOST_GAPS:
+        console.print(f"  and {len(found.gaps) - _MOST_GAPS:,} more: see the table missing.parquet")
+
+
+def tables(counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Show how many rows each table has."""
+    table = Table("repository", "table", "rows", box=None, header_style="dim")
+    for repo, rows in counts.items():
+        for name, count in rows.items():
+            table.add_row(repo, name, f"{count:,}")
+    Console(highlight=False).print(table)
+
+
+def pairs(found: Sequence[Paired]) -> None:
+    """Show how many pairs each signal gave."""
+    console = Console(highlight=False)
+    for one in found:
+        console.print(f"\n[bold]{one.repo}[/bold]: {one.pairs:,} fix pairs by rules {one.rules}")
+        table = Table("signal", "pairs", box=None, header_style="dim")
+        for signal, count in one.by_signal.items():
+            table.add_row(signal, f"{count:,}")
+        console.print(table)
+        if one.unconfirmed:
+            console.print(
+                f"{one.unconfirmed:,} closing keywords have no cross reference that confirms "
+                "them; --rules unconfirmed takes them all the same."
+            )
+        if one.elsewhere:
+            console.print(f"{one.elsewhere:,} links lead to issues of other repositories.")
+
+
+def explanation(found: Explanation) -> None:
+    """Show all that is known of one entry."""
+    console = Console(highlight=False, soft_wrap=True)
+    entry = found.entry
+    console.print(Text(f"{found.repo}#{found.number}", style="bold"))
+    if entry is None:
+        console.print("Not stored as an entry.")
+    else:
+        merged = ", merged" if entry["merged"] else ""
+        console.print(
+            Text(f"{entry['kind']}, {entry['state']}{merged}, by {entry['author'] or 'ghost'}, ")
+            + Text(f"{entry['created_at']}\n")
+            + clean(entry["title"])
+        )
+    _missing(console, found)
+    console.print(f"\nReferences ({len(found.references):,})", style="bold")
+    for reference in found.references:
+        console.print(_reference(found, reference))
+    console.print(f"\nFix pairs ({len(found.pairs):,})", style="bold")
+    for one in found.pairs:
+        console.print(
+            f"  issue #{one['issue']} fixed by {one['pull_repo']}#{one['pull']}: "
+            f"{', '.join(one['signals'])}" + (" (negated keyword)" if one["negated"] else "")
+        )
+        for evidence in one["evidence"]:
+            if evidence["excerpt"]:
+                console.print(Text(f"    {evidence['where']}: ") + clean(evidence["excerpt"]))
+    console.print(f"\nRaw replies ({len(found.records):,})", style="bold")
+    for record in found.records:
+        console.print(f"  {record}")
+
+
+def _missing(console: Console, found: Explanation) -> None:
+    for gap in found.missing:
+        console.print(Text(f"Missing {gap['part']}: ") + clean(gap["reason"]))
+
+
+def _reference(found: Explanation, row: Mapping[str, Any]) -> Text:
+    source = _place(row["repo"], row["number"], row["commit_sha"])
+    target = _place(row["target_repo"], row["target_number"], None)
+    notes = [
+        row["keyword"] or "",
+        "negated" if row["negated"] else "",
+        "will close" if row["will_close"] else "",
+        f"in {row['where']}" if row["where"] not in (None, "timeline", "links") else "",
+        f"line {row['line']}" if row["line"] else "",
+    ]
+    note = ", ".join(note for note in notes if note)
+    line = Text(f"  {row['signal']}: {source} -> {target}" + (f" ({note})" if note else ""))
+    if row["excerpt"]:
+        line += Text("  ") + clean(row["excerpt"])
+    return line
+
+
+def _place(repo: str | None, number: int | None, sha: str | None) -> str:
+    if sha:
+        return f"commit {sha[:12]}"
+    return f"{repo or '?'}#{number}" if number is not None else str(repo)

@@ -1,0 +1,102 @@
+"""Where everything lies on disk, and how it gets there whole.
+
+    WORKSPACE/
+    ├── goldpan.toml             settings, optional
+    ├── raw/OWNER/NAME/          every reply as it came (`miners/archive.py`)
+    ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ alone
+    └── tmp/                     unfinished work; safe to delete when nothing runs
+
+GitHub's names ignore case, so directories are lower case.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldpan.errors import WorkspaceError
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A directory that holds what Goldpan mined and made."""
+
+    root: Path
+
+    def raw(self, repo: str) -> Path:
+        """Return the directory of a repository's raw replies."""
+        return self.root / "raw" / repo.lower()
+
+    def tables(self, repo: str) -> Path:
+        """Return the directory of a repository's tables."""
+        return self.root / "tables" / repo.lower()
+
+    def table(self, repo: str, name: str) -> Path:
+        """Return the file of one table of a repository."""
+        return self.tables(repo) / f"{name}.parquet"
+
+    def glob(self, name: str) -> str:
+        """Return the pattern that matches one table of all repositories, for DuckDB."""
+        return str(self.root / "tables" / "*" / "*" / f"{name}.parquet")
+
+    def repositories(self, below: str = "raw") -> list[str]:
+        """Return the repositories that have something in `raw` or `tables`, sorted."""
+        return sorted(
+            f"{path.parent.name}/{path.name}"
+            for path in (self.root / below).glob("*/*")
+            if path.is_dir()
+        )
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Give a directory for unfinished work that vanishes afterwards."""
+        base = self.root / "tmp"
+        make_directory(base)
+        path = Path(tempfile.mkdtemp(dir=base))
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+    @contextmanager
+    def lock(self, repo: str) -> Iterator[None]:
+        """Keep other processes from writing this repository meanwhile.
+
+        Raises `WorkspaceError` if one does; the lock goes with its process, however that ends.
+        """
+        path = self.raw(repo)
+        make_directory(path)
+        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise WorkspaceError(
+                f"Another goldpan works on {repo} in {self.root}",
+                "Wait for it, or give this one a --workspace of its own",
+            ) from None
+        finally:
+            os.close(descriptor)
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory with its parents; raises `WorkspaceError` where that fails."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{path} cannot be created: {error.strerror}", "Choose another --workspace"
+        ) from None
+
+
+def publish(files: dict[Path, Path]) -> None:
+    """Move finished files (source to target) into place, each by one rename."""
+    for source, target in files.items():
+        make_directory(target.parent)
+        source.replace(target)
