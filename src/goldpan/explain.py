@@ -97,12 +97,8 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
 def _rows(
     connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]
 ) -> list[dict[str, Any]]:
-    cursor = connection.execute(query, values)
-    names = [column[0] for column in cursor.description or ()]
-    return [
-        {name: _plain(value) for name, value in zip(names, row, strict=True)}
-        for row in cursor.fetchall()
-    ]
+    rows: list[dict[str, Any]] = connection.execute(query, values).to_arrow_table().to_pylist()
+    return [{name: _plain(value) for name, value in row.items()} for row in rows]
 
 
 def _plain(value: object) -> object:
