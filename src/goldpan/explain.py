@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from goldpan.config import repository_name
 from goldpan.errors import UsageError, WorkspaceError
@@ -97,8 +98,8 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
 def _rows(
     connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]
 ) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = connection.execute(query, values).to_arrow_table().to_pylist()
-    return [{name: _plain(value) for name, value in row.items()} for row in rows]
+    table: pa.Table = connection.execute(query, values).to_arrow_table()
+    return [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
 
 
 def _plain(value: object) -> object:

@@ -93,6 +93,8 @@ ENTRIES = Table(
     key=("number",),
 )
 
+# A review that says nothing and decides nothing is no row: it is only the envelope of its
+# review comments, which bear its id.
 COMMENTS = Table(
     "comments",
     _schema(

@@ -23,18 +23,18 @@ class Estimate:
 
 
 def estimate_graphql(
-    issues: int, pulls: int, reviews: float, known: int, *, tokens: int, concurrency: int
+    issues: int, pulls: int, threads: float, known: int, *, tokens: int, concurrency: int
 ) -> Estimate:
     """Predict a GraphQL run over entries of which `known` are already fetched.
 
-    `reviews` is the mean number of reviews of a pull request, from a sample.
+    `threads` is the mean number of review threads of a pull request, from a sample.
     """
     fresh = max(0.0, 1 - known / max(1, issues + pulls))
     sweep = ceil(issues / 100) + ceil(pulls / 100)
     batches = ceil(fresh * issues / entries_batch("issue")) + ceil(
         fresh * pulls / entries_batch("pull")
     )
-    further = ceil(fresh * (pulls * reviews + _FURTHER_PAGES * (issues + pulls)) / 100)
+    further = ceil(fresh * (pulls * threads + _FURTHER_PAGES * (issues + pulls)) / 100)
     requests = 1 + max(1, sweep) + batches + further
     return Estimate(
         requests, requests, _seconds(requests, "graphql", 5_000 * max(1, tokens), concurrency)
@@ -56,13 +56,13 @@ def estimate_rest(counts: dict[str, int], known: int, *, tokens: int, concurrenc
     return Estimate(requests, 0, _seconds(requests, "core", budget, concurrency))
 
 
-def sampled_reviews(repository: dict[str, Any]) -> float:
-    """Return the mean number of reviews among the oldest and newest pull requests."""
+def sampled_threads(repository: dict[str, Any]) -> float:
+    """Return the mean number of review threads among the oldest and newest pull requests."""
     counts = [
-        node["reviews"]["totalCount"]
+        node["reviewThreads"]["totalCount"]
         for name in ("oldest", "newest")
         for node in (repository[name] or {}).get("nodes") or ()
-        if node and node["reviews"]
+        if node and node["reviewThreads"]
     ]
     return sum(counts) / len(counts) if counts else 0.0
 

@@ -16,7 +16,8 @@ PART_OF: dict[tuple[str, str], Part] = {
     ("PullRequest", "closingIssuesReferences"): "links",
     ("PullRequest", "files"): "files",
     ("PullRequest", "reviews"): "reviews",
-    ("PullRequestReview", "comments"): "review_comments",
+    ("PullRequest", "reviewThreads"): "review_comments",
+    ("PullRequestReviewThread", "comments"): "review_comments",
     **{(parent, "comments"): "comments" for parent in ("Issue", "PullRequest")},
     **{(parent, "labels"): "labels" for parent in ("Issue", "PullRequest")},
     **{(parent, "timelineItems"): "timeline" for parent in ("Issue", "PullRequest")},
@@ -98,7 +99,9 @@ def open_lists(
         stuck = after is not None and info["endCursor"] == after.cursor
         if info["hasNextPage"] and info["endCursor"] and not stuck:
             yield More(number, owner, node["id"], parent, name, info["endCursor"])
-        if name == "reviews":
-            for review in page["nodes"] or ():
-                if review:
-                    yield More(number, owner, review["id"], "PullRequestReview", "comments", None)
+        if name == "reviewThreads":
+            for thread in page["nodes"] or ():
+                if thread:
+                    yield More(
+                        number, owner, thread["id"], "PullRequestReviewThread", "comments", None
+                    )

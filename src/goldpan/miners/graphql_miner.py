@@ -179,7 +179,7 @@ class GraphQLMiner:
             flaws: list[list[Any]] = []
             for index, (target, node) in enumerate(zip(batch, nodes, strict=True)):
                 found = list(entry_flaws(target.number, node, problems.get(index)))
-                if found and (len(batch) > 1 or self._try_again(target)):
+                if found and self._try_again(target, found[0][2], alone=len(batch) == 1):
                     again.append(target)
                 elif not node:
                     self._journal.fail(target.number, "entry", found[0][2])
@@ -242,7 +242,7 @@ class GraphQLMiner:
             for index, more in enumerate(batch):
                 node = reply.data["data"][f"n{index}"]
                 reason = problems.get(index) or page_flaw(node, more)
-                if reason and (len(batch) > 1 or self._try_again(more)):
+                if reason and self._try_again(more, reason, alone=len(batch) == 1):
                     again.append(more)
                     continue
                 if reason:
@@ -280,8 +280,11 @@ class GraphQLMiner:
             while drain.items:
                 await drain.run(self._workers)
 
-    def _try_again(self, item: object) -> bool:
-        self._flawed[item] = self._flawed.get(item, 0) + 1
+    def _try_again(self, item: object, reason: str, *, alone: bool) -> bool:
+        """Whether asking for a flawed item alone may help: not for one that is gone."""
+        if reason.startswith("NOT_FOUND"):
+            return False
+        self._flawed[item] = self._flawed.get(item, 0) + alone
         return self._flawed[item] < _FLAWED_TRIES
 
     def _remembered(self, part: str, kind: Kind | None) -> int | None:

@@ -14,7 +14,7 @@ from goldpan.miners import queries
 from goldpan.miners.archive import Archive
 from goldpan.miners.client import GitHub
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.miners.estimate import Estimate, estimate_graphql, estimate_rest, sampled_reviews
+from goldpan.miners.estimate import Estimate, estimate_graphql, estimate_rest, sampled_threads
 from goldpan.miners.facts import facts_row
 from goldpan.miners.graphql_miner import GraphQLMiner
 from goldpan.miners.journal import Journal
@@ -213,7 +213,7 @@ async def _announced(github: GitHub, settings: Settings, repo: str) -> _Announce
         estimate = estimate_graphql(
             node["issues"]["totalCount"],
             node["pullRequests"]["totalCount"],
-            sampled_reviews(node),
+            sampled_threads(node),
             _known(settings, canonical),
             tokens=tokens,
             concurrency=concurrency,

@@ -6,7 +6,7 @@ from typing import Any
 
 from goldpan.miners.links import End, add_link
 from goldpan.miners.people import actor
-from goldpan.miners.rows import Rows
+from goldpan.miners.rows import Rows, is_envelope
 from goldpan.miners.texts import add_commit, read_text
 
 _FILE_STATUS = {"deleted": "removed"}
@@ -100,10 +100,9 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
     items = _nodes(node.get(name))
     is_pull = parent != "Issue"
     match parent, name:
-        case "PullRequestReview", "comments":
-            review = _integer(node.get("fullDatabaseId"))
+        case "PullRequestReviewThread", "comments":
             for item in items:
-                _comment(rows, number, "review_comment", item, of_pull=True, review=review)
+                _comment(rows, number, "review_comment", item, of_pull=True)
         case _, "comments":
             for item in items:
                 _comment(rows, number, "comment", item, of_pull=is_pull)
@@ -141,12 +140,13 @@ def _comment(
     item: dict[str, Any],
     *,
     of_pull: bool,
-    review: int | None = None,
 ) -> None:
+    if kind == "review" and is_envelope(item["state"], item["body"]):
+        return
     person = actor(item["author"])
     identity = _integer(item["fullDatabaseId"])
     at = item.get("submittedAt") or item["createdAt"]
-    reply = item.get("replyTo")
+    reply, review = item.get("replyTo"), item.get("pullRequestReview")
     row = rows.next_row()
     rows.facets["comments"].append(
         (
@@ -161,7 +161,7 @@ def _comment(
             item["updatedAt"],
             item["body"] or "",
             item.get("path"),
-            review,
+            _integer(review["fullDatabaseId"]) if review else None,
             _integer(reply["fullDatabaseId"]) if reply else None,
             _lower(item.get("state")) if kind == "review" else None,
             rows.sequence,

@@ -7,7 +7,7 @@ from typing import Any
 
 from goldpan.miners.links import End, add_link
 from goldpan.miners.people import user
-from goldpan.miners.rows import Rows
+from goldpan.miners.rows import Rows, is_envelope
 from goldpan.miners.texts import add_commit, read_text
 
 _NUMBER = re.compile(r"/(?:issues|pulls|pull)/(\d+)")
@@ -129,6 +129,8 @@ def parse_backup(rows: Rows, data: dict[str, Any]) -> None:
 
 
 def _comment(rows: Rows, number: int, kind: str, item: dict[str, Any], *, of_pull: bool) -> None:
+    if kind == "review" and is_envelope(item.get("state"), item.get("body")):
+        return
     person = user(item.get("user"))
     at = item.get("submitted_at") or item.get("created_at")
     body = item.get("body") or ""

@@ -156,13 +156,16 @@ PULL_CONNECTIONS = (
         "",
         f"totalCount {_PAGE} nodes {{ {_COMMENT} state submittedAt }}",
     ),
+    Connection("reviewThreads", "PullRequest", 100, "", f"totalCount {_PAGE} nodes {{ id }}"),
 )
+# Through threads, not reviews: comments from before GitHub had reviews belong to none.
 REVIEW_COMMENTS = Connection(
     "comments",
-    "PullRequestReview",
+    "PullRequestReviewThread",
     100,
     "",
-    f"totalCount {_PAGE} nodes {{ {_COMMENT} path replyTo {{ fullDatabaseId }} }}",
+    f"totalCount {_PAGE} nodes {{ {_COMMENT} path replyTo {{ fullDatabaseId }} "
+    "pullRequestReview { fullDatabaseId } }",
 )
 
 CONNECTIONS: dict[tuple[str, str], Connection] = {
@@ -192,8 +195,8 @@ query Repository($owner: String!, $name: String!) {{
     licenseInfo {{ spdxId }}
     issues {{ totalCount }}
     pullRequests {{ totalCount }}
-    oldest: pullRequests(first: 25) {{ nodes {{ reviews {{ totalCount }} }} }}
-    newest: pullRequests(last: 25) {{ nodes {{ reviews {{ totalCount }} }} }}
+    oldest: pullRequests(first: 25) {{ nodes {{ reviewThreads {{ totalCount }} }} }}
+    newest: pullRequests(last: 25) {{ nodes {{ reviewThreads {{ totalCount }} }} }}
   }}
   {_RATE}
 }}

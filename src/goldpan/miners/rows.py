@@ -113,3 +113,11 @@ def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
 def _times(values: tuple[str | None, ...], kind: pa.DataType) -> pa.Array[Any]:
     """Parse ISO 8601 times; GitHub writes them in UTC with a `Z`, git with an offset."""
     return pa.array(values, type=pa.string()).cast(kind)
+
+
+def is_envelope(state: str | None, body: str | None) -> bool:
+    """Tell a review that only carries its comments: it says nothing and decides nothing.
+
+    The two APIs list different ones of these, and its comments bear its id, so it is no row.
+    """
+    return (state or "").lower() == "commented" and not body

@@ -1,0 +1,37 @@
+# Two commands set everything up on a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+export PIP_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check bench lock clean
+
+demo: $(READY)  ## run the whole pipeline offline on a small repository
+	$(BIN)/goldpan demo
+
+test: $(READY)  ## run all tests
+	$(BIN)/python -m pytest
+
+check: $(READY)  ## formatting, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## measure; takes some minutes
+	$(BIN)/python -m benchmarks.mining
+	$(BIN)/python -m benchmarks.normalize
+
+lock: $(READY)  ## write the versions of this environment to constraints.txt
+	$(BIN)/python -m pip freeze --all --exclude-editable | grep -vE '^(pip|setuptools)==' > constraints.txt
+
+clean:
+	rm -rf $(VENV) demo-workspace
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@

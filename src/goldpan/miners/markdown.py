@@ -1,0 +1,216 @@
+"""What a reader sees of a GitHub-flavoured Markdown text, block by block.
+
+Leaf blocks (paragraphs, headings, list items, table cells, runs of HTML) come without quotes,
+code and comments. Two guards keep every text near a second: `LIMIT`, at which the slowest inline
+input found by fuzzing ("![]![![](#" repeated) takes 1.4 s, and `_WORK`, without which quoted
+empty list items (">1)" and "<" on alternate lines) are quadratic: 98 s at `LIMIT`, now 0.5 s.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from markdown_it import MarkdownIt
+from markdown_it.common.html_blocks import block_names
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+
+LIMIT = 65_536
+"""Code points of a text that are read: GitHub's own maximum for a body."""
+
+OBJECT = "\ufffc"
+"""Stands in a block's text for an inline code span or an image."""
+
+_WORK = 150_000  # tries of the block rules; ordinary texts need one to three a line
+
+_BLOCK_TAGS = frozenset(block_names) | {"pre", "script", "style"}
+_HIDDEN_TAGS = frozenset({"blockquote", "code", "pre", "script", "style", "tt"})
+_HTML = re.compile(
+    r"<!--(?:-?>|.*?(?:-->|\Z))|<(/?)([A-Za-z][A-Za-z0-9-]*+)([^<>]*+)>|<[!?][^<>]*+>", re.S
+)
+_HREF = re.compile(r"""(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A stretch of a block's text without markup inside; `href` is where its link leads."""
+
+    start: int
+    end: int
+    href: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The visible text of one leaf block, the source line it begins on, and its text nodes."""
+
+    text: str
+    line: int
+    nodes: tuple[Node, ...]
+
+    def node_at(self, offset: int) -> Node:
+        """Return the text node that holds the character at `offset`."""
+        return self.nodes[bisect_right(self.nodes, offset, key=lambda node: node.start) - 1]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the visible leaf blocks of a Markdown text, at most its first `LIMIT` code points."""
+    page = _Page()
+    quotes = 0
+    for token in _PARSER.parse(text[:LIMIT], {}):
+        if token.type == "blockquote_open":
+            quotes += 1
+        elif token.type == "blockquote_close":
+            quotes -= 1
+        elif token.type in ("inline", "html_block") and not quotes:
+            page.line = token.map[0] + 1 if token.map else page.line
+            if token.type == "inline":
+                page.add_inline(token.children or [])
+            else:
+                page.add_html(token.content)
+            page.end_block()
+            yield from page.done
+            page.done.clear()
+
+
+def paragraphs(text: str) -> Iterator[Block]:
+    """Yield the paragraphs of a plain text, such as a title or a commit message."""
+    numbered = enumerate(text.split("\n"), 1)
+    for blank, group in groupby(numbered, key=lambda line: not line[1].strip()):
+        if not blank:
+            lines = list(group)
+            content = "\n".join(line for _, line in lines)
+            yield Block(content, lines[0][0], (Node(0, len(content), None),))
+
+
+class _Page:
+    """Collects visible text into blocks, and knows which hiding HTML elements are open."""
+
+    def __init__(self) -> None:
+        self.line = 1
+        self.done: list[Block] = []
+        self._hidden: Counter[str] = Counter()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parts: list[str] = []
+        self._nodes: list[Node] = []
+        self._length = 0
+        self._line = self.line
+        self._href: str | None = None
+        self._seam = True
+
+    def end_block(self) -> None:
+        if self._parts:
+            self.done.append(Block("".join(self._parts), self._line, tuple(self._nodes)))
+        self._begin()
+
+    def add_inline(self, tokens: list[Token]) -> None:
+        outside = self._hidden.copy()
+        for token in tokens:
+            match token.type:
+                case "text":
+                    self._add(token.content)
+                case "softbreak" | "hardbreak":
+                    self._add("\n")
+                    self.line += 1
+                case "html_inline":
+                    self.add_html(token.content)
+                case "code_inline" | "image":
+                    self._add_object()
+                case _:
+                    self._seam = True
+                    if token.tag == "a":
+                        self._href = str(token.attrGet("href")) if token.nesting == 1 else None
+        # An element left open inside a paragraph hides nothing after it.
+        self._hidden &= outside
+
+    def add_html(self, raw: str) -> None:
+        at = 0
+        for markup in _HTML.finditer(raw):
+            self._add_html_text(raw[at : markup.start()])
+            at = markup.end()
+            self.line += markup[0].count("\n")
+            self._seam = True
+            if markup[2]:
+                self._add_tag(markup[2].lower(), markup[3], closes=bool(markup[1]))
+        self._add_html_text(raw[at:])
+
+    def _add_html_text(self, raw: str) -> None:
+        shown = raw.lstrip()
+        margin = raw[: len(raw) - len(shown)]
+        for part in (margin, shown):
+            self._add(_decode(part))
+            self.line += part.count("\n")
+
+    def _add_tag(self, name: str, attributes: str, *, closes: bool) -> None:
+        if name in _BLOCK_TAGS:
+            self.end_block()
+        if name in _HIDDEN_TAGS:
+            if not closes:
+                if name not in _BLOCK_TAGS:
+                    self._add_object()
+                self._hidden[name] += 1
+            elif self._hidden[name]:
+                self._hidden[name] -= 1
+        elif name == "br":
+            self._add("\n")
+        elif name == "img":
+            self._add_object()
+        elif name == "a":
+            href = None if closes else _HREF.search(attributes)
+            self._href = _decode(href[1] or href[2] or href[3] or "") if href else None
+
+    def _add_object(self) -> None:
+        self._seam = True
+        self._add(OBJECT)
+        self._seam = True
+
+    def _add(self, text: str) -> None:
+        if self._hidden.total():
+            return
+        if not self._parts:
+            text = text.lstrip()
+            self._line = self.line
+        if not text:
+            return
+        start = self._length if self._seam else self._nodes.pop().start
+        self._length += len(text)
+        self._nodes.append(Node(start, self._length, self._href))
+        self._parts.append(text)
+        self._seam = False
+
+
+def _decode(raw: str) -> str:
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), raw)
+
+
+def _stop_endless_work(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Swallow the rest of a text, as a block rule, once the others have run `_WORK` times."""
+    state.env["work"] = state.env.get("work", 0) + 1
+    if state.env["work"] <= _WORK:
+        return False
+    if not silent:
+        state.line = end
+    return True
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.block.ruler.before(
+        "table",
+        "work",
+        _stop_endless_work,
+        {"alt": ["paragraph", "reference", "blockquote", "list"]},
+    )
+    return parser
+
+
+_PARSER = _parser()

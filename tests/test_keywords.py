@@ -1,0 +1,477 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldpan.miners.keywords import closing_keywords, find_closing_keywords, may_close
+from goldpan.miners.markdown import blocks
+
+WORDS = ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"]
+URL = "https://github.com/o/r/issues/1"
+
+
+def short(text: str, markdown: bool = True) -> list[tuple[str, str | None, int]]:
+    found = find_closing_keywords(text, markdown=markdown)
+    return [(keyword.keyword, keyword.repo, keyword.number) for keyword in found]
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("markdown", [True, False])
+def test_each_keyword_in_any_case(word: str, markdown: bool) -> None:
+    for written in (word, word.title(), word.upper()):
+        assert short(f"{written} #12", markdown) == [(word, None, 12)]
+
+
+FIXES_1 = [("fixes", None, 1)]
+FIXES_URL = [("fixes", "o/r", 1)]
+
+
+@pytest.mark.parametrize("markdown", [True, False])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fixes: #1", FIXES_1),
+        ("fixes:#1", FIXES_1),
+        ("fixes:  #1", FIXES_1),
+        ("fixes   #1", FIXES_1),
+        ("fixes\t#1", FIXES_1),
+        ("fixes\u00a0#1", FIXES_1),
+        ("fixes\n#1", FIXES_1),
+        ("fixes\r\n#1", FIXES_1),
+        ("fixes #1.", FIXES_1),
+        ("(fixes #1)", FIXES_1),
+        ("[fixes #1]", FIXES_1),
+        ("hot-fixes #1", FIXES_1),
+        ("fixes GH-1", FIXES_1),
+        ("fixes gh-1", FIXES_1),
+        ("fixes o/r#1", FIXES_URL),
+        (f"fixes {URL}", FIXES_URL),
+        (f"fixes: {URL}#issuecomment-2", FIXES_URL),
+        ("fixes https://github.com/o/my_big_repo/pull/1/files", [("fixes", "o/my_big_repo", 1)]),
+        ("fixes #1, #2", FIXES_1),
+        ("fixes #1 and #2", FIXES_1),
+        ("fixes #1 and fixes #2", [*FIXES_1, ("fixes", None, 2)]),
+        ("fixes #1, closes #2", [*FIXES_1, ("closes", None, 2)]),
+        ("fixes fixes #1", FIXES_1),
+        ("fixes#1", []),
+        ("fixes :#1", []),
+        ("fixes (#1)", []),
+        ("fixes issue #1", []),
+        ("fixes - #1", []),
+        ("fixes ##1", []),
+        ("fixes #0", []),
+        ("fixes #1a", []),
+        ("fixes # 1", []),
+        ("closes #xxxx", []),
+        ("fixes user#1", []),
+        ("fixes https://github.com/o/r/issues", []),
+        ("fixes https://example.com/o/r/issues/1", []),
+        ("fixing #1", []),
+        ("prefixes #1", []),
+        ("préfixes #1", []),
+        ("hotfixes #1", []),
+        ("unresolved #1", []),
+        ("_fixes_x #1", []),
+        ("cloſes #1", []),
+        ("fixes\n\n#1", []),
+        ("fixes\n \t\n#1", []),
+        ("fixes", []),
+        ("fixes ", []),
+        ("#1 fixes", []),
+        ("", []),
+    ],
+)
+def test_keyword_and_reference(
+    text: str, expected: list[tuple[str, str | None, int]], markdown: bool
+) -> None:
+    assert short(text, markdown) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Fixes** #1",
+        "**Fixes #1**",
+        "Fixes **#1**",
+        "_Fixes_: #1",
+        "***Fixes*** _#1_",
+        "~~fixes #1~~",
+        "# Fixes #1",
+        "Fixes #1\n===",
+        "- fixes #1",
+        "- [x] fixes #1",
+        "1. a\n   - fixes\n     #1",
+        "a|b\n-|-\nfixes #1|c",
+        "fixes  \n#1",
+        "fixes\\\n#1",
+        "fixes \\#1",
+        "fixes\\: #1",
+        "fixes &#35;1",
+        "fixes &num;1",
+        "fixes&nbsp;#1",
+        "fixes&colon; #1",
+        "&#102;ixes #1",
+        "fixes gh\\-1",
+        "fixes GH-&#49;",
+        "fixes <!-- which? --> #1",
+        "fixes <b>#1</b>",
+        "<b>fixes</b> #1",
+        "<details>\nfixes #1\n</details>",
+        "<details>\n\nfixes #1\n\n</details>",
+        "<p>fixes <em>&#35;1</em></p>",
+        "<!-- template --> fixes #1",
+        "[^1]: fixes #1",
+        "a `b` fixes #1 `c`",
+        "> quoted\n\nfixes #1",
+        "```\ncode\n```\nfixes #1",
+        "[Fixes](https://example.com) #1",
+        "fixes\u2003#1 \0 \ud800",
+    ],
+)
+def test_visible_text_counts(text: str) -> None:
+    assert short(text) == FIXES_1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"fixes [#1]({URL})",
+        f"fixes [the bug]({URL})",
+        f"fixes [**the** bug]({URL} 'title')",
+        f"fixes: [o/r#1]({URL}#issuecomment-2)",
+        f"fixes <{URL}>",
+        f"fixes [#1][bug]\n\n[bug]: {URL}",
+        f"fixes [bug]\n\n[bug]: {URL}",
+        f"**fixes**[ the bug]({URL})",
+        f"[fixes #1]({URL})",
+        f"fixes [{URL}]({URL})",
+        f'fixes <a href="{URL}">#1</a>',
+        f"<p>fixes <a class=x href='{URL}'>the bug</a></p>",
+        "fixes o\\/r\\#1",
+        "fixes o&sol;r#1",
+        "fixes https\\://github.com/o/r/issues/1",
+        "fixes <https://github.com/o/r/issues/1?x=&amp;y>",
+    ],
+)
+def test_links_and_long_references_count(text: str) -> None:
+    assert short(text) == FIXES_URL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`fixes #1`",
+        "fixes `x` #1",
+        "fixes `#1`",
+        "`fixes` #1",
+        "```\nfixes #1\n```",
+        "~~~text\nfixes #1\n~~~",
+        "a\n\n    fixes #1",
+        "- a\n\n      fixes #1",
+        "> fixes #1",
+        "> fixes #1\nfixes #2",
+        "> > fixes #1",
+        "> - fixes #1",
+        "- > fixes #1",
+        "<!-- fixes #1 -->",
+        "a <!-- fixes #1 --> b",
+        "<!--\n\nfixes #1\n\n-->",
+        "<pre>fixes #1</pre>",
+        "<pre>\n\nfixes #1\n\n</pre>",
+        "<code>fixes #1</code>",
+        "a <code>fixes #1</code>",
+        "<div><code>fixes #1</code></div>",
+        "<script>\nfixes #1\n</script>",
+        "<style>\nfixes #1\n</style>",
+        "<blockquote>fixes #1</blockquote>",
+        "<blockquote>\n\nfixes #1\n\n</blockquote>",
+        "fixes <code>x</code> #1",
+        "fixes ![#1](src)",
+        "fixes ![x](src) #1",
+        f"![fixes]({URL}) #1",
+        f"fixes ![#1]({URL})",
+        "fixes [#1](https://example.com/o/r/issues/1)",
+        f"fixes [the bug](https://example.com/?u={URL})",
+        'fixes <a href="https://redirect.github.com/o/r/issues/1">#1</a>',
+        f"[fixes the bug]({URL})",
+        "fixes\n\n#1",
+        "- fixes\n- #1",
+        "# fixes\n#1",
+        "fixes\n===\n#1",
+        "fixes\n> #1",
+        "fixes|#1\n-|-\nfixes|#2",
+        "<p>fixes</p>#1",
+        "fixes <div>#1</div>",
+        "fi**xes** #1",
+        "fixes #**1**",
+        "fixes #<span>1</span>",
+        "fixes #1**2**",
+        "pre**fixes** #1",
+        "fixes &#8203;#1",
+        "fixes \\\\#1",
+        "fixes &amp;#35;1",
+        "closes #xxxx",
+    ],
+)
+def test_hidden_or_broken_text_does_not_count(text: str) -> None:
+    assert short(text) == []
+
+
+def test_markup_is_plain_text_in_titles_and_commit_messages() -> None:
+    assert short("> `fixes #1`", markdown=False) == FIXES_1
+    assert short("**fixes** #1", markdown=False) == []
+
+
+def test_enterprise_hosts() -> None:
+    text = "fixes https://ghe.example.org/o/r/issues/1 fixes [it](https://ghe.example.org/o/r/issues/2)"
+    found = find_closing_keywords(text, hosts=("ghe.example.org",))
+    assert [(keyword.repo, keyword.number) for keyword in found] == [("o/r", 1), ("o/r", 2)]
+    assert find_closing_keywords(text) == []
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "does not ",
+        "doesn't ",
+        "doesn’t actually ",
+        "will not yet ",
+        "won't ",
+        "not ",
+        "never ",
+        "NOT ",
+        "no longer ",
+        "cannot ",
+        "without any ",
+        "It works. This does not\n",
+        "fixes #2, but does not ",
+    ],
+)
+def test_negated(before: str) -> None:
+    for markdown in (True, False):
+        assert find_closing_keywords(f"{before}fix #1", markdown=markdown)[-1].negated
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "this ",
+        "not only ",
+        "It does not work. This ",
+        "Is it not good? ",
+        "does not fix #2, ",
+        "It is not done but ",
+        "not one two three four ",
+        "notable ",
+        "knot ",
+        "does not break and ",
+        "Do not merge yet!\n\n",
+        "no ",
+    ],
+)
+def test_not_negated(before: str) -> None:
+    for markdown in (True, False):
+        assert not find_closing_keywords(f"{before}fixes #1", markdown=markdown)[-1].negated
+
+
+def test_a_capitalised_keyword_on_its_own_line_is_not_negated() -> None:
+    assert not find_closing_keywords("Do not merge yet\nFixes #1")[0].negated
+
+
+def test_place_and_excerpt() -> None:
+    text = (
+        "# A\n\nlong "
+        + "word " * 50
+        + "\nso **fixes**\n#1 "
+        + "and " * 60
+        + "\n\n- b\n- Closes: GH-2"
+    )
+    first, second = find_closing_keywords(text)
+    (_, block, *_) = blocks(text)
+    assert (first.line, second.line) == (3, 8)
+    assert block.text[first.start :].startswith("fixes\n#1")
+    assert "so fixes #1 and" in first.excerpt
+    assert len(first.excerpt) <= 160
+    assert (second.keyword, second.start, second.excerpt) == ("closes", 0, "Closes: GH-2")
+    (plain,) = find_closing_keywords("title\r\n\r\nbody\r\nfixes #1", markdown=False)
+    assert (plain.line, plain.start, plain.excerpt) == (3, 6, "body fixes #1")
+
+
+REFERENCES = [("#7", None), ("GH-7", None), ("gh-7", None), ("o-x/r.y#7", "o-x/r.y")]
+REFERENCES += [(f"https://github.com/o/r/{kind}/7", "o/r") for kind in ("issues", "pull", "pulls")]
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(["", "a ", "(", "- ", "* [ ] ", "## ", "a\n", "**", "x-", '"', "text.\n\n"]),
+    st.sampled_from(WORDS).flatmap(
+        lambda word: st.sampled_from([word, word.title(), word.upper()])
+    ),
+    st.sampled_from([" ", ": ", ":", "\n", "  ", " \n", ":\t"]),
+    st.sampled_from(REFERENCES),
+    st.sampled_from(["", ".", ",", ")", "**", "\n", " b", "\n\nb", "!", '"', "'s"]),
+)
+def test_round_trip(
+    before: str, word: str, gap: str, reference: tuple[str, str | None], after: str
+) -> None:
+    if "#" in before and "\n" in gap:
+        return  # a heading ends with its line
+    written, repo = reference
+    assert short(before + word + gap + written + after) == [(word.lower(), repo, 7)]
+
+
+PIECES = [
+    "fix",
+    "es",
+    "fixes",
+    "closed",
+    "RESOLVE",
+    " ",
+    "\n",
+    ":",
+    "#",
+    "1",
+    "#1",
+    "gh",
+    "GH-2",
+    "o/r#3",
+    URL,
+    "o",
+    "/",
+]
+PIECES += [
+    "*",
+    "**",
+    "_",
+    "~~",
+    "`",
+    "[",
+    "]",
+    "](",
+    ")",
+    f"]({URL})",
+    "<",
+    ">",
+    "<b>",
+    "</b>",
+    f'<a href="{URL}">',
+    "!",
+]
+PIECES += [
+    "\\",
+    "&",
+    ";",
+    "&#35;",
+    "&num;",
+    "&#x66;",
+    "&nbsp;",
+    "&colon;",
+    "&sol;",
+    "&#49;",
+    "&amp",
+    "&Tab;",
+    "&NewLine;",
+]
+PIECES += [
+    "<!--",
+    "-->",
+    "<code>",
+    "</code>",
+    "<p>",
+    "<br>",
+    "\n\n",
+    "> ",
+    "- ",
+    "|",
+    "-|-",
+    "\r",
+    "\t",
+    "\0",
+    "\u2028",
+]
+PIECES += [
+    f"[a]: {URL}\n",
+    "[a]",
+    "\ud800",
+    "x",
+    "-",
+    ".",
+    "\ufeff",
+    "ﬁ",
+    "K",
+    "ſ",
+    "http",
+    "https",
+    "://",
+    "    ",
+    "'",
+]
+TEXT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+FEW = st.lists(st.sampled_from(PIECES), max_size=3).map("".join)
+GAPS = [" ", ": ", "\n", "&nbsp;", "&colon;", "** **", " <b>", " <!-- -->", "](x) ", "\\\n", " ["]
+NEAR = st.tuples(
+    st.sampled_from(["", "a ", "- "]) | FEW,
+    st.sampled_from(["fixes", "**Closes**", "&#102;ix", "<b>fixed</b>", "[fix](x)", "<p>fix"]),
+    st.sampled_from(GAPS) | FEW,
+    st.sampled_from(["#1", "\\#1", "&num;1", "o\\_x/r\\#1", "gh\\-1", URL, f"[a]({URL})", "[a]"])
+    | st.sampled_from(
+        ["o&sol;r&#35;1", f"<{URL}>", f'<a href="{URL}">', "https\\:", "GH-1", "o/r#1"]
+    ),
+    st.sampled_from(["", ".", f"\n\n[a]: {URL}"]) | FEW,
+).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(NEAR | TEXT | st.text(st.characters(), max_size=60))
+def test_the_cheap_scan_misses_nothing(text: str) -> None:
+    found = [keyword for block in blocks(text) for keyword in closing_keywords(block)]
+    assert may_close(text) or not found
+    assert find_closing_keywords(text) == found
+
+
+@settings(deadline=None)
+@given(NEAR, st.booleans())
+def test_any_text_gives_sound_keywords(text: str, markdown: bool) -> None:
+    for keyword in find_closing_keywords(text, markdown=markdown):
+        assert keyword.keyword in WORDS
+        assert keyword.number >= 1
+        assert 1 <= keyword.line <= text.count("\n") + text.count("\r") + 1
+        assert len(keyword.excerpt) <= 160
+        assert "\n" not in keyword.excerpt
+        assert keyword.keyword in keyword.excerpt.lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Fixed in #1", "see #1", "fixed it, see #1", "fix for #1", "fixed `x`, #1", "prefix #1"],
+)
+def test_the_cheap_scan_spares_ordinary_texts(text: str) -> None:
+    assert not may_close(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "fixes ",
+        "fixes: ",
+        "fixes #1 ",
+        "fixes #1\n\n",
+        "fixes a/",
+        "fixes o\\",
+        "fix fixes [",
+        "not ",
+        "fixes **",
+        "\n",
+        " ",
+    ],
+)
+@pytest.mark.parametrize("markdown", [True, False])
+def test_hostile_texts_take_linear_time(piece: str, markdown: bool) -> None:
+    text = piece * (1_000_000 // len(piece))
+    start = time.perf_counter()
+    find_closing_keywords(text, markdown=markdown)
+    assert time.perf_counter() - start < 15

@@ -1,0 +1,26 @@
+"""A local GitHub over real HTTP: as strict as the real one, and failing on request."""
+
+from __future__ import annotations
+
+from .backup import load_backup
+from .editing import Editor
+from .faults import Faults
+from .limits import Limits
+from .schema import nullable_fields
+from .server import Request, Twin
+from .store import World
+from .synthetic import synthetic_world
+from .workload import workload_world
+
+__all__ = [
+    "Editor",
+    "Faults",
+    "Limits",
+    "Request",
+    "Twin",
+    "World",
+    "load_backup",
+    "nullable_fields",
+    "synthetic_world",
+    "workload_world",
+]

@@ -1,0 +1,41 @@
+"""Serve a twin until killed, for trials by hand and for benchmarks in another process."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from . import Faults, Twin, World, load_backup, synthetic_world, workload_world
+
+
+def main() -> None:
+    """Read arguments, print the URL, serve."""
+    parser = argparse.ArgumentParser(prog="python -m tests.twin", description=__doc__)
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--synthetic", action="store_true", help="prospector/sluice (the default)")
+    source.add_argument("--workload", type=int, metavar="N", help="N issues and N pull requests")
+    source.add_argument("--backup", metavar="FILE", help="a backup of a real repository")
+    parser.add_argument("--repo", metavar="OWNER/NAME", help="the name of the backed-up repository")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--fail-rate", type=float, default=0.0)
+    options = parser.parse_args()
+    if bool(options.backup) != bool(options.repo):
+        parser.error("--backup and --repo go together")
+    with Twin(_world(options), Faults(rate=options.fail_rate), port=options.port) as twin:
+        sys.stdout.write(f"{twin.url}\n")
+        sys.stdout.flush()
+        try:
+            twin.wait()
+        except KeyboardInterrupt:
+            sys.stdout.write(f"{twin.count} requests, {twin.points} points\n")
+
+
+def _world(options: argparse.Namespace) -> World:
+    if options.backup:
+        return load_backup(options.backup, options.repo)
+    if options.workload is not None:
+        return workload_world(options.workload, options.workload)
+    return synthetic_world()
+
+
+main()

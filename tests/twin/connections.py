@@ -1,0 +1,163 @@
+"""Resolvers of the connections: which items each of them holds, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .paging import Page, paginate
+from .resolvers import Info, Resolver, enum_name, timeline_type
+from .store import World
+from .threads import threads
+from .world import Commit, Entry, Repository, Review
+
+FILES_LIMIT = 3000
+_ORDERS: dict[str, Callable[[Entry], tuple[Any, ...]]] = {
+    "CREATED_AT": lambda entry: (entry.created_at, entry.id),
+    "UPDATED_AT": lambda entry: (entry.updated_at, entry.id),
+    "COMMENTS": lambda entry: (len(entry.comments), entry.id),
+}
+
+
+def _entries(pulls: bool) -> Resolver:
+    def resolve(source: Repository, info: Info, **arguments: Any) -> Page:
+        order = arguments.get("orderBy") or {"field": "CREATED_AT", "direction": "ASC"}
+        key, descending = _ORDERS[order["field"]], order["direction"] == "DESC"
+        found = [
+            entry
+            for entry in list(source.entries.values())
+            if (entry.pull is not None) is pulls and _wanted(entry, arguments)
+        ]
+        found.sort(key=key, reverse=descending)
+        scope = f"{source.id}:{pulls}:{order['field']}:{order['direction']}"
+        return paginate(found, scope, arguments, key=key, descending=descending)
+
+    return resolve
+
+
+def _wanted(entry: Entry, arguments: dict[str, Any]) -> bool:
+    filters = arguments.get("filterBy") or {}
+    states = arguments.get("states") or filters.get("states")
+    labels = arguments.get("labels") or filters.get("labels")
+    state = "MERGED" if entry.pull and entry.pull.merged else entry.state.upper()
+    pull = entry.pull
+    return (
+        (not states or state in states)
+        and (not labels or any(label.name in labels for label in entry.labels))
+        and (not filters.get("since") or entry.updated_at >= filters["since"])
+        and (
+            not arguments.get("baseRefName")
+            or bool(pull and pull.base_ref == arguments["baseRefName"])
+        )
+        and (
+            not arguments.get("headRefName")
+            or bool(pull and pull.head_ref == arguments["headRefName"])
+        )
+    )
+
+
+def _listed(name: str, items: Callable[[Any], Sequence[Any]]) -> Resolver:
+    def resolve(source: Any, info: Info, **arguments: Any) -> Page:
+        return paginate(items(source), f"{source.node_id}:{name}", arguments)
+
+    return resolve
+
+
+def _linked(name: str, items: Callable[[World, Any], list[Any]]) -> Resolver:
+    def resolve(source: Any, info: Info, **arguments: Any) -> Page:
+        scope = source.sha if isinstance(source, Commit) else source.node_id
+        found = [one for one in items(info.context.world, source) if one is not None]
+        if name == "closedBy" and not arguments.get("includeClosedPrs"):
+            found = [one for one in found if one.state == "open"]
+        return paginate(found, f"{scope}:{name}", arguments)
+
+    return resolve
+
+
+def _comments(source: Entry, info: Info, **arguments: Any) -> Page:
+    items = source.comments
+    order = arguments.get("orderBy")
+    if order:
+        items.sort(key=lambda item: item.updated_at, reverse=order["direction"] == "DESC")
+    return paginate(items, f"{source.node_id}:comments:{order}", arguments)
+
+
+def _reviews(source: Entry, info: Info, **arguments: Any) -> Page:
+    states, author = arguments.get("states"), arguments.get("author")
+    items: list[Review] = [
+        review
+        for review in source.reviews
+        if (not states or review.state in states)
+        and (not author or bool(review.author and review.author.login == author))
+    ]
+    return paginate(items, f"{source.node_id}:reviews", arguments)
+
+
+def _timeline(source: Entry, info: Info, **arguments: Any) -> Page:
+    wanted, since = arguments.get("itemTypes"), arguments.get("since")
+    items: Sequence[Any] = source.timeline
+    if wanted:
+        items = [item for item in items if item_type(item) in wanted]
+    if since:
+        items = [item for item in items if (getattr(item, "created_at", "") or "") >= since]
+    counts_all = source.pull is not None
+    known = info.schema.type_map
+    return paginate(
+        [item if timeline_type(item) in known else None for item in items],
+        f"{source.node_id}:timeline:{sorted(wanted or ())}:{since}",
+        arguments,
+        total=len(source.timeline) if counts_all else len(items),
+        updated_at=source.updated_at,
+    )
+
+
+_NAMES: dict[str, str] = {}
+
+
+def item_type(item: object) -> str:
+    """Return the `itemTypes` value of a timeline item."""
+    name = timeline_type(item)
+    known = _NAMES.get(name)
+    if known is None:
+        known = _NAMES[name] = enum_name(name)
+    return known
+
+
+CONNECTIONS: dict[tuple[str, str], Resolver] = {
+    ("Repository", "issues"): _entries(pulls=False),
+    ("Repository", "pullRequests"): _entries(pulls=True),
+    ("Repository", "labels"): lambda source, info, **arguments: paginate(
+        sorted(
+            {label for entry in source.entries.values() for label in entry.labels},
+            key=lambda label: label.name,
+        ),
+        f"{source.id}:labels",
+        arguments,
+    ),
+    ("Issue", "closedByPullRequestsReferences"): _linked(
+        "closedBy", lambda world, entry: [world.entry(ref) for ref in world.closers(entry.ref)]
+    ),
+    ("PullRequest", "closingIssuesReferences"): _linked(
+        "closes",
+        lambda world, entry: [world.entry(ref) for ref in entry.pull.closes],
+    ),
+    ("PullRequest", "files"): _listed("files", lambda entry: entry.pull.files[:FILES_LIMIT]),
+    ("PullRequest", "commits"): _listed("commits", lambda entry: entry.commits),
+    ("PullRequest", "reviews"): _reviews,
+    ("PullRequest", "reviewThreads"): _listed("threads", threads),
+    ("PullRequestReview", "comments"): _listed("comments", lambda review: review.comments),
+    ("PullRequestReviewThread", "comments"): _listed("comments", lambda event: event.comments),
+    ("Commit", "associatedPullRequests"): _linked(
+        "pulls", lambda world, commit: list(world.pulls_with(commit.sha))
+    ),
+    **{
+        (kind, name): resolver
+        for kind in ("Issue", "PullRequest")
+        for name, resolver in (
+            ("comments", _comments),
+            ("labels", _listed("labels", lambda entry: entry.labels)),
+            ("timelineItems", _timeline),
+        )
+    },
+}
+"""The resolver of every connection, by the type and field that it belongs to."""

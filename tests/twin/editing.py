@@ -1,0 +1,231 @@
+"""Changing a world: what people do on GitHub, one method each, at fixed times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from .world import Comment, Entry, Event, Item, Label, Ref, Review
+from .writing import MAINTAINER, VISITOR, Writer, sha
+
+__all__ = ["MAINTAINER", "VISITOR", "Editor"]
+
+
+class Editor(Writer):
+    """Edits one repository of a world; see `Writer` for the clock and for what it adds."""
+
+    def edit_comment(self, identity: int, body: str, *, at: str | None = None) -> None:
+        """Change the text of a comment, review or review comment."""
+        now = self.tick(at)
+
+        def change(comment: Any) -> Any:
+            if isinstance(comment, Review) and comment.comments:
+                comment = replace(comment, comments=tuple(map(change, comment.comments)))
+            if getattr(comment, "id", None) == identity and isinstance(comment, Comment):
+                return replace(comment, body=body, updated_at=now)
+            return comment
+
+        entry = self._holder(identity)
+        timeline = tuple(map(change, entry.timeline))
+        replies = tuple(map(change, entry.replies))
+        self.world.put(replace(entry, timeline=timeline, replies=replies, updated_at=now))
+
+    def delete_comment(self, identity: int, *, at: str | None = None) -> None:
+        """Delete a plain comment, which leaves an event behind."""
+        now, entry = self.tick(at), self._holder(identity)
+        kept = tuple(
+            one for one in entry.timeline if not (type(one) is Comment and one.id == identity)
+        )
+        self.world.put(replace(entry, timeline=kept))
+        self.event(entry.number, "comment_deleted", at=now)
+
+    def label(self, number: int, name: str, *, at: str | None = None) -> None:
+        """Put a label on an entry."""
+        entry = self.entry(number)
+        self.world.put(replace(entry, labels=(*entry.labels, Label(name))))
+        details = {"label": {"name": name, "color": Label(name).color}}
+        self.event(number, "labeled", at=at, details=details)
+
+    def unlabel(self, number: int, name: str, *, at: str | None = None) -> None:
+        """Take a label off an entry."""
+        entry = self.entry(number)
+        kept = tuple(label for label in entry.labels if label.name != name)
+        self.world.put(replace(entry, labels=kept))
+        details = {"label": {"name": name, "color": Label(name).color}}
+        self.event(number, "unlabeled", at=at, details=details)
+
+    def edit_entry(
+        self,
+        number: int,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        at: str | None = None,
+    ) -> None:
+        """Change an entry's title (which leaves an event behind) or body."""
+        now, entry = self.tick(at), self.entry(number)
+        old = entry.title
+        new = old if title is None else title
+        self.world.put(
+            replace(entry, title=new, body=entry.body if body is None else body, updated_at=now)
+        )
+        if new != old:
+            self.event(number, "renamed", at=now, details={"rename": {"from": old, "to": new}})
+
+    def lock(self, number: int, *, at: str | None = None) -> None:
+        """Lock the conversation."""
+        self.world.put(replace(self.entry(number), locked=True))
+        self.event(number, "locked", at=at)
+
+    def close(
+        self,
+        number: int,
+        *,
+        reason: str = "completed",
+        closer: Ref | str | None = None,
+        at: str | None = None,
+    ) -> None:
+        """Close an entry, by hand or by a pull request (`Ref`) or commit (hash)."""
+        now, entry = self.tick(at), self.entry(number)
+        kept = None if entry.pull else reason
+        self.world.put(replace(entry, state="closed", state_reason=kept, closed_at=now))
+        commit = closer if isinstance(closer, str) else None
+        details = {"state_reason": kept}
+        self.event(number, "closed", at=now, closer=closer, commit_sha=commit, details=details)
+
+    def reopen(self, number: int, *, at: str | None = None) -> None:
+        """Open a closed entry again."""
+        entry = self.entry(number)
+        reason = None if entry.pull else "reopened"
+        self.world.put(replace(entry, state="open", state_reason=reason, closed_at=None))
+        self.event(number, "reopened", at=at)
+
+    def merge(self, number: int, *, closes: Sequence[int] = (), at: str | None = None) -> None:
+        """Merge a pull request and close the issues that it fixes."""
+        now, entry = self.tick(at), self.entry(number)
+        if entry.pull is None:
+            raise ValueError(f"#{number} is an issue")
+        merge = sha(f"merge of {entry.repo}#{number}")
+        pull = replace(entry.pull, merged_at=now, merged_by=MAINTAINER, merge_sha=merge)
+        self.world.put(replace(entry, pull=pull))
+        self.event(number, "merged", at=now, commit_sha=merge)
+        self.close(number, at=now)
+        for issue in closes:
+            self.close(issue, closer=entry.ref, at=now)
+
+    def connect(self, issue: int, pull: int, *, at: str | None = None) -> None:
+        """Link an issue and a pull request by hand, which both timelines tell."""
+        self._join("connected", issue, pull, at)
+
+    def disconnect(self, issue: int, pull: int, *, at: str | None = None) -> None:
+        """Undo a link made by hand."""
+        self._join("disconnected", issue, pull, at)
+
+    def _join(self, kind: str, issue: int, pull: int, at: str | None) -> None:
+        now, one, other = self.tick(at), Ref(self.repo, issue), Ref(self.repo, pull)
+        entry = self.entry(pull)
+        if entry.pull is None:
+            raise ValueError(f"#{pull} is an issue")
+        closes = tuple(ref for ref in entry.pull.closes if ref != one)
+        if kind == "connected":
+            closes = (*closes, one)
+        self.world.put(replace(entry, pull=replace(entry.pull, closes=closes)))
+        self.event(issue, kind, at=now, source=one, subject=other)
+        self.event(pull, kind, at=now, source=other, subject=one)
+
+    def mark_duplicate(self, number: int, canonical: int, *, at: str | None = None) -> None:
+        """Say that an entry repeats another one, which both timelines tell."""
+        self._duplicate("marked_as_duplicate", number, canonical, at)
+
+    def unmark_duplicate(self, number: int, canonical: int, *, at: str | None = None) -> None:
+        """Take back that an entry repeats another one."""
+        self._duplicate("unmarked_as_duplicate", number, canonical, at)
+
+    def _duplicate(self, kind: str, number: int, canonical: int, at: str | None) -> None:
+        now, ref, first = self.tick(at), Ref(self.repo, number), Ref(self.repo, canonical)
+        for home in (number, canonical):
+            self.event(home, kind, at=now, canonical=first, duplicate=ref)
+
+    def refer(
+        self, target: int, source: Ref, *, will_close: bool = False, at: str | None = None
+    ) -> None:
+        """Let another entry mention this one: `updated_at` stays, as on GitHub."""
+        self.event(
+            target, "cross-referenced", at=at, touch=False, source=source, will_close=will_close
+        )
+
+    def transfer_in(self, number: int, from_repo: str, *, at: str | None = None) -> None:
+        """Tell that an issue came from another repository."""
+        self.event(number, "transferred", at=at, from_repo=from_repo)
+
+    def delete_entry(self, number: int) -> None:
+        """Delete an entry and every link to it; REST answers 410 from then on."""
+        gone, repository = Ref(self.repo, number), self.repository
+        del repository.entries[number]
+        for other in self.world.repositories:
+            for entry in list(other.entries.values()):
+                self._forget(entry, gone)
+        deleted = repository.deleted | {number}
+        self.world.put_repository(replace(repository, deleted=deleted))
+
+    def _forget(self, entry: Entry, gone: Ref) -> None:
+        kept = tuple(item for item in entry.timeline if not _names(item, gone))
+        pull = entry.pull
+        if pull is not None and gone in pull.closes:
+            pull = replace(pull, closes=tuple(ref for ref in pull.closes if ref != gone))
+        if len(kept) != len(entry.timeline) or pull is not entry.pull:
+            self.world.put(replace(entry, timeline=kept, pull=pull))
+
+    def rename(self, full_name: str) -> None:
+        """Rename the repository; REST redirects from the old name, GraphQL follows silently."""
+        old, repository = self.repo, self.repository
+        owner, _, name = full_name.partition("/")
+        self.world.put_repository(replace(repository, owner=owner, name=name), replaces=old)
+        self.repo = full_name
+        for other in self.world.repositories:
+            for entry in list(other.entries.values()):
+                self.world.put(_renamed(entry, old, full_name))
+
+    def transfer_out(self, number: int, target: Ref) -> None:
+        """Take an issue away to another repository: REST redirects to `target` from then on."""
+        moved = {**self.repository.moved, number: target}
+        self.delete_entry(number)
+        self.world.put_repository(replace(self.repository, moved=moved))
+
+    def unlist_files(self, number: int) -> None:
+        """Let REST silently list no files for a pull request, as for huge diffs."""
+        unlisted = self.repository.unlisted_files | {number}
+        self.world.put_repository(replace(self.repository, unlisted_files=unlisted))
+
+    def block(self) -> None:
+        """Take the repository down: REST answers 451 from then on."""
+        self.world.put_repository(replace(self.repository, blocked=True))
+
+    def _holder(self, identity: int) -> Entry:
+        for entry in self.repository.entries.values():
+            comments = (*entry.comments, *entry.reviews, *entry.review_comments())
+            if any(one.id == identity for one in comments):
+                return entry
+        raise LookupError(f"no comment {identity} in {self.repo}")
+
+
+def _names(item: Item, ref: Ref) -> bool:
+    links = ("source", "subject", "canonical", "duplicate")
+    return isinstance(item, Event) and any(getattr(item, name) == ref for name in links)
+
+
+def _renamed(value: Any, old: str, new: str) -> Any:
+    """Return a value with every mention of a repository's name changed, texts left alone."""
+    if isinstance(value, tuple):
+        return tuple(_renamed(one, old, new) for one in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {}
+    for field in fields(value):
+        before = getattr(value, field.name)
+        named = field.name in ("repo", "from_repo", "head_repo") and before == old
+        after = new if named else _renamed(before, old, new)
+        if after is not before and after != before:
+            changed[field.name] = after
+    return replace(value, **changed) if changed else value

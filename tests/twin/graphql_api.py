@@ -1,0 +1,150 @@
+"""The GraphQL endpoint without its transport: parse, price, refuse or execute."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    FragmentDefinitionNode,
+    GraphQLError,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    OperationType,
+    execute_sync,
+    get_variable_values,
+    parse,
+    validate,
+)
+
+from .cost import Cost, measure
+from .paging import RefusedError
+from .resolvers import Context
+from .schema import wired_schema
+from .store import World
+
+_CACHE_LIMIT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A request that GitHub would run."""
+
+    document: DocumentNode
+    operation: str | None
+    variables: Mapping[str, Any]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A request that GitHub refuses to run, with its reply."""
+
+    operation: str | None
+    reply: dict[str, Any]
+
+
+@dataclass(slots=True)
+class GraphQLApi:
+    """Answers documents from a world; parsed and validated documents are kept."""
+
+    world: World
+    null_fields: Collection[tuple[str, str]] = ()
+    _schema: GraphQLSchema = field(init=False)
+    _documents: dict[str, DocumentNode | list[dict[str, Any]]] = field(
+        init=False, default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        self._schema = wired_schema(frozenset(self.null_fields))
+
+    def prepare(self, payload: Any) -> Query | Rejected:
+        """Check and price a request body."""
+        if not isinstance(payload, dict) or not isinstance(payload.get("query"), str):
+            return Rejected(None, {"message": "A query attribute must be specified", "errors": []})
+        variables = payload.get("variables") or {}
+        document = self._document(payload["query"])
+        if isinstance(document, list):
+            return Rejected(None, {"errors": document})
+        operation = _operation(document, payload.get("operationName"))
+        if operation is None:
+            return Rejected(None, {"errors": [{"message": "No operation to run."}]})
+        name = operation.name.value if operation.name else None
+        values = get_variable_values(
+            self._schema, list(operation.variable_definitions or ()), variables
+        )
+        if isinstance(values, list):
+            return Rejected(name, {"errors": errors_json(values)})
+        fragments = {
+            node.name.value: node
+            for node in document.definitions
+            if isinstance(node, FragmentDefinitionNode)
+        }
+        try:
+            cost = measure(self._schema, operation, fragments, values.coerced)
+        except RefusedError as refusal:
+            return Rejected(name, {"errors": errors_json([refusal])})
+        return Query(document, name, variables, cost)
+
+    def run(self, query: Query, rate: dict[str, Any]) -> dict[str, Any]:
+        """Execute a prepared query; `rate` is what its `rateLimit` field tells."""
+        result = execute_sync(
+            self._schema,
+            query.document,
+            context_value=Context(self.world, rate),
+            variable_values=dict(query.variables),
+            operation_name=query.operation,
+            check_sync=False,
+        )
+        reply: dict[str, Any] = {"data": result.data}
+        if result.errors:
+            reply["errors"] = errors_json(result.errors)
+        return reply
+
+    def _document(self, text: str) -> DocumentNode | list[dict[str, Any]]:
+        known = self._documents.get(text)
+        if known is not None:
+            return known
+        made: DocumentNode | list[dict[str, Any]]
+        try:
+            made = parse(text)
+            errors = validate(self._schema, made)
+        except GraphQLError as error:
+            made, errors = [], [error]
+        if errors:
+            made = errors_json(errors)
+        if len(self._documents) >= _CACHE_LIMIT:
+            self._documents.clear()
+        self._documents[text] = made
+        return made
+
+
+def errors_json(errors: Iterable[GraphQLError]) -> list[dict[str, Any]]:
+    """Return errors as GitHub writes them: the type stands beside the message."""
+    made = []
+    for error in errors:
+        one: dict[str, Any] = {}
+        kind = (error.extensions or {}).get("type")
+        if kind:
+            one["type"] = kind
+        if error.path:
+            one["path"] = list(error.path)
+        if error.locations:
+            one["locations"] = [
+                {"line": place.line, "column": place.column} for place in error.locations
+            ]
+        made.append({**one, "message": error.message})
+    return made
+
+
+def _operation(document: DocumentNode, name: str | None) -> OperationDefinitionNode | None:
+    operations = [
+        node
+        for node in document.definitions
+        if isinstance(node, OperationDefinitionNode) and node.operation is OperationType.QUERY
+    ]
+    if name is None:
+        return operations[0] if len(operations) == 1 else None
+    return next((node for node in operations if node.name and node.name.value == name), None)

@@ -1,0 +1,336 @@
+"""REST's view of the world: the JSON objects, with GitHub's names for every field."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from .store import World, repository_node_id
+from .world import (
+    GHOST_ID,
+    Account,
+    Comment,
+    Commit,
+    Entry,
+    Event,
+    File,
+    Item,
+    Label,
+    Ref,
+    Repository,
+    Review,
+    ReviewComment,
+    node_id,
+    stub_repository,
+)
+
+Json = dict[str, Any]
+SITE = "https://github.com"
+_GHOST = Account("ghost", GHOST_ID)
+
+
+def account_json(account: Account | None, api: str) -> Json:
+    """Return a user; texts of deleted accounts are ghost's."""
+    one = account or _GHOST
+    return {
+        "login": one.rest_login,
+        "id": one.id,
+        "node_id": node_id("U", one.id),
+        "url": f"{api}/users/{one.rest_login}",
+        "html_url": f"{SITE}/{one.login}",
+        "type": one.kind,
+        "site_admin": False,
+    }
+
+
+def maybe_account(account: Account | None, api: str) -> Json | None:
+    """Return a user where GitHub answers null for deleted accounts."""
+    return None if account is None else account_json(account, api)
+
+
+def repository_json(repository: Repository, api: str) -> Json:
+    """Return a repository."""
+    license_id = repository.license
+    return {
+        "id": repository.id,
+        "node_id": repository_node_id(repository),
+        "name": repository.name,
+        "full_name": repository.full_name,
+        "private": repository.private,
+        "owner": account_json(Account(repository.owner, repository.id, "Organization"), api),
+        "html_url": f"{SITE}/{repository.full_name}",
+        "description": repository.description,
+        "fork": repository.is_fork,
+        "url": f"{api}/repos/{repository.full_name}",
+        "created_at": repository.created_at,
+        "updated_at": repository.pushed_at,
+        "pushed_at": repository.pushed_at,
+        "stargazers_count": repository.stars,
+        "watchers_count": repository.stars,
+        "forks_count": repository.forks,
+        "language": repository.language,
+        "archived": repository.archived,
+        "disabled": False,
+        "visibility": "private" if repository.private else "public",
+        "default_branch": repository.default_branch,
+        "open_issues_count": sum(one.state == "open" for one in repository.entries.values()),
+        "has_issues": True,
+        "license": license_id
+        and {"key": license_id.lower(), "name": license_id, "spdx_id": license_id},
+    }
+
+
+def label_json(label: Label) -> Json:
+    """Return a label."""
+    return {
+        "id": label.id,
+        "node_id": node_id("LA", label.id),
+        "name": label.name,
+        "color": label.color,
+        "default": False,
+        "description": None,
+    }
+
+
+def _entry_json(entry: Entry, api: str) -> Json:
+    return {
+        "id": entry.id,
+        "node_id": entry.node_id,
+        "number": entry.number,
+        "title": entry.title,
+        "user": account_json(entry.author, api),
+        "labels": [label_json(label) for label in entry.labels],
+        "state": entry.state,
+        "locked": entry.locked,
+        "active_lock_reason": None,
+        "assignees": [],
+        "milestone": None,
+        "comments_url": f"{api}/repos/{entry.repo}/issues/{entry.number}/comments",
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
+        "closed_at": entry.closed_at,
+        "author_association": entry.association,
+        "body": entry.body or None,
+    }
+
+
+def issue_json(entry: Entry, api: str) -> Json:
+    """Return an entry as the issue endpoints show it: pull requests are issues there too."""
+    home = f"{api}/repos/{entry.repo}"
+    made = {
+        **_entry_json(entry, api),
+        "url": f"{home}/issues/{entry.number}",
+        "repository_url": home,
+        "html_url": f"{SITE}/{entry.repo}/{'pull' if entry.pull else 'issues'}/{entry.number}",
+        "timeline_url": f"{home}/issues/{entry.number}/timeline",
+        "comments": len(entry.comments),
+        "state_reason": entry.state_reason,
+    }
+    if entry.pull is not None:
+        made["draft"] = entry.pull.draft
+        made["pull_request"] = {
+            "url": f"{home}/pulls/{entry.number}",
+            "html_url": made["html_url"],
+            "diff_url": f"{made['html_url']}.diff",
+            "patch_url": f"{made['html_url']}.patch",
+            "merged_at": entry.pull.merged_at,
+        }
+    return made
+
+
+def _branch(world: World, repo: str | None, ref: str, sha: str, api: str) -> Json:
+    known = None if repo is None else world.repository(repo) or stub_repository(repo)
+    owner = Account(known.owner, known.id) if known else None
+    return {
+        "label": f"{known.owner if known else 'unknown repository'}:{ref}",
+        "ref": ref,
+        "sha": sha,
+        "user": maybe_account(owner, api),
+        "repo": known and repository_json(known, api),
+    }
+
+
+def pull_json(world: World, entry: Entry, api: str, *, full: bool) -> Json:
+    """Return a pull request; lists lack what only the single one tells (`full`)."""
+    pull = entry.pull
+    if pull is None:
+        raise ValueError(f"#{entry.number} is an issue")
+    test_merge = f"{zlib.crc32(pull.head_sha.encode()):08x}" * 5
+    made = {
+        **_entry_json(entry, api),
+        "url": f"{api}/repos/{entry.repo}/pulls/{entry.number}",
+        "issue_url": f"{api}/repos/{entry.repo}/issues/{entry.number}",
+        "html_url": f"{SITE}/{entry.repo}/pull/{entry.number}",
+        "diff_url": f"{SITE}/{entry.repo}/pull/{entry.number}.diff",
+        "merged_at": pull.merged_at,
+        "merge_commit_sha": pull.merge_sha or test_merge,
+        "draft": pull.draft,
+        "requested_reviewers": [],
+        "requested_teams": [],
+        "head": _branch(world, pull.head_repo, pull.head_ref, pull.head_sha, api),
+        "base": _branch(world, entry.repo, pull.base_ref, pull.base_sha, api),
+        "auto_merge": None,
+    }
+    if full:
+        made |= {
+            "merged": pull.merged,
+            "merged_by": maybe_account(pull.merged_by, api),
+            "mergeable": None,
+            "mergeable_state": "unknown",
+            "comments": len(entry.comments),
+            "review_comments": sum(1 for _ in entry.review_comments()),
+            "commits": len(entry.commits),
+            "additions": pull.additions,
+            "deletions": pull.deletions,
+            "changed_files": pull.changed_files,
+            "maintainer_can_modify": False,
+        }
+    return made
+
+
+def comment_json(comment: Comment, api: str) -> Json:
+    """Return a plain comment."""
+    home = f"{api}/repos/{comment.home.repo}/issues"
+    return {
+        "url": f"{home}/comments/{comment.id}",
+        "html_url": f"{SITE}/{comment.home.repo}/issues/{comment.home.number}"
+        f"#issuecomment-{comment.id}",
+        "issue_url": f"{home}/{comment.home.number}",
+        "id": comment.id,
+        "node_id": comment.node_id,
+        "user": account_json(comment.author, api),
+        "created_at": comment.created_at,
+        "updated_at": comment.updated_at,
+        "author_association": comment.association,
+        "body": comment.body or "",
+    }
+
+
+def review_comment_json(comment: ReviewComment, api: str) -> Json:
+    """Return a comment on a line; `user` is null for deleted accounts."""
+    home = f"{api}/repos/{comment.home.repo}/pulls"
+    made = {
+        "url": f"{home}/comments/{comment.id}",
+        "pull_request_review_id": comment.review,
+        "id": comment.id,
+        "node_id": comment.node_id,
+        "diff_hunk": comment.diff_hunk,
+        "path": comment.path,
+        "line": comment.line,
+        "side": "RIGHT",
+        "user": maybe_account(comment.author, api),
+        "body": comment.body or "",
+        "created_at": comment.created_at,
+        "updated_at": comment.updated_at,
+        "html_url": f"{SITE}/{comment.home.repo}/pull/{comment.home.number}"
+        f"#discussion_r{comment.id}",
+        "pull_request_url": f"{home}/{comment.home.number}",
+        "author_association": comment.association,
+    }
+    if comment.reply_to is not None:
+        made["in_reply_to_id"] = comment.reply_to
+    return made
+
+
+def review_json(review: Review, api: str) -> Json:
+    """Return a review; `user` is null for deleted accounts."""
+    pull = f"{review.home.repo}/pull/{review.home.number}"
+    return {
+        "id": review.id,
+        "node_id": review.node_id,
+        "user": maybe_account(review.author, api),
+        "body": review.body or "",
+        "state": review.state,
+        "html_url": f"{SITE}/{pull}#pullrequestreview-{review.id}",
+        "pull_request_url": f"{api}/repos/{review.home.repo}/pulls/{review.home.number}",
+        "author_association": review.association,
+        "submitted_at": review.submitted_at,
+        "commit_id": review.commit_sha,
+    }
+
+
+def commit_json(commit: Commit, api: str) -> Json:
+    """Return a commit of a pull request."""
+    person = {"name": commit.name, "email": commit.email}
+    return {
+        "sha": commit.sha,
+        "node_id": f"C_{commit.sha}",
+        "url": f"{api}/repos/{commit.home.repo}/git/commits/{commit.sha}",
+        "html_url": f"{SITE}/{commit.home.repo}/commit/{commit.sha}",
+        "author": {**person, "date": commit.authored_at},
+        "committer": {**person, "date": commit.committed_at},
+        "message": commit.message,
+        "parents": [],
+    }
+
+
+def file_json(file: File) -> Json:
+    """Return a changed file; binaries have no `patch`, only renames a `previous_filename`."""
+    made: Json = {
+        "sha": f"{zlib.crc32(file.path.encode('utf-8', 'surrogatepass')):08x}" * 5,
+        "filename": file.path,
+        "status": file.status,
+        "additions": file.additions,
+        "deletions": file.deletions,
+        "changes": file.additions + file.deletions,
+    }
+    if file.patch is not None:
+        made["patch"] = file.patch
+    if file.previous is not None:
+        made["previous_filename"] = file.previous
+    return made
+
+
+def timeline_json(world: World, item: Item, api: str) -> Json:
+    """Return a timeline item; which keys it has depends on its kind."""
+    match item:
+        case Review():
+            return {
+                "event": "reviewed",
+                **review_json(item, api),
+                "updated_at": item.updated_at,
+                "body": item.body or None,
+            }
+        case Comment():
+            return {
+                "event": "commented",
+                **comment_json(item, api),
+                "actor": account_json(item.author, api),
+            }
+        case Commit():
+            return {"event": "committed", **commit_json(item, api)}
+        case _:
+            return _event_json(world, item, api)
+
+
+def _event_json(world: World, event: Event, api: str) -> Json:
+    if event.kind == "line-commented":
+        comments = [review_comment_json(one, api) for one in event.comments]
+        return {"event": event.kind, "node_id": event.node_id, "comments": comments}
+    made: Json = {
+        "event": event.kind,
+        "actor": account_json(event.actor, api),
+        "created_at": event.created_at,
+    }
+    if event.kind == "cross-referenced":
+        source = _source_json(world, event.source, api)
+        return {**made, "updated_at": event.created_at, "source": source}
+    return {
+        **made,
+        "id": event.id,
+        "node_id": event.node_id,
+        "url": f"{api}/repos/{event.home.repo}/issues/events/{event.id}",
+        "commit_id": event.commit_sha,
+        "commit_url": event.commit_sha
+        and f"{api}/repos/{event.home.repo}/commits/{event.commit_sha}",
+        **event.details,
+    }
+
+
+def _source_json(world: World, ref: Ref | None, api: str) -> Json:
+    entry = world.entry(ref)
+    if entry is None:
+        return {"type": "issue", "issue": None}
+    repository = world.repository(entry.repo) or stub_repository(entry.repo)
+    issue = {**issue_json(entry, api), "repository": repository_json(repository, api)}
+    return {"type": "issue", "issue": issue}

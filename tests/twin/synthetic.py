@@ -1,0 +1,49 @@
+"""A small made-up repository, `prospector/sluice`, that holds every edge case at least once."""
+
+from __future__ import annotations
+
+from . import stories
+from .editing import Editor
+from .mentions import link
+from .store import World
+from .world import Repository
+
+_START = "2023-01-02T09:00:00Z"
+
+
+def synthetic_world() -> World:
+    """Return the history of a library that sieves records, always the same."""
+    sluice = Repository(
+        owner="prospector",
+        name="sluice",
+        id=61_000_001,
+        created_at=_START,
+        pushed_at="2024-06-01T12:00:00Z",
+        description="Sieve streams of records with little memory",
+        language="Python",
+        license="MIT",
+        stars=314,
+        forks=15,
+    )
+    pan = Repository(
+        owner="prospector",
+        name="pan",
+        id=61_000_002,
+        created_at=_START,
+        pushed_at="2024-06-01T12:00:00Z",
+        description="Where sluice is used",
+        language="Python",
+        license="Apache-2.0",
+    )
+    world = World(sluice, pan)
+    editor = Editor(world, start=_START)
+    outside = Editor(world, "prospector/pan", start="2023-09-01T08:00:00Z", step=60)
+    stories.keywords(editor)
+    stories.almost_keywords(editor)
+    stories.links(editor, outside)
+    stories.people(editor)
+    stories.texts(editor)
+    stories.closings(editor)
+    stories.sizes(editor, outside)
+    link(world)
+    return world

@@ -1,0 +1,169 @@
+"""The twin's limits and faults: they come as announced, and end."""
+
+from __future__ import annotations
+
+import time
+
+import httpx
+import pytest
+
+from goldpan.miners import queries
+from tests.twin import (
+    Faults,
+    Limits,
+    Twin,
+    synthetic_world,
+)
+from tests.twin.asking import SLUICE, client, get, sluice
+
+
+def test_refuses_strangers() -> None:
+    with Twin(synthetic_world(), limits=Limits(tokens=frozenset({"good"}), anonymous=2)) as twin:
+        with client(twin, "bad") as http:
+            assert http.get(SLUICE).status_code == 401
+        with client(twin, "good") as http:
+            assert http.get(SLUICE).status_code == 200
+            del http.headers["User-Agent"]
+            assert http.get(SLUICE).status_code == 403
+        with httpx.Client(base_url=twin.url) as http:
+            statuses = [http.get(SLUICE).status_code for _ in range(3)]
+            assert http.post("/graphql", json={"query": "{ __typename }"}).status_code == 401
+            free = http.get("/rate_limit").json()["resources"]["core"]
+        assert statuses == [200, 200, 403]
+        assert free["remaining"] == 0
+
+
+@pytest.mark.parametrize(("graphql_status", "rest_status"), [(200, 403), (403, 429)])
+def test_budgets_run_out_and_come_back(graphql_status: int, rest_status: int) -> None:
+    limits = Limits(
+        core=1,
+        graphql=1,
+        window=1,
+        graphql_status=graphql_status,
+        rest_status=rest_status,
+        clock_skew=90,
+    )
+    with Twin(synthetic_world(), limits=limits) as twin, client(twin) as http:
+
+        def query() -> httpx.Response:
+            return http.post("/graphql", json={"query": sluice("id")})
+
+        fresh = query()
+        while fresh.headers["x-ratelimit-used"] != "1":
+            fresh = query()
+        assert http.get(SLUICE).status_code == 200
+        spent, refused = query(), http.get(SLUICE)
+        assert spent.status_code == graphql_status
+        if graphql_status == 200:
+            assert spent.json()["errors"][0]["type"] == "RATE_LIMITED"
+        assert refused.status_code == rest_status
+        for reply in (spent, refused):
+            assert reply.headers["x-ratelimit-remaining"] == "0"
+        reset = int(refused.headers["x-ratelimit-reset"])
+        assert 89 < reset - time.time() < 93
+        time.sleep(max(0.0, reset - 90 - time.time()) + 0.01)
+        assert http.get(SLUICE).status_code == 200
+        assert "data" in query().json()
+        with client(twin, "another") as other:
+            assert other.get(SLUICE).status_code == 200
+
+
+def test_secondary_limits() -> None:
+    limits = Limits(secondary_status=429, retry_after=7, concurrency=0)
+    with Twin(synthetic_world(), limits=limits) as crowded:
+        reply = get(crowded, SLUICE)
+        assert reply.status_code == 429
+        assert reply.headers["retry-after"] == "7"
+        assert "secondary rate limit" in reply.json()["message"]
+    with Twin(synthetic_world(), limits=Limits(retry_after=None)) as twin:
+        twin.trip_secondary()
+        reply = get(twin, SLUICE)
+        assert reply.status_code == 403
+        assert "retry-after" not in reply.headers
+        assert get(twin, SLUICE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "502",
+        "504",
+        "reset",
+        "truncate",
+        "truncate_chunked",
+        "invalid_json",
+        "slow",
+        "errors",
+        "resource_limits",
+        "secondary",
+    ],
+)
+def test_faults(kind: str) -> None:
+    faults = Faults(rate=1.0, kinds=(kind,), slow_seconds=0.05)
+    world = synthetic_world()
+    ids = [entry.node_id for entry in world.main.entries.values()][:4]
+    with Twin(world, faults) as twin, client(twin) as http:
+        outcomes = []
+        for _ in range(4):
+            try:
+                reply = http.post(
+                    "/graphql",
+                    json={"query": queries.entries_document("issue"), "variables": {"ids": ids}},
+                )
+                body = reply.json() if reply.status_code == 200 else {}
+                outcomes.append((reply.status_code, "errors" in body))
+            except httpx.TransportError:
+                outcomes.append((0, False))
+            except ValueError:
+                outcomes.append((-1, False))
+        assert [one.fault for one in twin.requests] == [kind, kind, kind, None]
+        assert all(one.points == 1 for one in twin.requests)
+    expected = {
+        "502": (502, False),
+        "504": (504, False),
+        "secondary": (403, False),
+        "slow": (200, False),
+        "reset": (0, False),
+        "truncate": (0, False),
+        "truncate_chunked": (0, False),
+        "invalid_json": (-1, False),
+        "errors": (200, True),
+        "resource_limits": (200, True),
+    }
+    assert outcomes == [expected[kind]] * 3 + [(200, False)]
+
+
+def test_fault_rate_is_kept_and_repeatable() -> None:
+    def run() -> list[str | None]:
+        faults = Faults(rate=0.3, kinds=("502", "504"), seed=4, only=r"^GET .*/issues/\d")
+        with Twin(synthetic_world(), faults) as twin, client(twin) as http:
+            for number in range(1, 61):
+                http.get(f"{SLUICE}/issues/{number}")
+                http.get(f"{SLUICE}/pulls/{number}")
+            return [one.fault for one in twin.requests]
+
+    first = run()
+    assert first == run()
+    assert not any(first[1::2])
+    assert 8 <= sum(one is not None for one in first) <= 28
+    with pytest.raises(ValueError, match="unknown kinds"):
+        Faults(kinds=("typo",))
+
+
+def test_heavy_and_poisoned_queries_fail() -> None:
+    world = synthetic_world()
+    ids = [entry.node_id for entry in world.main.entries.values() if not entry.pull][:6]
+    query = queries.entries_document("issue")
+    faults = Faults(heavy=4, poison={ids[0]}, poison_null={ids[1]})
+    with Twin(world, faults) as twin, client(twin) as http:
+
+        def status(wanted: list[str]) -> httpx.Response:
+            return http.post("/graphql", json={"query": query, "variables": {"ids": wanted}})
+
+        assert status(ids[1:6]).status_code == 502
+        assert status(ids[0:1]).status_code == 502
+        partial = status(ids[1:3]).json()
+        assert partial["data"]["nodes"][0] is None
+        assert partial["data"]["nodes"][1]["number"]
+        assert partial["errors"][0]["path"] == ["nodes", 0]
+        assert "errors" not in status(ids[2:6]).json()

@@ -1,0 +1,60 @@
+"""The workload that costs are measured with: many entries, all of the same modest size."""
+
+from __future__ import annotations
+
+from .editing import Editor
+from .mentions import link
+from .store import World
+from .world import File, Repository
+
+_START = "2020-01-01T00:00:00Z"
+
+
+def workload_world(
+    issues: int = 1000,
+    pulls: int = 1000,
+    comments: int = 4,
+    review_comments: int = 3,
+    reviews: int = 1,
+    files: int = 2,
+) -> World:
+    """Return a repository whose i-th pull request closes its i-th issue.
+
+    Each pull request has one cross reference (from its issue's last comment), one commit, and
+    `reviews` reviews that share its `review_comments`.
+    """
+    world = World(
+        Repository(
+            owner="workload",
+            name="mill",
+            id=77_000_001,
+            created_at=_START,
+            pushed_at=_START,
+            description="Entries of one size",
+            language="Python",
+            license="MIT",
+        )
+    )
+    editor = Editor(world, start=_START, step=60)
+    for index in range(issues):
+        number = editor.issue(f"Wheel {index} squeaks", "Heard it turn.")
+        for turn in range(comments - 1 if index < pulls else comments):
+            editor.comment(number, f"Turn {turn}: still squeaks.")
+    for index in range(pulls):
+        fixes = f"Fixes #{index + 1}." if index < issues else "Nothing to close."
+        number = editor.pull(
+            f"Oil wheel {index}",
+            f"A drop of oil.\n\n{fixes}",
+            files=[File(f"src/wheel_{index}_{part}.py", "modified", 3, 1) for part in range(files)],
+        )
+        for turn in range(comments):
+            editor.comment(number, f"Drop {turn} applied.")
+        if index < issues and comments:
+            editor.comment(index + 1, f"#{number} oils it.")
+        for turn in range(reviews):
+            share = review_comments // reviews + (1 if turn < review_comments % reviews else 0)
+            lines = [(f"src/wheel_{index}_0.py", f"Line {line} drips.") for line in range(share)]
+            editor.review(number, "APPROVED", "Runs smoothly.", lines)
+        editor.merge(number, closes=[index + 1] if index < issues else [])
+    link(world)
+    return world
