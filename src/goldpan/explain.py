@@ -17,7 +17,7 @@ from goldpan.miners.archive import Archive, Record
 from goldpan.workspace import Workspace
 
 _REFERENCES = """
-SELECT signal, repo, number, target_repo, target_number, commit_sha, at, keyword, negated,
+SELECT signal, repo, number, target_repo, target_number, commit_sha, "at", keyword, negated,
        will_close, observed_on, evidence.where AS "where", evidence.source_id AS source_id,
        evidence.line AS line, evidence.excerpt AS excerpt
 FROM refs
@@ -98,7 +98,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
 def _rows(
     connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]
 ) -> list[dict[str, Any]]:
-    table: pa.Table = connection.execute(query, values).to_arrow_table()
+    table: pa.Table = connection.sql(query, params=dict(values)).to_arrow_table()
     return [{name: _plain(value) for name, value in row.items()} for row in table.to_pylist()]
 
 

@@ -27,7 +27,7 @@ LIMIT = 65_536
 OBJECT = "\ufffc"
 """Stands in a block's text for an inline code span or an image."""
 
-_WORK = 150_000  # tries of the block rules; ordinary texts need one to three a line
+_WORK = 150_000  # tries of the block rules; real texts need at most four a line
 
 _BLOCK_TAGS = frozenset(block_names) | {"pre", "script", "style"}
 _HIDDEN_TAGS = frozenset({"blockquote", "code", "pre", "script", "style", "tt"})

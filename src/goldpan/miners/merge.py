@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goldpan.miners.facts import Facts
 from goldpan.miners.live import Live, Numbers
-from goldpan.miners.rows import EVIDENCE_COLUMNS, FACETS, UNIT
+from goldpan.miners.parquet import write, writer
+from goldpan.miners.parts import count_ranges, read_ranges
+from goldpan.miners.rows import EVIDENCE_COLUMNS, UNIT
 from goldpan.progress import Reporter
 from goldpan.records import (
     COMMENTS,
@@ -27,22 +28,17 @@ from goldpan.records import (
     Table,
 )
 
-_RANGE = 4_096  # entry numbers merged at once; fixes the row groups, so never derive it
-_ROW_GROUP = 65_536
 _TIES = (*REFERENCES.order, "where", "source_id", "start", "line", "excerpt")
 
 
 def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[str, Path]:
     """Merge the part files in `scratch` and return each table's finished file."""
-    parts = {name: _Parts(name, scratch) for name in FACETS}
-    highest = max((part.highest for part in parts.values()), default=0)
     paths = {table.name: scratch / f"{table.name}.parquet" for table in MINED}
     writers = {table.name: writer(paths[table.name], table) for table in MINED}
     gone = np.array(sorted(live.gone), dtype=np.int64)
-    with reporter.task("Merging tables", highest // _RANGE + 1) as task:
-        for low in range(0, highest + 1, _RANGE):
-            step = _Range(parts, low, low + _RANGE, live, gone)
-            for table, rows in step.tables().items():
+    with reporter.task("Merging tables", count_ranges(scratch)) as task:
+        for facets in read_ranges(scratch):
+            for table, rows in _Range(facets, live, gone).tables().items():
                 write(writers[table.name], table, facts.repo, rows)
             task.advance()
     row = {
@@ -64,51 +60,13 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     return paths
 
 
-def writer(path: Path, table: Table) -> pq.ParquetWriter:
-    """Open a table's file with the settings that all tables share."""
-    return pq.ParquetWriter(path, table.schema, compression="zstd", compression_level=3)
-
-
-def write(target: pq.ParquetWriter, table: Table, repo: str, rows: pa.Table) -> None:
-    """Write sorted rows in the table's columns, with the repository's name where it lacks."""
-    if "repo" not in rows.column_names:
-        rows = rows.append_column("repo", pa.repeat(pa.scalar(repo, pa.string()), len(rows)))
-    rows = rows.select(table.schema.names).cast(table.schema)
-    target.write_table(rows, row_group_size=_ROW_GROUP)
-
-
-class _Parts:
-    """One facet's part files, memory-mapped and sorted by entry number."""
-
-    def __init__(self, name: str, directory: Path) -> None:
-        self.schema = FACETS[name]
-        self._unit = UNIT.get(name, "number")
-        self._tables = [
-            pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-            for path in sorted(directory.glob(f"{name}-*.arrow"))
-        ]
-        self._numbers = [table[self._unit].to_numpy() for table in self._tables]
-        self.highest = max((int(numbers[-1]) for numbers in self._numbers), default=0)
-
-    def within(self, low: int, high: int) -> pa.Table:
-        """Return the rows of the entries from `low` up to, not including, `high`."""
-        found = [self.schema.empty_table()]
-        for table, numbers in zip(self._tables, self._numbers, strict=True):
-            start, stop = np.searchsorted(numbers, [low, high])
-            if start < stop:
-                found.append(table.slice(int(start), int(stop - start)))
-        return pa.concat_tables(found).combine_chunks()
-
-
 class _Range:
     """The tables of one range of entry numbers."""
 
-    def __init__(
-        self, parts: dict[str, _Parts], low: int, high: int, live: Live, gone: Numbers
-    ) -> None:
+    def __init__(self, facets: dict[str, pa.Table], live: Live, gone: Numbers) -> None:
+        self._facets = facets
         self._live = live
         self._gone = gone
-        self._facets = {name: part.within(low, high) for name, part in parts.items()}
 
     def tables(self) -> dict[Table, pa.Table]:
         entry = newest(self._current("entry"), ["number"])

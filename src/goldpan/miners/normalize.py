@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.errors import WorkspaceError
@@ -24,6 +23,7 @@ from goldpan.miners.archive import Archive, Record
 from goldpan.miners.facts import read_facts
 from goldpan.miners.live import find_live
 from goldpan.miners.merge import merge
+from goldpan.miners.parts import write_parts
 from goldpan.miners.replies import parse_json
 from goldpan.miners.rows import Rows
 from goldpan.progress import Reporter
@@ -130,10 +130,7 @@ def _parse_chunk(chunk: _Chunk) -> int:
                 f"({type(error).__name__}: {error})",
                 "Please report it with that record; deleting the file and mining again skips it",
             ) from error
-    for name, table in rows.tables().items():
-        path = chunk.directory / f"{name}-{chunk.index:06}.arrow"
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
+    write_parts(chunk.directory, chunk.index, rows.tables())
     return len(chunk.records)
 
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.errors import UsageError, WorkspaceError
-from goldpan.miners.merge import write, writer
+from goldpan.miners.parquet import write, writer
 from goldpan.records import PAIRS
 from goldpan.workspace import Workspace, publish
 
@@ -101,7 +101,8 @@ links AS (
   UNION
   SELECT repo, number, target_number, 'connected'
   FROM refs WHERE signal IN ('connected', 'disconnected') AND target_repo = $repo
-  GROUP BY ALL HAVING max_by(signal, coalesce(at, TIMESTAMPTZ '1970-01-01')) = 'connected'
+  GROUP BY repo, number, target_number
+  HAVING max_by(signal, coalesce("at", TIMESTAMPTZ '1970-01-01')) = 'connected'
 ),
 brought AS (
   SELECT number AS pull, merge_sha AS sha FROM entries WHERE kind = 'pull' AND merged
@@ -177,9 +178,9 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> Paired:
         _open(connection, workspace, repo)
         name = _one(connection, "SELECT max(repo) FROM repositories")
         connection.execute(_FOUND, {"repo": name})
-        found: pa.Table = connection.execute(
+        found: pa.Table = connection.sql(
             _PAIRS,
-            {
+            params={
                 "repo": name,
                 "signals": list(rules.signals),
                 "confirm_keywords": rules.confirm_keywords,

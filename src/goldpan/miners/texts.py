@@ -24,8 +24,11 @@ def read_text(
     if not text:
         return
     found = rows.facets["mentions"]
+    line, counted = 1, 0
     for mention in find_mentions(text, hosts=rows.hosts):
         start = mention.start
+        line += text.count("\n", counted, start)
+        counted = start
         excerpt = text[max(0, start - _AROUND) : mention.end + _AROUND]
         found.append(
             (
@@ -44,7 +47,7 @@ def read_text(
                 where,
                 source_id,
                 start,
-                text.count("\n", 0, start) + 1,
+                line,
                 " ".join(excerpt.split()),
                 row,
             )

@@ -1,0 +1,329 @@
+"""Both paths bring home all that the twin's world holds, with the right values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from goldpan.miners.mine import Path as Via
+from tests.mining import (
+    BOTH,
+    GRAPHQL_ONLY,
+    SLUICE,
+    Row,
+    assert_alike,
+    assert_rows,
+    rows_of,
+    undisturbed,
+)
+from tests.twin import World, synthetic_world
+from tests.twin.asking import titled
+from tests.twin.world import Account, Comment, Commit, Entry, Event, Ref, Review, ReviewComment
+
+both = pytest.mark.parametrize("via", BOTH)
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return synthetic_world()
+
+
+def read(text: str | None) -> str:
+    """Return a text as tables hold it: never null, lone surrogates replaced."""
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text or "")
+
+
+def person(account: Account | None) -> Row:
+    return {
+        "author": account.rest_login if account else None,
+        "author_id": account.id if account else None,
+        "author_type": account.kind.lower() if account else None,
+    }
+
+
+def is_row(review: Review) -> bool:
+    return bool(review.body) or review.state != "COMMENTED"
+
+
+def written(entry: Entry) -> list[Comment]:
+    reviews = [review for review in entry.reviews if is_row(review)]
+    return [*entry.comments, *reviews, *entry.review_comments()]
+
+
+def entry_row(entry: Entry) -> Row:
+    people = [entry.author, *(one.author for one in written(entry))]
+    row = {
+        "repo": entry.repo,
+        "number": entry.number,
+        "kind": "pull" if entry.pull else "issue",
+        "title": read(entry.title),
+        "body": read(entry.body),
+        "state": entry.state,
+        "state_reason": entry.state_reason,
+        **person(entry.author),
+        "author_association": entry.association.lower(),
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
+        "closed_at": entry.closed_at,
+        "locked": entry.locked,
+        "labels": sorted(label.name for label in entry.labels),
+        "participants": sorted({one.rest_login for one in people if one}),
+        "timeline_items": len(entry.timeline),
+        "comment_count": len(entry.comments),
+    }
+    pull = entry.pull
+    names = "merged merged_at base_ref base_sha head_ref head_sha head_repo additions deletions"
+    row |= {name: getattr(pull, name) if pull else None for name in names.split()}
+    return row | {
+        "draft": pull.draft if pull else None,
+        "merge_sha": pull.merge_sha if pull and pull.merged else None,
+        "changed_files": pull.changed_files if pull else None,
+    }
+
+
+def comment_row(entry: Entry, one: Comment) -> Row:
+    row: Row = {
+        "repo": entry.repo,
+        "number": entry.number,
+        "comment_id": one.id,
+        "kind": "comment",
+        **person(one.author),
+        "author_association": one.association.lower(),
+        "created_at": one.created_at,
+        "updated_at": one.updated_at,
+        "body": read(one.body),
+        "path": None,
+        "review_id": None,
+        "reply_to": None,
+        "review_state": None,
+    }
+    match one:
+        case Review():
+            state = {"kind": "review", "review_state": one.state.lower()}
+            row |= {**state, "created_at": one.submitted_at}
+        case ReviewComment():
+            place = {"path": one.path, "review_id": one.review, "reply_to": one.reply_to}
+            row |= {"kind": "review_comment", **place}
+    return row
+
+
+def entries(world: World) -> list[Entry]:
+    return [entry for _, entry in sorted(world.main.entries.items())]
+
+
+def found(via: Via, table: str, number: int | None = None) -> list[Row]:
+    rows = rows_of(undisturbed(via), table)
+    return rows if number is None else [row for row in rows if row["number"] == number]
+
+
+def test_both_paths_tell_the_same() -> None:
+    assert_alike(undisturbed("graphql"), undisturbed("rest"))
+
+
+@both
+def test_the_repository(via: Via, world: World) -> None:
+    main = world.main
+    (row,) = found(via, "repositories")
+    assert row == {
+        "repo": SLUICE,
+        "description": main.description,
+        "default_branch": "main",
+        "language": "Python",
+        "license": "MIT",
+        "stars": main.stars,
+        "forks": main.forks,
+        "is_fork": False,
+        "is_archived": False,
+        "is_private": False,
+        "created_at": main.created_at,
+        "pushed_at": main.pushed_at,
+        "issues_announced": sum(not one.pull for one in entries(world)),
+        "pulls_announced": sum(bool(one.pull) for one in entries(world)),
+    }
+
+
+@both
+def test_every_entry(via: Via, world: World) -> None:
+    assert_rows(found(via, "entries"), list(map(entry_row, entries(world))), "entries")
+    assert found(via, "missing") == []
+
+
+@both
+def test_every_comment_review_and_review_comment(via: Via, world: World) -> None:
+    wanted = [comment_row(entry, one) for entry in entries(world) for one in written(entry)]
+    order = ("number", "created_at", "kind", "comment_id")
+    wanted.sort(key=lambda row: [row[name] for name in order])
+    assert_rows(found(via, "comments"), wanted, "comments")
+
+
+@both
+def test_every_commit(via: Via, world: World) -> None:
+    def row(one: Commit) -> Row:
+        times = {"authored_at": one.authored_at, "committed_at": one.committed_at}
+        home = {"repo": SLUICE, "number": one.home.number}
+        return {**home, "sha": one.sha, "message": read(one.message), **times}
+
+    wanted = [row(commit) for entry in entries(world) for commit in entry.commits]
+    wanted.sort(key=lambda row: [row[name] for name in ("number", "committed_at", "sha")])
+    assert_rows(found(via, "commits"), wanted, "commits")
+
+
+@both
+def test_every_file(via: Via, world: World) -> None:
+    wanted = [
+        {
+            "repo": SLUICE,
+            "number": entry.number,
+            "path": file.path,
+            "previous_path": file.previous if via == "rest" else None,
+            "status": file.status,
+            "additions": file.additions,
+            "deletions": file.deletions,
+        }
+        for entry in entries(world)
+        for file in (entry.pull.files if entry.pull else ())
+    ]
+    wanted.sort(key=lambda row: (row["number"], str(row["path"]).encode()))
+    assert_rows(found(via, "files"), wanted, "files")
+
+
+def link(signal: str, source: Ref | None, target: Ref | None, event: Event) -> tuple[Any, ...]:
+    ends = [(ref.repo, ref.number) if ref else (None, None) for ref in (source, target)]
+    return signal, *ends[0], *ends[1], event.home.number, event.created_at, event.will_close
+
+
+def told_links(world: World) -> set[tuple[Any, ...]]:
+    """Return all links that the events of the world's timelines tell."""
+    links = set()
+    for entry in entries(world):
+        for one in (item for item in entry.timeline if isinstance(item, Event)):
+            match one.kind:
+                case "cross-referenced":
+                    links.add(link("cross_referenced", one.source, one.home, one))
+                case "connected" | "disconnected":
+                    ends = [ref for ref in (one.source, one.subject) if ref]
+                    ends.sort(key=lambda ref: not world.main.entries[ref.number].pull)
+                    links.add(link(one.kind, ends[0], ends[1], one))
+                case "closed" if isinstance(one.closer, Ref):
+                    links.add(link("closed_by", one.closer, one.home, one))
+                case "marked_as_duplicate" | "unmarked_as_duplicate":
+                    links.add(link(one.kind, one.duplicate, one.canonical, one))
+    return links
+
+
+def test_every_link_that_timelines_tell(world: World) -> None:
+    names = ("signal", "repo", "number", "target_repo", "target_number", "observed_on", "at")
+    wanted = told_links(world)
+    signals = {row[0] for row in wanted}
+    assert signals > {"cross_referenced", "connected", "closed_by", "unmarked_as_duplicate"}
+    rows = [
+        row
+        for row in found("graphql", "references")
+        if row["signal"] in signals and row["number"] is not None
+    ]
+    told = {(*(row[name] for name in names), bool(row["will_close"])) for row in rows}
+    assert told == wanted
+    assert len(rows) == len(wanted)
+    crossed = {row[:7] for row in wanted if row[0] == "cross_referenced"}
+    rest = [row for row in found("rest", "references") if row["signal"] == "cross_referenced"]
+    assert {tuple(row[name] for name in names) for row in rest} == crossed
+    assert len(rest) == len(crossed)
+
+
+@both
+def test_commits_that_closed(via: Via, world: World) -> None:
+    wanted = {
+        (entry.number, item.commit_sha)
+        for entry in entries(world)
+        for item in entry.timeline
+        if isinstance(item, Event) and item.kind == "closed" and isinstance(item.closer, str)
+    }
+    rows = [row for row in found(via, "references") if row["commit_sha"]]
+    assert {(row["target_number"], row["commit_sha"]) for row in rows} == wanted
+    assert {row["repo"] for row in rows} == {SLUICE}
+    assert len(rows) == len(wanted) == 2
+
+
+def test_closing_references_and_transfers(world: World) -> None:
+    rows = found("graphql", "references")
+    closing = [row for row in rows if row["signal"] == "closing_reference"]
+    pulls = [entry for entry in entries(world) if entry.pull]
+    wanted = {
+        (entry.number, ref.number, where)
+        for entry in pulls
+        for ref in (entry.pull.closes if entry.pull else ())
+        for where in (entry.number, ref.number)
+    }
+    foreign = {
+        (entry.number, ref.number, ref.number)
+        for entry in world.repository("prospector/pan").entries.values()  # type: ignore[union-attr]
+        for ref in (entry.pull.closes if entry.pull else ())
+    }
+    ends = {(row["number"], row["target_number"], row["observed_on"]) for row in closing}
+    assert ends == wanted | foreign
+    assert len(closing) == len(wanted) + len(foreign)
+    (moved,) = [row for row in rows if row["signal"] == "transferred_from"]
+    assert (moved["repo"], moved["number"]) == ("prospector/pan", None)
+    assert moved["target_number"] == titled(world, "Pan shows no progress")
+
+
+def test_rest_has_no_signal_that_it_cannot_see() -> None:
+    assert not {row["signal"] for row in found("rest", "references")} & GRAPHQL_ONLY
+
+
+@both
+def test_long_lists_are_whole(via: Via, world: World) -> None:
+    discussion = titled(world, "What should 1.0 contain?")
+    nightly = titled(world, "Nightly builds of pan fail")
+    wide = titled(world, "Add licence headers")
+    labelled = titled(world, "Labelled by an eager hand")
+    bodies = {row["body"] for row in found(via, "comments", discussion)}
+    assert bodies == {f"Idea {turn}: sieve number {turn}." for turn in range(120)}
+    kinds = [row["kind"] for row in found(via, "comments", wide)]
+    assert (kinds.count("review"), kinds.count("review_comment")) == (60, 110)
+    assert len(found(via, "files", wide)) == 120
+    references = found(via, "references")
+    crossed = [row for row in references if row["target_number"] == nightly]
+    assert [row["signal"] for row in crossed] == ["cross_referenced"] * 130
+    assert len({row["number"] for row in crossed}) == 130
+    (row,) = found(via, "entries", labelled)
+    assert row["labels"] == [f"area/{index:02}" for index in range(55)]
+
+
+@both
+def test_odd_people(via: Via, world: World) -> None:
+    def author(title: str) -> tuple[str | None, str | None]:
+        (row,) = found(via, "entries", titled(world, title))
+        return row["author"], row["author_type"]
+
+    assert author("Update ruff to 0.14") == ("renovator[bot]", "bot")
+    assert author("Where did my account go?") == (None, None)
+    assert author("Last words") == (None, None)
+    assert author("Imported: ticket 12") == ("tess-from-svn", "mannequin")
+    assert author("We would like to sponsor this") == ("prospector", "organization")
+    ghosts = found(via, "comments", titled(world, "Last words"))
+    assert [(row["kind"], row["author"]) for row in ghosts] == [
+        ("review", None),
+        ("review_comment", None),
+    ]
+    (bot,) = found(via, "comments", titled(world, "Update ruff to 0.14"))
+    assert (bot["author"], bot["author_type"]) == ("pebble-ci[bot]", "bot")
+    (entry,) = found(via, "entries", titled(world, "Where did my account go?"))
+    assert entry["participants"] == []
+
+
+@both
+def test_odd_texts(via: Via, world: World) -> None:
+    def body(title: str) -> str:
+        (row,) = found(via, "entries", titled(world, title))
+        return str(row["body"])
+
+    assert body("No body at all") == ""
+    assert body("Odd characters") == "A NUL \x00 and half an emoji \ufffd in one body."
+    assert body("Windows line ends") == "First line\r\nSecond line\r\n\r\n* a list\r\n"
+    assert body("Überläufe bei ∑ und 日本語 🦀") == "Zero\u200bwidth, עברית, e\u0301."
+    (comment,) = found(via, "comments", titled(world, "Odd characters"))
+    assert comment["body"] == "Me too: \ufffd \x00 \x1b[31m"
+    (gone,) = found(via, "entries", titled(world, "Read from HTTP"))
+    assert (gone["head_repo"], gone["head_ref"]) == (None, "topic")
