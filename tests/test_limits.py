@@ -69,6 +69,31 @@ def test_replies_that_overtake_each_other_do_not_raise_the_budget() -> None:
     assert token.budgets["core"].remaining == 10
 
 
+def test_free_replies_use_up_nothing() -> None:
+    """A 304 leaves the server's count as it was; so must ours be, however many there are."""
+
+    async def run() -> None:
+        pool = TokenPool(("one",), FAST)
+        token = pool.tokens[0]
+        for _ in range(50):
+            assert await pool.acquire("core") is token
+            pool.observe(token, "core", headers(5, 3600))
+            pool.release(token, "core")
+
+    asyncio.run(asyncio.wait_for(run(), 5))
+
+
+def test_requests_under_way_are_counted_against_the_budget() -> None:
+    async def run() -> None:
+        pool = TokenPool(("one", "two"), FAST)
+        one, two = pool.tokens
+        pool.observe(one, "core", headers(1, 3600))
+        pool.observe(two, "core", headers(1, 3600))
+        assert {await pool.acquire("core"), await pool.acquire("core")} == {one, two}
+
+    asyncio.run(run())
+
+
 def test_a_pause_holds_for_both_resources() -> None:
     async def run() -> float:
         pool = TokenPool(("one",), FAST)

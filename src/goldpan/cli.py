@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -205,7 +207,24 @@ def _run(program: Callable[..., Any]) -> NoReturn:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
+    except Exception as error:  # noqa: BLE001 - the last resort: people get a sentence, not a trace
+        _defect(error)
     sys.exit(0)
+
+
+def _defect(error: Exception) -> NoReturn:
+    """Keep the trace of a defect of our own in a file and say where."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="goldpan-error-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        traceback.print_exception(error, file=file)
+    _complain(
+        GoldpanError(
+            f"Goldpan itself failed ({type(error).__name__}: {error})",
+            f"Please report it with {file.name}. What was fetched is kept; run the command again",
+        )
+    )
+    sys.exit(1)
 
 
 def _settings(**flags: object) -> Settings:

@@ -62,8 +62,8 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
                 view = "refs" if name == "references" else name
                 quoted = str(path).replace("'", "''")
                 connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
-        row = connection.execute("SELECT max(repo) FROM repositories").fetchone()
-        repo = str(row[0]) if row else repo
+        rows = connection.execute("SELECT repo FROM repositories").fetchall()
+        repo = str(rows[0][0]) if rows else repo
         values = {"repo": repo, "number": number}
         only = {"number": number}
         entries = _rows(connection, "FROM entries WHERE number = $number", only)

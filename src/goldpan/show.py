@@ -106,7 +106,7 @@ def tables(counts: Mapping[str, Mapping[str, int]]) -> None:
 
 def pairs(found: Sequence[Paired]) -> None:
     """Show how many pairs each signal gave."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     for one in found:
         console.print(f"\n[bold]{one.repo}[/bold]: {one.pairs:,} fix pairs by rules {one.rules}")
         table = Table("signal", "pairs", box=None, header_style="dim")
@@ -115,11 +115,11 @@ def pairs(found: Sequence[Paired]) -> None:
         console.print(table)
         if one.unconfirmed:
             console.print(
-                f"{one.unconfirmed:,} closing keywords have no cross reference that confirms "
-                "them; --rules unconfirmed takes them all the same."
+                f"Closing keywords that no cross reference confirms: {one.unconfirmed:,} "
+                "(--rules unconfirmed takes them all the same)"
             )
         if one.elsewhere:
-            console.print(f"{one.elsewhere:,} links lead to issues of other repositories.")
+            console.print(f"Links to issues of other repositories: {one.elsewhere:,}")
 
 
 def explanation(found: Explanation) -> None:
@@ -137,9 +137,11 @@ def explanation(found: Explanation) -> None:
             + clean(entry["title"])
         )
     _missing(console, found)
-    console.print(f"\nReferences ({len(found.references):,})", style="bold")
-    for reference in found.references:
-        console.print(_reference(found, reference))
+    console.print("\nReferences", style="bold")
+    # Both ends may have shown the same link; people need to read it once.
+    lines = dict.fromkeys(_reference(reference).plain for reference in found.references)
+    for line in lines:
+        console.print(Text(line))
     console.print(f"\nFix pairs ({len(found.pairs):,})", style="bold")
     for one in found.pairs:
         console.print(
@@ -159,7 +161,7 @@ def _missing(console: Console, found: Explanation) -> None:
         console.print(Text(f"Missing {gap['part']}: ") + clean(gap["reason"]))
 
 
-def _reference(found: Explanation, row: Mapping[str, Any]) -> Text:
+def _reference(row: Mapping[str, Any]) -> Text:
     source = _place(row["repo"], row["number"], row["commit_sha"])
     target = _place(row["target_repo"], row["target_number"], None)
     notes = [

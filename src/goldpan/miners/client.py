@@ -108,7 +108,10 @@ class GitHub:
         while True:
             async with self._gate:
                 token = await self._pool.acquire(resource)
-                reply = await self._once(token, resource, method, url, headers, body)
+                try:
+                    reply = await self._once(token, resource, method, url, headers, body)
+                finally:
+                    self._pool.release(token, resource)
             match reply.verdict:
                 case Verdict.DONE | Verdict.REFUSED:
                     return reply

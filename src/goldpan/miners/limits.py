@@ -39,8 +39,8 @@ class Pace:
 class Budget:
     """What one token may still ask of one resource; unknown until the first reply."""
 
-    remaining: int | None = None
-    limit: int | None = None
+    remaining: int | None = None  # as the server last said
+    under_way: int = 0  # requests sent and not yet answered
     reset: float = 0.0  # server time
 
 
@@ -93,7 +93,7 @@ class TokenPool:
             token = min(valid, key=lambda token: (self._wait(token, resource), token.free_at))
             wait = self._wait(token, resource)
             if wait <= 0:
-                self._reserve(token, resource)
+                token.budgets[resource].under_way += 1
                 pause = token.free_at - time.monotonic()
                 token.free_at = max(token.free_at, time.monotonic()) + 60 / self._pace.per_minute
                 if pause > 0:
@@ -101,6 +101,10 @@ class TokenPool:
                 return token
             self._tell(wait, resource)
             await asyncio.sleep(min(wait, 60.0))
+
+    def release(self, token: Token, resource: Resource) -> None:
+        """Note that a request made with an acquired token has ended, answered or not."""
+        token.budgets[resource].under_way -= 1
 
     def observe(self, token: Token, resource: Resource, headers: Mapping[str, str]) -> None:
         """Learn from a reply's headers."""
@@ -113,7 +117,6 @@ class TokenPool:
         budget = token.budgets["graphql" if named == "graphql" else "core"]
         remaining = _integer(headers.get("x-ratelimit-remaining"))
         reset = _integer(headers.get("x-ratelimit-reset"))
-        budget.limit = _integer(headers.get("x-ratelimit-limit")) or budget.limit
         if remaining is None or reset is None:
             return
         if reset > budget.reset or budget.remaining is None:
@@ -132,16 +135,11 @@ class TokenPool:
         """Leave a token alone after a secondary limit."""
         token.paused_until = max(token.paused_until, self.now() + seconds)
 
-    def _reserve(self, token: Token, resource: Resource) -> None:
-        budget = token.budgets[resource]
-        if budget.remaining is not None:
-            budget.remaining = max(0, budget.remaining - 1)
-
     def _wait(self, token: Token, resource: Resource) -> float:
         budget = token.budgets[resource]
         now = self.now()
         wait = token.paused_until - now
-        if budget.remaining == 0:
+        if budget.remaining is not None and budget.remaining <= budget.under_way:
             if budget.reset + self._pace.margin <= now:
                 budget.remaining = None
             else:

@@ -143,7 +143,7 @@ seen AS (  -- whether the pull mentions the issue where the timeline shows it
 )
 SELECT $repo AS repo, issue, pull_repo, pull,
        list_sort(list_distinct(list(signal))) AS signals,
-       arg_min(keyword, list_position(['body', 'title', 'commit'], "where"))
+       arg_min(keyword, coalesce(list_position(['body', 'title', 'commit'], "where"), 9))
          FILTER (keyword IS NOT NULL) AS keyword,
        coalesce(bool_and(negated), false) AS negated,
        bool_or(seen.issue IS NOT NULL) AS confirmed,
@@ -241,6 +241,4 @@ def _open(connection: duckdb.DuckDBPyConnection, workspace: Workspace, repo: str
 def _one(
     connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, object] | None = None
 ) -> Any:
-    row = connection.execute(query, values or {}).fetchone()
-    assert row is not None
-    return row[0]
+    return connection.execute(query, values or {}).fetchall()[0][0]

@@ -1,0 +1,91 @@
+"""Cost of mining over HTTP: requests, points, time and memory, beside a crawl entry by entry.
+
+The server is the local GitHub of the tests in a process of its own. The crawl that is compared
+against asks REST, as most tools do, for each issue's comments and timeline and for each pull
+request's details, comments, reviews, review comments, files and timeline; its requests are
+counted, and its time is that of Goldpan's own REST path scaled by them.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.scale import FAST, REPO, scratch
+from goldpan.config import Settings, Via
+from goldpan.miners.archive import Archive
+from goldpan.miners.mine import Mined, mine
+from goldpan.miners.normalize import normalize
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+
+_WORKLOAD = "workload/mill"
+
+
+@contextmanager
+def served(*arguments: str) -> Iterator[str]:
+    """Serve a local GitHub in a process of its own and give its address."""
+    command = [sys.executable, "-m", "tests.twin", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.terminate()
+
+
+def measure(url: str, repo: str, via: Via) -> Mined:
+    """Mine a repository into a scratch workspace and print what it took."""
+    with scratch() as directory, Reporter(quiet=True) as reporter:
+        settings = Settings(Path(directory), url, tokens=("benchmark",), via=via, workers=1)
+        result = mine(settings, repo, reporter, FAST)
+        again = mine(settings, repo, reporter, FAST)
+        workspace = Workspace(Path(directory))
+        size = sum(record.size for record in Archive(workspace.raw(repo)).records) / 1e6
+        started = time.perf_counter()
+        normalize(workspace, repo, reporter, workers=1)
+        speed = size / (time.perf_counter() - started)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"  {via:<8} {result.requests:>6,} requests {result.points:>4,} points "
+        f"(predicted {result.predicted.requests:,}) {result.seconds:6.1f} s; "
+        f"update {again.requests:>5,} requests {again.points:>3,} points {again.seconds:5.1f} s; "
+        f"normalize {speed:4.0f} MB/s; peak so far {peak:,.0f} MB"
+    )
+    return result
+
+
+def compare(name: str, url: str, repo: str) -> None:
+    """Measure both paths on one repository and print the ratio to a crawl entry by entry."""
+    print(name)
+    graphql = measure(url, repo, "graphql")
+    rest = measure(url, repo, "rest")
+    counts = {count.kind: count.stored for count in rest.coverage.counts} if rest.coverage else {}
+    issues, pulls = counts["issues"], counts["pulls"]
+    single = (issues + pulls) // 100 + 1 + 2 * issues + 6 * pulls
+    print(
+        f"  entry by entry {single:,} requests: {single / graphql.requests:.0f} x GraphQL, "
+        f"{single / rest.requests:.1f} x REST; about "
+        f"{single * rest.seconds / rest.requests / graphql.seconds:.1f} x the time of GraphQL"
+    )
+
+
+def main() -> None:
+    """Measure the workload and, where it is present, the real repository."""
+    with served("--workload", "1000") as url:
+        compare("1,000 issues with 4 comments, 1,000 pulls with 3 review comments", url, _WORKLOAD)
+    folder = Path(os.environ.get("GOLDPAN_REAL_DATA", "../shared/data"))
+    backup = folder / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
+    if backup.exists():
+        with served("--backup", str(backup), "--repo", REPO) as url:
+            compare(REPO, url, REPO)
+
+
+if __name__ == "__main__":
+    main()
