@@ -1,0 +1,101 @@
+"""The documentation does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from goldpan.cli import app
+from goldpan.miners.pairing import RULES, SIGNALS
+from goldpan.records import MINED, PAIRS
+from tests.twin import Twin, synthetic_world
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OFFLINE = re.compile(r"^(make|export)\b")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+
+
+def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
+    """In order, in one directory, with the local GitHub in the place of the real one."""
+    commands = [
+        line.removeprefix("$ ").replace("numpy/numpy", "prospector/sluice")
+        for block in blocks("console")
+        for line in block.splitlines()
+    ]
+    ours = [command for command in commands if not OFFLINE.match(command)]
+    assert len(ours) >= 7
+    with Twin(synthetic_world()) as twin:
+        environment = {
+            **os.environ,
+            "GOLDPAN_API_URL": twin.url,
+            "GITHUB_TOKEN": "token-of-a-test",
+            "COLUMNS": "120",
+        }
+        for command in ours:
+            program, *arguments = command.split()
+            assert program == "goldpan"
+            done = subprocess.run(
+                [sys.executable, "-c", "from goldpan.cli import main; main()", *arguments],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+            assert done.stdout.strip(), command
+    for example in blocks("python"):
+        done = subprocess.run(
+            [sys.executable, "-c", example],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert "│ [keyword] │ fixes   │" in done.stdout
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = README + "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
+    program = typer.main.get_command(app)
+    commands = program.commands  # type: ignore[attr-defined]
+    assert set(commands) == {"mine", "normalize", "pair", "status", "why", "demo"}
+    for name, command in commands.items():
+        assert f"goldpan {name}" in text or f"make {name}" in text, name
+        for parameter in command.params:
+            for option in parameter.opts:
+                if option.startswith("--"):
+                    assert option in text, f"{name} {option}"
+
+
+@pytest.mark.parametrize("table", [*MINED, PAIRS], ids=lambda table: table.name)
+def test_every_column_is_documented(table: object) -> None:
+    text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    name = table.name  # type: ignore[attr-defined]
+    section = text.split(f"## {name}\n")[1].split("\n## ")[0]
+    documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
+    assert documented == table.schema.names  # type: ignore[attr-defined]
+
+
+def test_rules_and_signals_are_documented() -> None:
+    text = (ROOT / "docs" / "pairing.md").read_text(encoding="utf-8")
+    for name in (*RULES, *SIGNALS):
+        assert f"| `{name}` |" in text
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
