@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
@@ -114,7 +115,7 @@ class GitHub:
                     self._pool.release(token, resource)
             match reply.verdict:
                 case Verdict.DONE | Verdict.REFUSED:
-                    return reply
+                    return replace(reply, moved=url) if redirects else reply
                 case Verdict.REDIRECT if redirects < _MOST_REDIRECTS:
                     redirects += 1
                     url = self._moved(url, reply)

@@ -67,21 +67,21 @@ def entry_flaws(
         return
     parent = node["__typename"]
     names = [name for owner, name in CONNECTIONS if owner == parent]
-    holes = [name for name in names if not node.get(name) or None in (node[name]["nodes"] or ())]
-    for name in holes:
-        reason = problem or "GitHub answered null"
-        yield [number, PART_OF[parent, name], reason]
+    holes = {name: flaw for name in names if (flaw := list_flaw(node.get(name)))}
+    for name, flaw in holes.items():
+        yield [number, PART_OF[parent, name], problem or flaw]
     if problem and not holes:
         yield [number, "entry", problem]
 
 
-def page_flaw(node: dict[str, Any] | None, more: More) -> str:
-    """Return what is wrong with a further page, or nothing."""
-    page = node.get(more.connection) if node else None
-    if not page or None in (page["nodes"] or ()):
+def list_flaw(page: dict[str, Any] | None, cursor: str | None = None) -> str:
+    """Return what is wrong with a page of a list that was asked for at `cursor`, or nothing."""
+    if not page or page["nodes"] is None or None in page["nodes"]:
         return "GitHub answered null"
-    info = page["pageInfo"]
-    if info["hasNextPage"] and info["endCursor"] in (None, more.cursor):
+    if any(item.get("fullDatabaseId", 0) is None for item in page["nodes"]):
+        return "GitHub gave no id"
+    info = page.get("pageInfo")
+    if info and info["hasNextPage"] and info["endCursor"] in (None, cursor):
         return "GitHub's cursor does not move"
     return ""
 

@@ -22,8 +22,8 @@ from goldpan.miners.graphql_lists import (
     PART_OF,
     More,
     entry_flaws,
+    list_flaw,
     open_lists,
-    page_flaw,
     problems_by_node,
 )
 from goldpan.miners.journal import Journal
@@ -72,7 +72,8 @@ class GraphQLMiner:
 
     async def run(self) -> None:
         """Do all there is to do; raises `MiningError` when GitHub stops answering."""
-        issues, pulls = await together(self._sweep("issue"), self._sweep("pull"))
+        with self._reporter.task("Sweep", 0) as task:
+            issues, pulls = await together(self._sweep("issue", task), self._sweep("pull", task))
         work = {"issue": issues, "pull": pulls}
         wanted = {target.owner for targets in work.values() for target in targets}
         todo = {
@@ -92,7 +93,7 @@ class GraphQLMiner:
             )
         await self._complete(wanted)
 
-    async def _sweep(self, kind: Kind) -> list[Target]:
+    async def _sweep(self, kind: Kind, task: Task) -> list[Target]:
         """Return all entries of a kind (those updated since the limit, if there is one)."""
         document = queries.SWEEP_ISSUES if kind == "issue" else queries.SWEEP_PULLS
         field = "issues" if kind == "issue" else "pullRequests"
@@ -112,7 +113,7 @@ class GraphQLMiner:
                     "field": order[0],
                     "direction": order[1],
                 }
-                reply = await self._page(document, variables, size)
+                reply = await self._page(document, variables, field, size)
                 page = _connection(reply, field, f"{self._owner}/{self._name}")
                 record = self._journal.keep(
                     "sweep",
@@ -125,6 +126,9 @@ class GraphQLMiner:
                     next=page["pageInfo"]["endCursor"] if page["pageInfo"]["hasNextPage"] else None,
                     full=self._since is None,
                 )
+            if cursor is None:
+                task.extend(record.meta["announced"])
+            task.advance(len(record.meta["items"]))
             late = False
             for node, number, fingerprint in record.meta["items"]:
                 if self._since and _moment(fingerprint.split("|")[0]) < self._since:
@@ -135,7 +139,9 @@ class GraphQLMiner:
             if cursor is None or late:
                 return sorted(found.values(), key=lambda target: target.number)
 
-    async def _page(self, document: str, variables: dict[str, Any], size: BatchSize) -> Reply:
+    async def _page(
+        self, document: str, variables: dict[str, Any], field: str, size: BatchSize
+    ) -> Reply:
         """Ask for one page of a sweep, smaller and smaller; flawed pages are asked for again."""
         failures = 0
         while True:
@@ -144,13 +150,16 @@ class GraphQLMiner:
                 reply = await self._github.graphql(document, variables)
                 if not graphql_errors(reply):
                     size.worked(variables["first"])
-                    return reply
-                if _not_found(reply):
+                    problem = list_flaw(_connection(reply, field, f"{self._owner}/{self._name}"))
+                    if not problem:
+                        return reply
+                elif _not_found(reply):
                     raise RepositoryError(
                         f"{self._owner}/{self._name} is not there, or the token may not see it",
                         "Check the spelling, and that the token has access to the repository",
                     )
-                problem = reply.problem
+                else:
+                    problem = reply.problem
             except OverloadError as error:
                 problem = error.problem
             failures += 1
@@ -241,13 +250,14 @@ class GraphQLMiner:
             flaws: list[tuple[More, str]] = []
             for index, more in enumerate(batch):
                 node = reply.data["data"][f"n{index}"]
-                reason = problems.get(index) or page_flaw(node, more)
+                page = node.get(more.connection) if node else None
+                reason = problems.get(index) or list_flaw(page, more.cursor)
                 if reason and self._try_again(more, reason, alone=len(batch) == 1):
                     again.append(more)
                     continue
                 if reason:
                     flaws.append((more, reason))
-                if node and node.get(more.connection):
+                if page:
                     good.append((index, more))
                     following += open_lists(more.number, more.owner, node, after=more)
             flawed = {more for more, _ in flaws}

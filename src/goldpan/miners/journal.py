@@ -17,6 +17,7 @@ more           ``nodes`` [[index, number, owner, parent, connection]], ``more``
 issues, ...    REST lists; ``number`` where they belong to one entry, ``next`` page's address
 count          how many items a REST ``list`` has, ``announced``
 complete       ``number``, ``of`` (which part): its list was read to the end
+gone           ``number``: GitHub says that the entry was deleted or transferred
 unchanged      ``number``, ``of`` (which part): an ETag showed that nothing changed
 backup         one entry of a metadata backup, ``number`` and ``kind``
 failed         ``number``, ``of`` (which part), ``reason``

@@ -26,7 +26,11 @@ def add_link(
     will_close: bool | None = None,
     part: str = "timeline",
 ) -> None:
-    """Add a reference from `source` to `target` that the data of `observed_on` shows."""
+    """Add a reference from `source` to `target` that the data of `observed_on` shows.
+
+    `part` says what supersedes it: "timeline" a timeline that any path reads, "links" only an
+    entry read over GraphQL, for what REST cannot tell.
+    """
     rows.facets["links"].append(
         (
             source.repo,

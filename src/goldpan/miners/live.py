@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from goldpan.miners.archive import Record
 from goldpan.miners.graphql_lists import PART_OF
+from goldpan.miners.rest_miner import PART_OF_LIST
 
 FLOORED = ("timeline", "files", "review_comments", "links")
 """The parts of an entry that a complete observation lists anew."""
@@ -31,7 +32,7 @@ class Live:
     skipped: set[int] = field(default_factory=set)
     """Records of lists that were not read to the end while an older complete one exists."""
     gone: set[int] = field(default_factory=set)
-    """Entries that the newest full sweep no longer found: deleted or transferred."""
+    """Entries that are no longer there: deleted or transferred."""
     missing: list[tuple[int | None, str, str]] = field(default_factory=list)
     """What should be there and is not: number, part, reason."""
     announced: dict[str, int] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class _Scan:
         self.keys: set[str] = set()
         self.listed: dict[int, bool] = {}
         self.announced: dict[str, int] = {}
+        self.gone: dict[int, int] = {}
 
     def read(self, record: Record) -> None:
         meta, sequence = record.meta, record.sequence
@@ -66,7 +68,8 @@ class _Scan:
             case "more":
                 for _, number, _, parent, connection in meta["nodes"]:
                     self.solved[number, PART_OF[parent, connection]] = sequence
-            case "timeline" | "files" as part:
+            case "timeline" | "files" | "pull_comments" as listed:
+                part = PART_OF_LIST.get(listed, listed)
                 walk = (meta["number"], part, record.run)
                 self.walks[walk].append(sequence)
                 if meta["next"] is None:
@@ -83,9 +86,12 @@ class _Scan:
                     self.floors[part][meta["number"]] = sequence
             case "sweep":
                 self.sweeps[record.run, meta["kind"]].append(record)
+                self.announced.pop("all", None)
                 self.announced[meta["kind"]] = meta["announced"]
             case "count" if meta["list"] in ("issues", "pulls"):
-                self.announced[meta["list"]] = meta["announced"]
+                self.announced["all" if meta["list"] == "issues" else "pull"] = meta["announced"]
+            case "gone":
+                self.gone[meta["number"]] = sequence
             case "failed":
                 self.failures[meta["number"], meta["of"]] = (sequence, meta["reason"])
         for number, owner, node, parent, connection, cursor in meta.get("more") or ():
@@ -108,6 +114,7 @@ def find_live(records: list[Record]) -> Live:
     if swept is not None:
         begun, numbers = swept
         live.gone = {n for n, sequence in scan.entry.items() if sequence < begun} - numbers
+    live.gone |= {n for n, sequence in scan.gone.items() if scan.entry.get(n, -1) < sequence}
     live.announced = _announced(scan.announced)
     live.missing = sorted(
         _missing(scan, swept[1] if swept else set(), live.gone),
@@ -137,11 +144,9 @@ def _newest_sweep(scan: _Scan) -> tuple[int, set[int]] | None:
 
 def _announced(found: dict[str, int]) -> dict[str, int]:
     """Return issues and pulls; REST's list of issues counts pull requests as well."""
-    if "issue" in found or "pull" in found:
-        return {"issues": found.get("issue", 0), "pulls": found.get("pull", 0)}
-    if "issues" in found and "pulls" in found:
-        return {"issues": found["issues"] - found["pulls"], "pulls": found["pulls"]}
-    return {}
+    pulls = found.get("pull", 0)
+    issues = found["all"] - pulls if "all" in found else found.get("issue", 0)
+    return {"issues": issues, "pulls": pulls} if found else {}
 
 
 def _missing(scan: _Scan, swept: set[int], gone: set[int]) -> list[tuple[int | None, str, str]]:

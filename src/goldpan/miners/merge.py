@@ -38,7 +38,7 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     gone = np.array(sorted(live.gone), dtype=np.int64)
     with reporter.task("Merging tables", count_ranges(scratch)) as task:
         for facets in read_ranges(scratch):
-            for table, rows in _Range(facets, live, gone).tables().items():
+            for table, rows in _Range(facts.repo, facets, live, gone).tables().items():
                 write(writers[table.name], table, facts.repo, rows)
             task.advance()
     row = {
@@ -63,7 +63,8 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
 class _Range:
     """The tables of one range of entry numbers."""
 
-    def __init__(self, facets: dict[str, pa.Table], live: Live, gone: Numbers) -> None:
+    def __init__(self, repo: str, facets: dict[str, pa.Table], live: Live, gone: Numbers) -> None:
+        self._repo = repo
         self._facets = facets
         self._live = live
         self._gone = gone
@@ -128,6 +129,16 @@ class _Range:
             entry = entry.set_column(entry.column_names.index(name), name, column)
         return entry
 
+    def _between_entries(self, links: pa.Table) -> pa.Array[Any]:
+        """Tell the links that neither come from nor lead to an entry that is gone."""
+        gone = pa.array(self._gone)
+        keep = pa.repeat(pa.scalar(True), len(links))
+        for repo, number in (("repo", "number"), ("target_repo", "target_number")):
+            here = pc.fill_null(pc.equal(links[repo], self._repo), False)
+            lost = pc.and_(here, pc.fill_null(pc.is_in(links[number], value_set=gone), False))
+            keep = pc.and_(keep, pc.invert(lost))
+        return keep
+
     def _references(self, texts: Iterable[pa.Table]) -> pa.Table:
         rows = pa.concat_arrays(
             [chunk for table in texts for chunk in table["_row"].chunks]
@@ -146,6 +157,7 @@ class _Range:
             else np.empty(0, np.int64)
         )
         links = self._current("links", lambda _: floors)
+        links = links.filter(self._between_entries(links))
         columns = mentions.column_names[:-1]
         found = pa.concat_tables([links.select(columns), mentions.select(columns)])
         found = distinct(_sorted(found, _TIES))

@@ -162,6 +162,7 @@ async def _fetch(
             since=settings.since,
             workers=settings.concurrency,
             counts=announced.counts,
+            identity=announced.reply.data.get("id"),
         ).run()
 
 

@@ -39,6 +39,7 @@ _PARSED = {
     "pull",
     "comments",
     "review_comments",
+    "pull_comments",
     "timeline",
     "files",
     "backup",
@@ -151,7 +152,7 @@ def _parse(rows: Rows, record: Record, pulls: frozenset[int]) -> None:
             parse_rest.parse_pull(rows, data)
         case "comments":
             parse_rest.parse_comments(rows, data)
-        case "review_comments":
+        case "review_comments" | "pull_comments":
             parse_rest.parse_review_comments(rows, data)
         case "timeline":
             number = meta["number"]

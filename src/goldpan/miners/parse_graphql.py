@@ -126,7 +126,7 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
         case _, "timelineItems":
             for item in items:
                 _event(rows, number, item, is_pull=is_pull)
-        case _:
+        case _, "closingIssuesReferences" | "closedByPullRequestsReferences":
             for item in items:
                 ends = End(rows.repo, number), _subject(item)
                 source, target = ends if is_pull else ends[::-1]
@@ -192,11 +192,13 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
             ends.sort(key=lambda end: end["__typename"] != "PullRequest")
             if len(ends) == 2:
                 signal = "connected" if kind == "ConnectedEvent" else "disconnected"
-                add_link(rows, number, signal, _subject(ends[0]), _subject(ends[1]), at=at)
+                add_link(
+                    rows, number, signal, _subject(ends[0]), _subject(ends[1]), at=at, part="links"
+                )
         case "ClosedEvent":
             closer = item["closer"]
             if closer and closer["__typename"] == "PullRequest":
-                add_link(rows, number, "closed_by", _subject(closer), own, at=at)
+                add_link(rows, number, "closed_by", _subject(closer), own, at=at, part="links")
             elif closer and closer["__typename"] == "Commit":
                 source = End(rows.repo)
                 add_link(rows, number, "closed_by", source, own, at=at, sha=closer["oid"])
@@ -206,11 +208,11 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
                 signal = "marked_as_duplicate"
                 if kind == "UnmarkedAsDuplicateEvent":
                     signal = "unmarked_as_duplicate"
-                add_link(rows, number, signal, source, target, at=at)
+                add_link(rows, number, signal, source, target, at=at, part="links")
         case "TransferredEvent":
             origin = item["fromRepository"]
             source = End(origin["nameWithOwner"] if origin else None)
-            add_link(rows, number, "transferred_from", source, own, at=at)
+            add_link(rows, number, "transferred_from", source, own, at=at, part="links")
         case "PullRequestCommit":
             commit = item["commit"]
             add_commit(

@@ -53,6 +53,8 @@ class Reply:
     data: Any = field(repr=False)
     verdict: Verdict
     problem: str = ""
+    moved: str = ""
+    """Where redirects led, if there were any."""
 
     @property
     def kept_headers(self) -> dict[str, str]:

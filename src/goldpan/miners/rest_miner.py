@@ -28,6 +28,9 @@ _LINK = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?(\w+)"?')
 _PAGES_PER_WINDOW = 95  # GitHub stops paging at about 10,000 issues, comments later
 _MOST_FILES = 3_000
 
+PART_OF_LIST = {"pull_comments": "review_comments"}
+"""Lists of one entry that another part's rows come from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Feed:
@@ -106,8 +109,10 @@ class RestMiner:
         since: datetime | None,
         workers: int,
         counts: Mapping[str, Count],
+        identity: int | None,
     ) -> None:
         self._counts = counts
+        self._identity = identity
         self._github = github
         self._journal = journal
         self._reporter = reporter
@@ -129,9 +134,14 @@ class RestMiner:
         numbers = sorted(self._known_numbers() | set(entries))
         heads = self._known_pulls() | pulls
         wanted = [number for number in numbers if number in heads]
-        with self._reporter.task("Timelines and files", len(numbers) + len(wanted)) as task:
+        # The list of review comments tells only what changed; a changed pull is asked for all.
+        since = self._changed_since
+        again = sorted(n for n, item in pulls.items() if since and item[1] >= since)
+        count = len(numbers) + len(wanted) + len(again)
+        with self._reporter.task("Timelines and files", count) as task:
             await self._each(numbers, self._timeline, task)
             await self._each(wanted, lambda number: self._files(number, *heads[number][2:4]), task)
+            await self._each(again, self._review_comments, task)
 
     def _keep_counts(self) -> None:
         if any(self._journal.of_run("count")):
@@ -219,7 +229,7 @@ class RestMiner:
     async def _timeline(self, number: int) -> None:
         """Fetch an entry's timeline unless all of its pages are as they were."""
         done = f"timeline-done|{self._journal.run}|{number}"
-        if self._journal.find(done):
+        if self._journal.find(done) or self._is_gone(number):
             return
         first = f"{self._root}/issues/{number}/timeline?per_page=100"
         old = self._journal.find(f"timeline-live|{number}")
@@ -231,7 +241,7 @@ class RestMiner:
     async def _files(self, number: int, head: str, base: str) -> None:
         """Fetch a pull request's files unless they are known for this head and base."""
         done = f"files|{number}|{head}|{base}"
-        if self._journal.find(done):
+        if self._journal.find(done) or self._is_gone(number):
             return
         first = f"{self._root}/pulls/{number}/files?per_page=100"
         count = await self._walk(number, "files", first, [])
@@ -243,6 +253,19 @@ class RestMiner:
                 return
         self._journal.mark("complete", [done], number=number, of="files")
 
+    async def _review_comments(self, number: int) -> None:
+        if not self._is_gone(number):
+            url = f"{self._root}/pulls/{number}/comments?per_page=100"
+            await self._walk(number, "pull_comments", url, [])
+
+    def _is_gone(self, number: int) -> bool:
+        return self._journal.find(f"gone|{self._journal.run}|{number}") is not None
+
+    def _is_elsewhere(self, reply: Reply) -> bool:
+        """Tell a transferred entry, whose address leads into another repository."""
+        ours = (f"{self._root}/", f"/repositories/{self._identity}/")
+        return bool(reply.moved) and not any(place in reply.moved for place in ours)
+
     async def _walk(self, number: int, part: str, url: str, done: list[str]) -> int:
         """Fetch all pages of one entry's list; the last page's record bears the `done` keys."""
         count = 0
@@ -252,8 +275,12 @@ class RestMiner:
             record = self._journal.find(key)
             if record is None:
                 reply = await self._github.get(following)
+                if part == "timeline" and (reply.status in (404, 410) or self._is_elsewhere(reply)):
+                    gone = f"gone|{self._journal.run}|{number}"
+                    self._journal.mark("gone", [gone], number=number, reason=reply.problem)
+                    return count
                 if reply.status != 200:
-                    self._journal.fail(number, part, reply.problem)
+                    self._journal.fail(number, PART_OF_LIST.get(part, part), reply.problem)
                     return count
                 after = _links(reply).get("next")
                 record = self._journal.keep(
