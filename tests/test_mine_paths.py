@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from tests.mining import (
     Row,
     assert_alike,
     assert_rows,
+    mine_twin,
+    rows,
     rows_of,
     undisturbed,
 )
-from tests.twin import World, synthetic_world
+from tests.twin import Editor, Twin, World, synthetic_world
 from tests.twin.asking import titled
 from tests.twin.world import Account, Comment, Commit, Entry, Event, Ref, Review, ReviewComment
 
@@ -327,3 +330,26 @@ def test_odd_texts(via: Via, world: World) -> None:
     assert comment["body"] == "Me too: \ufffd \x00 \x1b[31m"
     (gone,) = found(via, "entries", titled(world, "Read from HTTP"))
     assert (gone["head_repo"], gone["head_ref"]) == (None, "topic")
+
+
+@both
+def test_a_body_of_ten_megabytes(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    body = "Fixes #3\n\nLook at this log:\n" + "x" * 10_000_000 + "\n\nSee #1."
+    pull = Editor(world).pull("All my logs", body)
+    with Twin(world) as twin:
+        mined = mine_twin(twin, tmp_path, via)
+    assert mined.coverage is not None
+    assert mined.coverage.complete
+    (row,) = [row for row in rows(tmp_path, "entries") if row["number"] == pull]
+    assert row["body"] == body
+    links = [
+        row
+        for row in rows(tmp_path, "references")
+        if row["number"] == pull and row["repo"] == SLUICE
+    ]
+    assert {(row["signal"], row["target_number"]) for row in links} == {
+        ("mention", 1),
+        ("mention", 3),
+        ("keyword", 3),
+    }

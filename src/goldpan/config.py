@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -93,7 +93,8 @@ def repository_name(text: str) -> str:
     Raises `UsageError` for anything else: the name becomes a path.
     """
     name = re.sub(r"^(https?://[^/]+/|git@[^:]+:)", "", text.strip()).strip("/")
-    name = name.removesuffix(".git")
+    while name.endswith(".git"):  # GitHub gives no repository such a name
+        name = name.removesuffix(".git")
     if not _REPO.fullmatch(name):
         raise UsageError(f"{text!r} does not name a repository", "Write it as OWNER/NAME")
     return name
@@ -104,6 +105,8 @@ def _read_file(path: Path) -> dict[str, Any]:
         return {}
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}", "Mend or remove the file") from None
     if unknown := sorted(set(values) - set(_FROM_FILE)):
@@ -132,18 +135,21 @@ def _time(value: object) -> datetime | None:
 
 
 def _check(settings: Settings) -> None:
-    for item in fields(settings):
-        value = getattr(settings, item.name)
-        if item.type in ("int", "float") and (
-            isinstance(value, bool) or not isinstance(value, int | float) or value < 0
-        ):
-            raise UsageError(f"{item.name} = {value!r} is not a number from 0 up", "Mend it")
+    for name in ("concurrency", "retries", "workers", "timeout"):
+        value = getattr(settings, name)
+        kind = (int, float) if name == "timeout" else int
+        if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
+            raise UsageError(f"{name} = {value!r} is not a number from 0 up", "Mend it")
     if settings.via not in ("auto", "graphql", "rest"):
         raise UsageError(f"--via {settings.via} is unknown", "Choose auto, graphql or rest")
     if settings.concurrency < 1 or settings.retries < 1:
         raise UsageError("concurrency and retries must be at least 1", "Raise them")
-    url = urlsplit(settings.api_url)
-    if url.scheme not in ("http", "https") or not url.hostname:
+    try:
+        url = urlsplit(str(settings.api_url))
+        valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        valid = False
+    if not valid:
         raise UsageError(
             f"--api-url {settings.api_url} is not a web address",
             "For GitHub Enterprise write https://HOST/api/v3",

@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import lzma
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,13 @@ from goldpan.config import Settings, repository_name
 from goldpan.errors import UsageError
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import Coverage, measure_coverage
+from goldpan.miners.facts import read_facts
 from goldpan.miners.journal import Journal
-from goldpan.miners.normalize import normalize
+from goldpan.miners.mentions import LARGEST_NUMBER
+from goldpan.miners.normalize import MALFORMED, normalize
+from goldpan.miners.parse_rest import parse_backup
 from goldpan.miners.replies import Reply, Verdict, parse_json
+from goldpan.miners.rows import Rows
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 
@@ -39,15 +44,19 @@ def mine_backup(settings: Settings, source: Path, repo: str, reporter: Reporter)
     """
     repo = repository_name(repo)
     workspace = Workspace(settings.workspace)
+    entries = _entries(source)
+    first = next(entries, None)
+    if first is None:
+        raise UsageError(f"{source} holds no entries", "Name a backup's folder or .jsonl file")
     with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
         journal = Journal(archive)
         journal.begin({"via": "backup", "repo": repo, "host": "github.com", "since": None})
-        home: dict[str, Any] = {"full_name": repo}
+        home: dict[str, Any] | None = None
         with reporter.task("Entries", 0) as task:
-            for place, body in _entries(source):
-                data = _check(place, body)
+            for place, body in chain((first,), entries):
+                data = _check(place, body, repo)
                 entry = data.get("pull") or data["issue"]
-                base = ((entry.get("base") or {}).get("repo")) or {}
+                base = (entry.get("base") or {}).get("repo") or {}
                 if str(base.get("full_name", "")).lower() == repo.lower():
                     home = base
                 number = int(entry["number"])
@@ -64,7 +73,9 @@ def mine_backup(settings: Settings, source: Path, repo: str, reporter: Reporter)
                         kind=data["type"],
                     )
                 task.advance()
-        journal.keep("repository", [], {"file": source.name}, _reply(orjson.dumps(home)))
+        if home is not None or read_facts(archive.records) is None:
+            facts = orjson.dumps(home or {"full_name": repo})
+            journal.keep("repository", [], {"file": source.name}, _reply(facts))
         journal.end({})
         normalize(workspace, repo, reporter, workers=settings.workers)
     return measure_coverage(workspace, repo)
@@ -105,17 +116,29 @@ def _entries(source: Path) -> Iterator[tuple[str, bytes]]:
             ) from None
 
 
-def _check(place: str, body: bytes) -> dict[str, Any]:
-    """Return an entry, or say what is wrong with it."""
+def _check(place: str, body: bytes, repo: str) -> dict[str, Any]:
+    """Return an entry that is known to parse, or say what is wrong with it."""
     try:
         data = parse_json(body)
     except ValueError as error:
         raise UsageError(f"{place} is not JSON ({error})", "Mend or remove it") from None
     kind = data.get("type") if isinstance(data, dict) else None
     entry = data.get(kind) if kind in ("issue", "pull") else None
-    if not isinstance(entry, dict) or not isinstance(entry.get("number"), int):
+    entry = entry if isinstance(entry, dict) else {}
+    number = entry.get("number")
+    if not isinstance(number, int) or not 0 < number <= LARGEST_NUMBER:
         raise UsageError(
-            f'{place} is no entry: it lacks "type": "issue" or "pull" with that object',
-            "See goldpan mine --help for the format",
+            f'{place} is no entry: it lacks "type": "issue" or "pull" with a numbered object',
+            "See docs/mining.md for the format",
         )
+    rows = Rows(repo, ())
+    try:
+        parse_backup(rows, data)
+        rows.tables()
+        entry.get("base", {}).get("repo", {}).get("full_name")
+    except MALFORMED as error:
+        raise UsageError(
+            f"{place} is not in REST's shape ({type(error).__name__}: {error})",
+            "Mend or remove the entry",
+        ) from None
     return dict(data)

@@ -190,6 +190,8 @@ class GraphQLMiner:
                 found = list(entry_flaws(target.number, node, problems.get(index)))
                 if found and self._try_again(target, found[0][2], alone=len(batch) == 1):
                     again.append(target)
+                elif not node and found[0][2].startswith("NOT_FOUND"):
+                    self._journal.mark("gone", [], number=target.number, kind=kind)
                 elif not node:
                     self._journal.fail(target.number, "entry", found[0][2])
                 else:

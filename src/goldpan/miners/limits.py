@@ -138,7 +138,7 @@ class TokenPool:
     def _wait(self, token: Token, resource: Resource) -> float:
         budget = token.budgets[resource]
         now = self.now()
-        wait = token.paused_until - now
+        wait = max(0.0, token.paused_until - now)
         if budget.remaining is not None and budget.remaining <= budget.under_way:
             if budget.reset + self._pace.margin <= now:
                 budget.remaining = None

@@ -23,12 +23,27 @@ NOT_YET = "not fetched yet: run the same mine command again"
 Numbers = npt.NDArray[np.int64]
 
 
+class Floors:
+    """For each entry number, the record before which rows are superseded; -1 for none."""
+
+    def __init__(self, found: dict[int, int]) -> None:
+        self._numbers = np.array(sorted(found), dtype=np.int64)
+        self._sequences = np.array([found[n] for n in sorted(found)], dtype=np.int64)
+
+    def of(self, numbers: Numbers) -> Numbers:
+        """Return the floor of each entry."""
+        if not len(self._numbers):
+            return np.full(len(numbers), -1, dtype=np.int64)
+        place = np.searchsorted(self._numbers, numbers).clip(max=len(self._numbers) - 1)
+        return np.where(self._numbers[place] == numbers, self._sequences[place], -1)
+
+
 @dataclass(slots=True)
 class Live:
     """What of a repository's archive is current."""
 
-    floors: dict[str, Numbers]
-    """Part to, by entry number, the record before which its rows are superseded."""
+    floors: dict[str, Floors]
+    """Part to floors."""
     skipped: set[int] = field(default_factory=set)
     """Records of lists that were not read to the end while an older complete one exists."""
     gone: set[int] = field(default_factory=set)
@@ -54,6 +69,16 @@ class _Scan:
         self.listed: dict[int, bool] = {}
         self.announced: dict[str, int] = {}
         self.gone: dict[int, int] = {}
+        self.listed_by: dict[int, int] = {}
+
+    def lose(self, number: int, kind: str | None, record: Record) -> None:
+        """Take note of an entry that vanished, also from the counts announced before that."""
+        self.gone[number] = record.sequence
+        if kind is None and self.listed_by.get(number) == record.run:
+            self.announced["all"] -= 1
+            kind = "pull" if self.listed[number] else None
+        if kind is not None:
+            self.announced[kind] -= 1
 
     def read(self, record: Record) -> None:
         meta, sequence = record.meta, record.sequence
@@ -80,6 +105,7 @@ class _Scan:
                 for number, _, is_pull in meta["items"]:
                     self.entry[number] = sequence
                     self.listed[number] = is_pull
+                    self.listed_by[number] = record.run
             case "backup":
                 self.entry[meta["number"]] = sequence
                 for part in FLOORED:
@@ -91,7 +117,7 @@ class _Scan:
             case "count" if meta["list"] in ("issues", "pulls"):
                 self.announced["all" if meta["list"] == "issues" else "pull"] = meta["announced"]
             case "gone":
-                self.gone[meta["number"]] = sequence
+                self.lose(meta["number"], meta.get("kind"), record)
             case "failed":
                 self.failures[meta["number"], meta["of"]] = (sequence, meta["reason"])
         for number, owner, node, parent, connection, cursor in meta.get("more") or ():
@@ -104,8 +130,7 @@ def find_live(records: list[Record]) -> Live:
     scan = _Scan()
     for record in records:
         scan.read(record)
-    size = max([*scan.entry, *(number for number, _, _ in scan.walks)], default=0) + 1
-    live = Live({part: _array(found, size) for part, found in scan.floors.items()})
+    live = Live({part: Floors(found) for part, found in scan.floors.items()})
     for walk, sequences in scan.walks.items():
         number, part, _ = walk
         if walk not in scan.complete and number in scan.floors[part]:
@@ -121,13 +146,6 @@ def find_live(records: list[Record]) -> Live:
         key=lambda item: (item[0] or 0, item[1], item[2]),
     )
     return live
-
-
-def _array(found: dict[int, int], size: int) -> Numbers:
-    floors = np.full(size, -1, dtype=np.int64)
-    for number, sequence in found.items():
-        floors[number] = sequence
-    return floors
 
 
 def _newest_sweep(scan: _Scan) -> tuple[int, set[int]] | None:

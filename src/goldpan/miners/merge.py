@@ -95,7 +95,7 @@ class _Range:
         return rows if keep.all() else rows.filter(pa.array(keep))
 
     def _floor(self, part: str, unit: str = "number") -> Callable[[pa.Table], Numbers]:
-        return lambda rows: _at(self._live.floors[part], rows[unit].to_numpy())
+        return lambda rows: self._live.floors[part].of(rows[unit].to_numpy())
 
     def _entries(self, entry: pa.Table, comments: pa.Table) -> pa.Table:
         numbers = entry["number"].to_numpy()
@@ -113,7 +113,7 @@ class _Range:
 
     def _add_totals(self, entry: pa.Table, numbers: Numbers) -> pa.Table:
         """Fill the totals that no reply held from the files, where those are all there."""
-        complete = _at(self._live.floors["files"], numbers) >= 0
+        complete = self._live.floors["files"].of(numbers) >= 0
         files = newest(self._current("files", self._floor("files")), ["number", "path"])
         sums = files.group_by("number").aggregate(
             [("additions", "sum"), ("deletions", "sum"), ("path", "count")]
@@ -209,21 +209,14 @@ def _sorted(rows: pa.Table, order: Iterable[str]) -> pa.Table:
     return rows.sort_by([(name, "ascending") for name in order])
 
 
-def _at(floors: Numbers, numbers: Numbers) -> Numbers:
-    if not len(floors):
-        return np.full(len(numbers), -1, dtype=np.int64)
-    inside = numbers < len(floors)
-    return np.where(inside, floors[np.where(inside, numbers, 0)], -1)
-
-
 def _comment_floor(rows: pa.Table, live: Live) -> Numbers:
     """Review comments come in their own list over REST; all others stand on the timeline."""
     numbers = rows["number"].to_numpy()
     of_review = pc.equal(rows["kind"], "review_comment").to_numpy(zero_copy_only=False)
     return np.where(
         of_review,
-        _at(live.floors["review_comments"], numbers),
-        _at(live.floors["timeline"], numbers),
+        live.floors["review_comments"].of(numbers),
+        live.floors["timeline"].of(numbers),
     )
 
 

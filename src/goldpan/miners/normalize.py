@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.errors import WorkspaceError
@@ -29,6 +30,9 @@ from goldpan.miners.rows import Rows
 from goldpan.progress import Reporter
 from goldpan.records import MINED
 from goldpan.workspace import Workspace, publish
+
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What parsing raises where a reply has another shape than GitHub documents."""
 
 _CHUNK_BYTES = 24 << 20
 _PARSED = {
@@ -120,19 +124,30 @@ def _parse_all(chunks: list[_Chunk], workers: int, reporter: Reporter) -> None:
 
 def _parse_chunk(chunk: _Chunk) -> int:
     """Parse a chunk's records and write its part files; returns how many records it held."""
-    rows = Rows(chunk.repo, chunk.hosts)
-    for record in chunk.records:
-        rows.begin(record.sequence)
-        try:
-            _parse(rows, record, chunk.pulls)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise WorkspaceError(
-                f"Record {record.name} of {record.path.parent} is not what GitHub documents "
-                f"({type(error).__name__}: {error})",
-                "Please report it with that record; deleting the file and mining again skips it",
-            ) from error
-    write_parts(chunk.directory, chunk.index, rows.tables())
+    try:
+        tables = _read(chunk, chunk.records)
+    except MALFORMED:
+        for record in chunk.records:  # find out which one it is
+            try:
+                _read(chunk, (record,))
+            except MALFORMED as error:
+                raise WorkspaceError(
+                    f"Record {record.name} of {record.path.parent} is not what GitHub documents "
+                    f"({type(error).__name__}: {error})",
+                    "Please report it with that record; deleting the file and mining again "
+                    "skips it",
+                ) from error
+        raise
+    write_parts(chunk.directory, chunk.index, tables)
     return len(chunk.records)
+
+
+def _read(chunk: _Chunk, records: tuple[Record, ...]) -> dict[str, pa.Table]:
+    rows = Rows(chunk.repo, chunk.hosts)
+    for record in records:
+        rows.begin(record.sequence)
+        _parse(rows, record, chunk.pulls)
+    return rows.tables()
 
 
 def _parse(rows: Rows, record: Record, pulls: frozenset[int]) -> None:

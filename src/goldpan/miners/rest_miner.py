@@ -277,7 +277,7 @@ class RestMiner:
                 reply = await self._github.get(following)
                 if part == "timeline" and (reply.status in (404, 410) or self._is_elsewhere(reply)):
                     gone = f"gone|{self._journal.run}|{number}"
-                    self._journal.mark("gone", [gone], number=number, reason=reply.problem)
+                    self._journal.mark("gone", [gone], number=number)
                     return count
                 if reply.status != 200:
                     self._journal.fail(number, PART_OF_LIST.get(part, part), reply.problem)

@@ -1,0 +1,255 @@
+"""Mining a twin in tests: at a quick pace, in this process or in one that can be killed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from rich.console import Console
+
+from goldpan.config import Settings
+from goldpan.miners.archive import Archive
+from goldpan.miners.limits import Pace
+from goldpan.miners.mine import Mined, mine
+from goldpan.miners.mine import Path as Via
+from goldpan.progress import Reporter
+from goldpan.records import MINED
+from goldpan.workspace import Workspace
+from tests.twin import Limits, Request, Twin, synthetic_world
+
+PACE = Pace(backoff=0.01, longest=0.05, secondary=0.02, margin=0.05, per_minute=10**6)
+TOKEN = "ghp_twin0001"
+SLUICE = "prospector/sluice"
+BOTH: tuple[Via, ...] = ("graphql", "rest")
+SOFT = Limits(retry_after=None)
+"""Limits whose secondary refusals leave the wait to the miner."""
+
+GRAPHQL_ONLY = {
+    "connected",
+    "disconnected",
+    "closing_reference",
+    "marked_as_duplicate",
+    "unmarked_as_duplicate",
+    "transferred_from",
+}
+
+_MINER = """
+import json, sys
+from pathlib import Path
+from goldpan.config import Settings
+from goldpan.miners.limits import Pace
+from goldpan.miners.mine import mine
+from goldpan.progress import Reporter
+told = json.loads(sys.argv[1])
+settings = told["settings"]
+settings["workspace"], settings["tokens"] = Path(settings["workspace"]), tuple(settings["tokens"])
+result = mine(Settings(**settings), told["repo"], Reporter(quiet=True), Pace(**told["pace"]))
+sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
+"""
+
+Row = dict[str, Any]
+Tables = dict[str, bytes]
+
+
+class Notes(Reporter):
+    """Keeps what would be printed."""
+
+    def __init__(self) -> None:
+        super().__init__(Console(file=io.StringIO()), quiet=True)
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+    def __contains__(self, part: str) -> bool:
+        return any(part in line for line in self.lines)
+
+
+class Watched(list[Request]):
+    """A twin's list of requests that calls `react(count)` before each reply is sent."""
+
+    def __init__(self, react: Callable[[int], None], so_far: Iterable[Request] = ()) -> None:
+        super().__init__(so_far)
+        self._react = react
+
+    def append(self, request: Request) -> None:
+        super().append(request)
+        self._react(len(self))
+
+
+def twin_settings(twin: Twin, workspace: Path, via: Via, **given: Any) -> Settings:
+    """Return settings that lead to a twin."""
+    settings = Settings(
+        workspace=workspace, api_url=twin.url, tokens=(TOKEN,), via=via, workers=1, timeout=10.0
+    )
+    return replace(settings, **given)
+
+
+def mine_twin(
+    twin: Twin,
+    workspace: Path,
+    via: Via = "graphql",
+    *,
+    repo: str | None = None,
+    notes: Notes | None = None,
+    **given: Any,
+) -> Mined:
+    """Mine the twin's main repository (or another) with one token; `given` are settings."""
+    settings = twin_settings(twin, workspace, via, **given)
+    return mine(settings, repo or twin.world.main.full_name, notes or Notes(), PACE)
+
+
+def start_miner(twin: Twin, workspace: Path, via: Via, **given: Any) -> subprocess.Popen[bytes]:
+    """Start to mine in another process, which ends with 0 when nothing is missing."""
+    settings = {
+        "workspace": str(workspace),
+        "api_url": twin.url,
+        "tokens": [TOKEN],
+        "via": via,
+        "workers": 1,
+        **given,
+    }
+    pace = {name: getattr(PACE, name) for name in Pace.__slots__}
+    told = {"settings": settings, "repo": twin.world.main.full_name, "pace": pace}
+    command = [sys.executable, "-c", _MINER, json.dumps(told)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def command_line(twin: Twin, workspace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run `mine` as people do, but with a single try for each request."""
+    workspace.mkdir(exist_ok=True)
+    (workspace / "goldpan.toml").write_text("retries = 1\n", encoding="utf-8")
+    command = [sys.executable, "-c", "from goldpan.cli import mine_main; mine_main()"]
+    place = ["--workspace", str(workspace), "--api-url", twin.url]
+    done = subprocess.run(
+        [*command, *place, *options],
+        env={**os.environ, "GITHUB_TOKEN": TOKEN},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert TOKEN not in done.stdout + done.stderr
+    return done
+
+
+def table_bytes(workspace: Path, repo: str = SLUICE) -> Tables:
+    """Return each table's file."""
+    place = Workspace(workspace)
+    return {table.name: place.table(repo, table.name).read_bytes() for table in MINED}
+
+
+def rows(workspace: Path, table: str, repo: str = SLUICE) -> list[Row]:
+    """Return a table's rows, times as texts."""
+    found = pq.read_table(Workspace(workspace).table(repo, table)).to_pylist()
+    return [{name: _plain(value) for name, value in row.items()} for row in found]
+
+
+def rows_of(tables: Tables, table: str) -> list[Row]:
+    """Return the rows of a table that `table_bytes` read."""
+    found = pq.read_table(io.BytesIO(tables[table])).to_pylist()
+    return [{name: _plain(value) for name, value in row.items()} for row in found]
+
+
+def assert_same(found: Tables, wanted: Tables) -> None:
+    """Check that tables are equal byte for byte; else tell the first rows that differ."""
+    for name in wanted:
+        if found[name] != wanted[name]:
+            assert_rows(rows_of(found, name), rows_of(wanted, name), name)
+            raise AssertionError(f"{name}: the same rows in other bytes")
+    assert found.keys() == wanted.keys()
+
+
+def assert_rows(found: list[Row], wanted: list[Row], what: str) -> None:
+    """Check that rows are equal, and tell those that are not in few words."""
+    if found == wanted:
+        return
+    have, want = set(map(repr, found)), set(map(repr, wanted))
+    surplus = [row for row in found if repr(row) not in want]
+    lacking = [row for row in wanted if repr(row) not in have]
+    if surplus and lacking:
+        pairs = [(name, surplus[0][name], lacking[0].get(name)) for name in surplus[0]]
+        differ = [pair for pair in pairs if pair[1] != pair[2]]
+        raise AssertionError(f"{what}: {len(surplus)} rows differ, first {surplus[0]} in {differ}")
+    raise AssertionError(f"{what}: too many {surplus[:2]}, missing {lacking[:2]}, or their order")
+
+
+def seen_by_both(tables: Tables) -> dict[str, list[Row]]:
+    """Return all rows without what only one of the two APIs can tell."""
+    found = {name: rows_of(tables, name) for name in tables}
+    for row in found["files"]:
+        del row["previous_path"]
+    for row in found["references"]:
+        del row["will_close"]
+    found["references"] = [
+        row
+        for row in found["references"]
+        if row["signal"] not in GRAPHQL_ONLY
+        and not (row["signal"] == "closed_by" and row["commit_sha"] is None)
+    ]
+    return found
+
+
+def assert_alike(one: Tables, other: Tables, without: str = "") -> None:
+    """Check that two APIs' tables tell the same where both can see, a signal left aside."""
+    left, right = seen_by_both(one), seen_by_both(other)
+    for found in (left, right):
+        found["references"] = [row for row in found["references"] if row["signal"] != without]
+    for name in left:
+        assert_rows(left[name], right[name], name)
+
+
+def archive(workspace: Path, repo: str = SLUICE) -> Archive:
+    """Open a repository's archive."""
+    return Archive(Workspace(workspace).raw(repo))
+
+
+def keys_kept_twice(workspace: Path, repo: str = SLUICE) -> list[str]:
+    """Return the keys that more than one archived reply answers."""
+    seen: set[str] = set()
+    twice = []
+    for record in archive(workspace, repo).records:
+        for key in record.meta["keys"]:
+            if key in seen:
+                twice.append(key)
+            seen.add(key)
+    return twice
+
+
+@cache
+def undisturbed(via: Via) -> Tables:
+    """Return the tables of the synthetic world, mined with nothing in the way."""
+    with tempfile.TemporaryDirectory() as directory, Twin(synthetic_world()) as twin:
+        mined = mine_twin(twin, Path(directory), via)
+        assert mined.coverage is not None
+        assert mined.coverage.complete
+        return table_bytes(Path(directory))
+
+
+def operations(requests: Iterable[Request]) -> dict[str, int]:
+    """Count requests by GraphQL operation, or by the kind of REST path."""
+    found: dict[str, int] = {}
+    for request in requests:
+        path = request.path.partition("?")[0]
+        words = [word for word in path.split("/") if word and not word.isdigit()]
+        name = request.operation or "/".join(words)
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "isoformat"):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return value

@@ -1,0 +1,396 @@
+"""Whatever goes wrong on the way, the same tables come home, or what is missing is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from goldpan.errors import AuthenticationError, MiningError, RepositoryError
+from goldpan.miners.mine import Mined
+from goldpan.miners.mine import Path as Via
+from tests.mining import (
+    BOTH,
+    PACE,
+    SLUICE,
+    SOFT,
+    Notes,
+    assert_same,
+    mine_twin,
+    operations,
+    rows,
+    table_bytes,
+    undisturbed,
+)
+from tests.twin import Editor, Faults, Limits, Twin, synthetic_world
+from tests.twin.asking import titled
+from tests.twin.faults import KINDS
+
+both = pytest.mark.parametrize("via", BOTH)
+CLEAN_REQUESTS: dict[Via, int] = {"graphql": 10, "rest": 117}
+
+
+def gaps(mined: Mined) -> list[tuple[int | None, str]]:
+    assert mined.coverage is not None
+    assert mined.coverage.finished
+    for gap in mined.coverage.gaps:
+        assert gap.reason
+    return [(gap.number, gap.part) for gap in mined.coverage.gaps]
+
+
+@both
+def test_the_measure_of_what_follows(via: Via, tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mined = mine_twin(twin, tmp_path, via)
+        assert mined.requests == twin.count == CLEAN_REQUESTS[via]
+        if via == "graphql":
+            assert mined.points == twin.points
+    assert gaps(mined) == []
+
+
+@both
+@pytest.mark.parametrize(("seed", "rate"), [(5, 0.1), (7, 0.3)])
+def test_faults_of_every_kind(via: Via, seed: int, rate: float, tmp_path: Path) -> None:
+    faults = Faults(rate=rate, kinds=KINDS, seed=seed, slow_seconds=0.02)
+    with Twin(synthetic_world(), faults, SOFT) as twin:
+        mined = mine_twin(twin, tmp_path, via)
+        happened = [request.fault for request in twin.requests if request.fault]
+    assert happened
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed(via))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_kind_of_fault_on_every_third_request(kind: str, tmp_path: Path) -> None:
+    faults = Faults(rate=0.34, kinds=(kind,), seed=7, slow_seconds=0.02)
+    with Twin(synthetic_world(), faults, SOFT) as twin:
+        mined = mine_twin(twin, tmp_path)
+        assert {request.fault for request in twin.requests} == {kind, None}
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+
+
+@both
+def test_too_slow_is_asked_again(via: Via, tmp_path: Path) -> None:
+    faults = Faults(
+        rate=0.5, kinds=("slow",), slow_seconds=0.3, max_consecutive=1, only="Issues|/1"
+    )
+    with Twin(synthetic_world(), faults) as twin:
+        mined = mine_twin(twin, tmp_path, via, timeout=0.15, concurrency=8)
+        assert twin.count > CLEAN_REQUESTS[via]
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed(via))
+
+
+def test_heavy_queries_shrink(tmp_path: Path) -> None:
+    with Twin(synthetic_world(), Faults(heavy=8)) as twin:
+        mined = mine_twin(twin, tmp_path)
+        tried = len([request for request in twin.requests if request.fault == "heavy"])
+        entries = [r for r in twin.requests if r.operation in ("Issues", "Pulls") and not r.fault]
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+    assert 0 < tried <= 10
+    assert 60 / 8 <= len(entries) <= 60 / 4 + 4
+
+
+def test_a_size_that_works_is_remembered(tmp_path: Path) -> None:
+    world = synthetic_world()
+    with Twin(world, Faults(heavy=8)) as twin:
+        mine_twin(twin, tmp_path)
+        editor = Editor(world)
+        for number in list(world.main.entries):
+            editor.label(number, "touched")
+        twin.requests.clear()
+        mine_twin(twin, tmp_path)
+        first = next(r for r in twin.requests if r.operation in ("Issues", "Pulls"))
+        assert first.fault is None
+
+
+def test_a_heavy_sweep_shrinks_too(tmp_path: Path) -> None:
+    def heavy(operation: str | None, variables: dict[str, object]) -> bool:
+        return bool(
+            operation and operation.startswith("Sweep") and int(str(variables["first"])) > 9
+        )
+
+    with Twin(synthetic_world(), Faults(heavy=heavy)) as twin:
+        mined = mine_twin(twin, tmp_path)
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+
+
+@pytest.mark.parametrize("how", ["poison", "poison_null"])
+@pytest.mark.parametrize("title", ["Crash on an empty stream", "Sort stably"])
+def test_an_entry_that_cannot_be_had(how: str, title: str, tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, title)
+    node = [world.main.entries[number].node_id]
+    poison = Faults(poison=node) if how == "poison" else Faults(poison_null=node)
+    with Twin(world, poison) as twin:
+        mined = mine_twin(twin, tmp_path)
+        assert gaps(mined) == [(number, "entry")]
+        assert twin.count <= 60
+        found = {row["number"] for row in rows(tmp_path, "entries")}
+        assert found == set(world.main.entries) - {number}
+        (missing,) = rows(tmp_path, "missing")
+        assert (missing["number"], missing["part"]) == (number, "entry")
+        assert ("502" if how == "poison" else "SOMETHING_WENT_WRONG") in missing["reason"]
+        twin.faults = Faults()
+        twin.requests.clear()
+        mined = mine_twin(twin, tmp_path)
+        assert gaps(mined) == []
+        assert twin.count <= 6  # the sweeps, the one entry and its further pages
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+
+
+def test_a_page_of_an_entry_that_cannot_be_had(tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "What should 1.0 contain?")
+    entry = world.main.entries[number].node_id
+
+    def second_page(operation: str | None, variables: dict[str, object]) -> bool:
+        return operation == "Continuations" and entry in variables.values()
+
+    with Twin(world, Faults(heavy=second_page)) as twin:
+        mined = mine_twin(twin, tmp_path)
+        assert gaps(mined) == [(number, "comments")]
+        have = [row for row in rows(tmp_path, "comments") if row["number"] == number]
+        assert 0 < len(have) < 120
+        twin.faults = Faults()
+        mined = mine_twin(twin, tmp_path)
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+
+
+def test_an_entry_deleted_meanwhile(tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "No body at all")
+    deleted: list[int] = []
+
+    def delete(operation: str | None, variables: dict[str, object]) -> bool:
+        if operation == "Issues" and not deleted:
+            deleted.append(number)
+            Editor(world).delete_entry(number)
+        return False
+
+    with Twin(world, Faults(heavy=delete)) as twin:
+        mined = mine_twin(twin, tmp_path)
+        assert deleted
+        assert number not in {row["number"] for row in rows(tmp_path, "entries")}
+    assert gaps(mined) == []  # it is no more: nothing is missing
+
+
+@both
+@pytest.mark.parametrize(
+    ("graphql_status", "rest_status", "skew"), [(200, 403, -7_200), (403, 429, 86_400)]
+)
+def test_the_primary_limit_with_a_wrong_clock(
+    via: Via, graphql_status: int, rest_status: int, skew: int, tmp_path: Path
+) -> None:
+    limits = Limits(
+        core=60,
+        graphql=5,
+        window=1,
+        graphql_status=graphql_status,
+        rest_status=rest_status,
+        clock_skew=skew,
+    )
+    with Twin(synthetic_world(), limits=limits) as twin:
+        mined = mine_twin(twin, tmp_path, via)
+        refused = [request for request in twin.requests if not request.points]
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed(via))
+    assert mined.seconds < 10
+    # It looks at the headers: only requests that were under way at once run into the limit.
+    assert len(refused) <= 4
+
+
+@both
+def test_tokens_take_turns(via: Via, tmp_path: Path) -> None:
+    limits = Limits(core=70, graphql=6, window=3_600)
+    with Twin(synthetic_world(), limits=limits) as twin:
+        mined = mine_twin(twin, tmp_path, via, tokens=("first-token", "second-token"))
+        used = dict.fromkeys(("first-token", "second-token"), 0)
+        for request in twin.requests:
+            used[request.token] += request.points
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed(via))
+    assert min(used.values()) > 0
+
+
+@both
+def test_tokens_share_the_load(via: Via, tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path, via, tokens=("first-token", "second-token"))
+        first = [request for request in twin.requests if request.token == "first-token"]
+        assert 0.3 < len(first) / twin.count < 0.7
+
+
+@both
+@pytest.mark.parametrize(("status", "retry_after"), [(403, None), (429, 1)])
+def test_secondary_limits(via: Via, status: int, retry_after: int | None, tmp_path: Path) -> None:
+    limits = Limits(retry_after=retry_after, secondary_status=status)
+    with Twin(synthetic_world(), limits=limits) as twin:
+        twin.trip_secondary(2)
+        mined = mine_twin(twin, tmp_path, via)
+        assert [request.status for request in twin.requests[:2]] == [status, status]
+        assert twin.count <= CLEAN_REQUESTS[via] + 3
+    assert gaps(mined) == []
+    assert mined.seconds >= (retry_after or PACE.secondary)
+    assert_same(table_bytes(tmp_path), undisturbed(via))
+
+
+@both
+def test_never_more_at_once_than_was_said(via: Via, tmp_path: Path) -> None:
+    limits = replace(SOFT, concurrency=3)
+    with Twin(synthetic_world(), limits=limits) as twin:
+        mine_twin(twin, tmp_path, via, concurrency=3)
+        assert twin.count == CLEAN_REQUESTS[via]
+        assert not [request for request in twin.requests if request.fault]
+
+
+@both
+def test_a_bad_token(via: Via, tmp_path: Path) -> None:
+    with Twin(synthetic_world(), limits=Limits(tokens=frozenset({"good-token"}))) as twin:
+        with pytest.raises(AuthenticationError, match=r"none of the tokens.*GITHUB_TOKEN\.$"):
+            mine_twin(twin, tmp_path, via, tokens=("bad-token", "worse-token"))
+        assert twin.count == 2
+        notes = Notes()
+        tokens = ("bad-token", "good-token")
+        mined = mine_twin(twin, tmp_path, via, notes=notes, tokens=tokens)
+        assert len([request for request in twin.requests[2:] if request.status == 401]) == 1
+    assert gaps(mined) == []
+    assert "does not accept the token ending in …oken" in notes
+    assert "bad-token" not in notes
+    assert not [path for path in tmp_path.rglob("*.zst") if b"good-token" in path.read_bytes()]
+
+
+@both
+def test_a_renamed_repository(via: Via, tmp_path: Path) -> None:
+    world, notes = synthetic_world(), Notes()
+    Editor(world).rename("prospectors/sieve")
+    with Twin(world) as twin:
+        mined = mine_twin(twin, tmp_path, via, repo=SLUICE, notes=notes)
+    assert mined.repo == "prospectors/sieve"
+    assert gaps(mined) == []
+    assert "prospector/sluice is now called prospectors/sieve" in notes
+    found = rows(tmp_path, "entries", "prospectors/sieve")
+    assert {row["repo"] for row in found} == {"prospectors/sieve"}
+    assert len(found) == 60
+    assert not (tmp_path / "tables" / "prospector").exists()
+
+
+@both
+def test_a_repository_renamed_after_it_was_mined(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path / "old", via)
+        Editor(world).rename("prospectors/sieve")
+        mine_twin(twin, tmp_path / "old", via, repo=SLUICE)
+        mine_twin(twin, tmp_path / "new", via)
+    new = table_bytes(tmp_path / "new", "prospectors/sieve")
+    assert_same(table_bytes(tmp_path / "old", "prospectors/sieve"), new)
+
+
+@both
+def test_a_repository_that_is_not_there(via: Via, tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        with pytest.raises(RepositoryError, match=r"nobody/nothing is not there.*Check the spell"):
+            mine_twin(twin, tmp_path, via, repo="nobody/nothing")
+        assert twin.count == 1
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_blocked_repository(tmp_path: Path) -> None:
+    world = synthetic_world()
+    Editor(world).block()
+    with Twin(world) as twin, pytest.raises(RepositoryError, match=r"legal reasons.*cannot be mi"):
+        mine_twin(twin, tmp_path, "rest")
+
+
+@both
+def test_an_enterprise_server(via: Via, tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mined = mine_twin(twin, tmp_path, via, api_url=f"{twin.url}/api/v3")
+        paths = {request.path.split("/")[1] for request in twin.requests}
+    assert paths == {"api"}
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed(via))
+
+
+def test_anonymous_mining_says_so_before_it_starts(tmp_path: Path) -> None:
+    class First(Notes):
+        asked = -1
+
+        def note(self, text: str) -> None:
+            if text.startswith("No token"):
+                self.asked = twin.count
+            super().note(text)
+
+    notes = First()
+    with Twin(synthetic_world(), limits=Limits(anonymous=1_000)) as twin:
+        mined = mine_twin(twin, tmp_path, "auto", tokens=(), notes=notes)  # type: ignore[arg-type]
+        assert {request.token for request in twin.requests} == {""}
+    assert mined.via == "rest"
+    assert notes.asked == 5
+    assert "60 requests an hour, and this needs about 1" in notes
+    assert_same(table_bytes(tmp_path), undisturbed("rest"))
+
+
+@both
+def test_a_server_that_stops_answering(via: Via, tmp_path: Path) -> None:
+    """What came is kept and made into tables; the next run only fetches the rest."""
+    only = " Pulls$" if via == "graphql" else "timeline"
+    dead = Faults(rate=1, kinds=("reset",), max_consecutive=10**6, only=only)
+    with Twin(synthetic_world(), dead) as twin:
+        mined = mine_twin(twin, tmp_path, via, retries=3)
+        assert isinstance(mined.failure, MiningError)
+        assert "Run the same command again" in str(mined.failure)
+        assert mined.coverage is not None
+        assert not mined.coverage.finished
+        assert mined.coverage.gaps
+        assert rows(tmp_path, "missing")
+        twin.faults = Faults()
+        before = operations(twin.requests)
+        mined = mine_twin(twin, tmp_path, via)
+        after = operations(twin.requests)
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed(via))
+    for list_of_run in ("SweepIssues", "SweepPulls", "Issues"):
+        assert after.get(list_of_run) == before.get(list_of_run)
+
+
+def test_rest_lists_longer_than_the_wall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goldpan.miners.rest_miner._PAGES_PER_WINDOW", 1)
+    world = synthetic_world()
+    Editor(world)
+    editor = Editor(world, "prospector/pan")
+    for turn in range(20):
+        editor.comment(turn + 1, f"Night {turn}.", at="2024-01-01T00:00:00Z")
+    limits = Limits(issues_wall=200, comments_wall=200)
+    with Twin(world, limits=limits) as twin:
+        mined = mine_twin(twin, tmp_path / "walled", "rest", repo="prospector/pan")
+        assert [r for r in twin.requests if "since=" in r.path and "/issues?" in r.path]
+        assert not [r for r in twin.requests if r.status == 422]
+    assert gaps(mined) == []
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path / "open", "rest", repo="prospector/pan")
+    found = {name: table_bytes(tmp_path / name, "prospector/pan") for name in ("walled", "open")}
+    assert_same(found["walled"], found["open"])
+    assert len(rows(tmp_path / "walled", "entries", "prospector/pan")) == len(
+        world.repository("prospector/pan").entries  # type: ignore[union-attr]
+    )
+
+
+def test_files_that_rest_does_not_list(tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "Add licence headers")
+    Editor(world).unlist_files(number)
+    with Twin(world) as twin:
+        mined = mine_twin(twin, tmp_path, "rest")
+        assert gaps(mined) == [(number, "files")]
+        (missing,) = rows(tmp_path, "missing")
+        assert missing["reason"] == "GitHub lists 0 of 120 files"
+        mined = mine_twin(twin, tmp_path, "graphql")
+    assert gaps(mined) == []
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))

@@ -1,0 +1,330 @@
+"""A second run fetches only what changed, and its tables equal a fresh mining."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from goldpan.miners.mine import Mined
+from goldpan.miners.mine import Path as Via
+from tests.mining import (
+    BOTH,
+    Notes,
+    Tables,
+    archive,
+    assert_alike,
+    assert_same,
+    mine_twin,
+    operations,
+    rows,
+    rows_of,
+    table_bytes,
+    undisturbed,
+)
+from tests.twin import Editor, Twin, World, synthetic_world
+from tests.twin.asking import titled
+from tests.twin.world import Ref, Review
+
+both = pytest.mark.parametrize("via", BOTH)
+SWEEP = {"Repository": 1, "SweepIssues": 1, "SweepPulls": 1}
+
+
+def people(world: World) -> Editor:
+    """Return an editor whose edits happen from now on, after all that was mined."""
+    newest = max(entry.updated_at for entry in world.main.entries.values())
+    return Editor(world, start=max(newest, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")))
+
+
+def fresh(twin: Twin, workspace: Path, via: Via) -> Tables:
+    mined = mine_twin(twin, workspace / "fresh", via)
+    assert mined.coverage is not None
+    assert mined.coverage.complete
+    return table_bytes(workspace / "fresh")
+
+
+def fetched(workspace: Path) -> set[int]:
+    """Return the entries that the newest run fetched."""
+    store = archive(workspace)
+    return {
+        number
+        for record in store.records
+        if record.run == store.runs and record.meta["part"] == "entries"
+        for _, number, _ in record.meta["nodes"]
+    }
+
+
+def whole(mined: Mined) -> bool:
+    return mined.coverage is not None and mined.coverage.complete
+
+
+def test_graphql_asks_for_nothing_but_the_sweep(tmp_path: Path) -> None:
+    notes = Notes()
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path)
+        twin.requests.clear()
+        mined = mine_twin(twin, tmp_path, notes=notes)
+        assert operations(twin.requests) == SWEEP
+        assert twin.points == mined.points == 3
+        assert mined.predicted.requests == 3
+    assert "60 entries; 0 to fetch, 60 known" in notes
+    assert whole(mined)
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+
+
+def test_rest_asks_whether_timelines_changed(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path, "rest")
+        twin.requests.clear()
+        mined = mine_twin(twin, tmp_path, "rest")
+        found = [request.status for request in twin.requests]
+        paid = [request for request in twin.requests if request.points]
+    pages = sum(-(-max(1, len(one.timeline)) // 100) for one in twin.world.main.entries.values())
+    assert found.count(304) == pages == 62
+    assert len(paid) == 5 + 4  # the repository, four counts, four lists
+    assert not [request for request in paid if "timeline" in request.path]
+    assert whole(mined)
+    assert_same(table_bytes(tmp_path), undisturbed("rest"))
+
+
+def new_comment(editor: Editor) -> set[int]:
+    number = titled(editor.world, "Sort stably")
+    editor.comment(number, "Still wrong for me, see GH-3.")
+    return {number}
+
+
+def edited_comment(editor: Editor) -> set[int]:
+    number = titled(editor.world, "What should 1.0 contain?")
+    editor.edit_comment(editor.entry(number).comments[70].id, "A better idea: #1.")
+    return {number}
+
+
+def deleted_comment(editor: Editor) -> set[int]:
+    number = titled(editor.world, "What should 1.0 contain?")
+    editor.delete_comment(editor.entry(number).comments[2].id)
+    return {number}
+
+
+def new_entries(editor: Editor) -> set[int]:
+    issue = editor.issue("Brand new", "Read #3.", labels=["bug"])
+    return {issue, editor.pull("Newer still", f"Nothing to do with #{issue}.")}
+
+
+def new_cross_reference(editor: Editor) -> set[int]:
+    number = titled(editor.world, "No body at all")
+    before = editor.entry(number).updated_at
+    editor.refer(number, Ref("prospector/pan", 2))
+    assert editor.entry(number).updated_at == before
+    return {number}
+
+
+def changed_labels(editor: Editor) -> set[int]:
+    many, bug = titled(editor.world, "Labelled by an eager hand"), 1
+    editor.unlabel(many, "area/07")
+    editor.label(many, "big")
+    editor.unlabel(bug, "bug")
+    return {many, bug}
+
+
+def merged(editor: Editor) -> set[int]:
+    pull, issue = titled(editor.world, "Still open"), titled(editor.world, "HTTPS support")
+    editor.merge(pull, closes=[issue])
+    return {pull, issue}
+
+
+def reviewed(editor: Editor) -> set[int]:
+    pull = titled(editor.world, "Still open")
+    review = editor.review(pull, "CHANGES_REQUESTED", "No.", [("a.py", "Why?"), ("b.py", "Hm.")])
+    first = next(one for one in editor.entry(pull).review_comments() if one.review == review)
+    editor.reply(pull, first.id, "Because.")
+    editor.edit_comment(review, "No, thanks.")
+    return {pull}
+
+
+def renamed_and_locked(editor: Editor) -> set[int]:
+    number = titled(editor.world, "Windows line ends")
+    editor.edit_entry(number, title="CRLF", body="See #2, not #1.")
+    editor.lock(number)
+    editor.close(number, reason="not_planned")
+    return {number}
+
+
+EDITS = (
+    new_comment,
+    edited_comment,
+    deleted_comment,
+    new_entries,
+    new_cross_reference,
+    changed_labels,
+    merged,
+    reviewed,
+    renamed_and_locked,
+)
+
+
+@both
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: str(edit.__name__))
+def test_one_edit(via: Via, edit: Callable[[Editor], set[int]], tmp_path: Path) -> None:
+    world = synthetic_world()
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path, via)
+        before = table_bytes(tmp_path)
+        touched = edit(people(world))
+        twin.requests.clear()
+        mined = mine_twin(twin, tmp_path, via)
+        if via == "graphql":
+            assert fetched(tmp_path) == touched
+            assert twin.count <= 3 + 2 + 2
+        else:
+            # A timeline tells of its sources' repository too, so some are new in their head only.
+            assert len([r for r in twin.requests if r.status == 304]) >= 20
+            files = {int(r.path.split("/")[-2]) for r in twin.requests if "/files" in r.path}
+            assert files <= touched
+        assert whole(mined)
+        found = table_bytes(tmp_path)
+        assert found != before
+        assert_same(found, fresh(twin, tmp_path, via))
+
+
+@both
+def test_all_edits_together_then_one_by_one(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path, via)
+        for turn in range(3):
+            editor = people(world)
+            for edit in EDITS[turn % 2 :: 2]:
+                if edit is not renamed_and_locked or not turn:
+                    edit(editor)
+            assert whole(mine_twin(twin, tmp_path, via))
+        assert_same(table_bytes(tmp_path), fresh(twin, tmp_path, via))
+
+
+@both
+def test_a_deleted_entry_vanishes(via: Via, tmp_path: Path) -> None:
+    """The sweep no longer lists it (GraphQL); its timeline answers 410 (REST)."""
+    world = synthetic_world()
+    number = titled(world, "Odd characters")
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path, via)
+        people(world).delete_entry(number)
+        mined = mine_twin(twin, tmp_path, via)
+        assert mined.coverage is not None
+        assert [gap.reason for gap in mined.coverage.gaps] == []
+        assert_same(table_bytes(tmp_path), fresh(twin, tmp_path, via))
+
+
+@both
+def test_a_deleted_entry_takes_its_links_along(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "Crash on an empty stream")
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path, via)
+        people(world).delete_entry(number)
+        mine_twin(twin, tmp_path, via)
+        links = [row for row in rows(tmp_path, "references") if row["evidence"]["where"] != "body"]
+        gone = (world.main.full_name, number)
+        ends = (("repo", "number"), ("target_repo", "target_number"))
+        left = [row for row in links for end in ends if tuple(row[name] for name in end) == gone]
+        assert left == []
+
+
+@both
+def test_a_transferred_entry_vanishes(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "Odd characters")
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path, via)
+        people(world).transfer_out(number, Ref("prospector/pan", 7))
+        mined = mine_twin(twin, tmp_path, via)
+        assert whole(mined)
+        assert_same(table_bytes(tmp_path), fresh(twin, tmp_path, via))
+
+
+@both
+def test_a_deleted_review_comment_vanishes(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "Last words")
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path, via)
+        editor = people(world)
+        entry = editor.entry(number)
+        timeline = tuple(
+            replace(item, comments=()) if isinstance(item, Review) else item
+            for item in entry.timeline
+        )
+        world.put(replace(entry, timeline=timeline))
+        editor.event(number, "comment_deleted")
+        mine_twin(twin, tmp_path, via)
+        assert_same(table_bytes(tmp_path), fresh(twin, tmp_path, via))
+
+
+def test_the_paths_in_turns_tell_what_both_see(tmp_path: Path) -> None:
+    world = synthetic_world()
+    steps: tuple[tuple[Via, tuple[Callable[[Editor], set[int]], ...]], ...] = (
+        ("rest", ()),
+        ("graphql", (new_comment, merged)),
+        ("rest", (new_entries, new_cross_reference, edited_comment)),
+        ("graphql", (changed_labels, reviewed)),
+        ("rest", (deleted_comment, new_comment)),
+    )
+    with Twin(world) as twin:
+        for index, (via, edits) in enumerate(steps):
+            for edit in edits:
+                edit(people(world))
+            assert whole(mine_twin(twin, tmp_path, via))
+            assert_alike(table_bytes(tmp_path), fresh(twin, tmp_path / str(index), "graphql"))
+
+
+def test_graphql_after_rest_is_as_graphql_alone(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path, "rest")
+        assert whole(mine_twin(twin, tmp_path, "graphql"))
+        found = table_bytes(tmp_path)
+    wanted = undisturbed("graphql")
+    assert_same({**found, "files": b""}, {**wanted, "files": b""})
+    assert_alike(found, wanted)
+
+
+def test_a_rest_run_loses_nothing_that_graphql_saw(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path, "graphql")
+        mine_twin(twin, tmp_path, "rest")
+    found = {row["signal"] for row in rows(tmp_path, "references")}
+    wanted = {row["signal"] for row in rows_of(undisturbed("graphql"), "references")}
+    assert found == wanted
+
+
+@both
+def test_since(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    text = sorted(entry.updated_at for entry in world.main.entries.values())[30]
+    since = datetime.fromisoformat(text)
+    wanted = {n for n, entry in world.main.entries.items() if entry.updated_at >= text}
+    assert 10 < len(wanted) < 50
+    with Twin(world) as twin:
+        mined = mine_twin(twin, tmp_path, via, since=since)
+        assert whole(mined)
+        assert mined.coverage is not None
+        assert mined.coverage.since == text
+        if via == "rest":
+            timelines = {r.path.split("/")[-2] for r in twin.requests if "timeline" in r.path}
+            assert timelines == {str(number) for number in wanted}
+    clean = undisturbed(via)
+    for name in ("entries", "comments", "commits", "files"):
+        part = [row for row in rows_of(clean, name) if row["number"] in wanted]
+        assert rows(tmp_path, name) == part
+
+
+@both
+def test_everything_after_since(via: Via, tmp_path: Path) -> None:
+    """A limited run hides nothing from the unlimited one that follows, nor loses anything."""
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path, via, since=datetime(2023, 1, 6, tzinfo=UTC))
+        assert whole(mine_twin(twin, tmp_path, via))
+        assert_same(table_bytes(tmp_path), undisturbed(via))
+        mine_twin(twin, tmp_path, via, since=datetime(2023, 1, 6, tzinfo=UTC))
+    assert_same(table_bytes(tmp_path), undisturbed(via))
