@@ -170,7 +170,6 @@ def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> Non
 
 
 def test_dry_runs_keep_nothing(tmp_path: Path, twin: Twin) -> None:
-    """So does the script `mine`; a file of names may hold comments, blanks and addresses."""
     names = tmp_path / "names.txt"
     names.write_text(f"# two\n\n {SLUICE} # main\nhttps://github.com/{PAN}.git\n{SLUICE}\n")
     given = ["--repos", str(names), "--api-url", twin.url, "--dry-run"]

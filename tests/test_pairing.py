@@ -185,23 +185,24 @@ CROSSED = link("cross_referenced", will_close=False)
 def test_pulls_that_share_a_commit_both_count_if_merged(tmp_path: Path) -> None:
     pulls = [{"number": n, "merged": n != 4} for n in (2, 3, 4)]
     commits = [{"number": n, "sha": SHA} for n in (2, 3, 4)]
-    closed = link("closed_by", None, commit_sha=SHA)
-    place = build(tmp_path, [closed], pulls=pulls, commits=commits)
+    closed = [link("closed_by", None, commit_sha=SHA)]
+    place = build(tmp_path, closed, pulls=pulls, commits=commits)
     assert set(find(place, GEM).pairs) == {(1, GEM, 2), (1, GEM, 3)}
 
 
 def test_merge_commit_closes_and_a_foreign_one_does_not(tmp_path: Path) -> None:
-    pulls: list[Row] = [{"number": 2, "merge_sha": SHA}, {"number": 3}]
-    closed = [link("closed_by", None, commit_sha=SHA)]
-    closed += [link("closed_by", None, 9, commit_sha="beef" * 10)]
-    assert set(find(build(tmp_path, closed, pulls=pulls), GEM).pairs) == {(1, GEM, 2)}
+    """Nor does the trial merge that GitHub names for a pull request that is not merged."""
+    trial: Row = {"number": 3, "merge_sha": "beef" * 10, "merged": False}
+    shas = (SHA, trial["merge_sha"], "dead" * 10)
+    closed = [link("closed_by", None, (1, 9)[sha != SHA], commit_sha=sha) for sha in shas]
+    place = build(tmp_path, closed, pulls=[{"number": 2, "merge_sha": SHA}, trial])
+    assert set(find(place, GEM).pairs) == {(1, GEM, 2)}
 
 
 @pytest.mark.parametrize(("history", "pairs"), [("c", 1), ("cd", 0), ("dc", 1), ("cdcd", 0)])
 def test_newest_connection_counts(tmp_path: Path, history: str, pairs: int) -> None:
-    """Both ends show the events; neither the table's order nor the number of ends matters."""
     signals = {"c": "connected", "d": "disconnected"}
-    seen = [
+    seen = [  # on both ends
         link(signals[kind], at=datetime(2024, 1, day, tzinfo=UTC), observed_on=end)
         for day, kind in enumerate(history, 1)
         for end in (1, 2)
@@ -231,7 +232,6 @@ def test_first_place_of_a_keyword_outranks_the_others(tmp_path: Path, places: st
 
 
 def test_two_keywords_in_one_text_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:
-    """DuckDB's threads hand rows over in any order, so a tie must be decided."""
     said = [CROSSED, keyword("fixes"), keyword("closes")]
     assert len({find(build(tmp_path, order), GEM).data for order in (said, said[::-1])}) == 1
 
@@ -261,8 +261,7 @@ def test_rules_differ_as_they_say(tmp_path: Path) -> None:
     assert set(paper.pairs) == {(1, GEM, 2)}
     assert set(usual.pairs) == {(1, GEM, 2), (1, GEM, 4), (1, "octo/ore", 7)}
     assert set(lax.pairs) - set(usual.pairs) == {(1, GEM, 3)}
-    told = {(one.told.unconfirmed, one.told.elsewhere) for one in (paper, usual, lax)}
-    assert told == {(1, 1)}
+    assert {(one.told.unconfirmed, one.told.elsewhere) for one in (paper, usual, lax)} == {(1, 1)}
     unknown = build(tmp_path, [CROSSED, keyword()], branch=None)
     assert find(unknown, GEM).pairs[1, GEM, 2]["base_is_default"] is None
     assert find(unknown, GEM, "faun-eval").pairs == {}

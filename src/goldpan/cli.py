@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -16,7 +17,7 @@ from rich.console import Console
 
 from goldpan import __version__, show
 from goldpan.config import Settings, load_settings, repository_name
-from goldpan.errors import GoldpanError, UsageError
+from goldpan.errors import GoldpanError, StoppedError, UsageError
 from goldpan.explain import explain
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import Coverage, measure_coverage
@@ -202,9 +203,6 @@ def _run(program: Callable[..., Any]) -> NoReturn:
     except GoldpanError as error:
         _complain(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("Stopped. The same command goes on where it was.")
-        sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
     except Exception as error:  # noqa: BLE001 - the last resort: people get a sentence, not a trace
@@ -249,8 +247,14 @@ def _known(place: Workspace, repo: list[str] | None, below: str) -> list[str]:
     return names
 
 
-def _reporter(json: bool) -> Reporter:
-    return Reporter(quiet=json)
+@contextmanager
+def _reporter(json: bool) -> Iterator[Reporter]:
+    """Give a reporter for work that takes its time and may be stopped."""
+    try:
+        with Reporter(quiet=json) as reporter:
+            yield reporter
+    except KeyboardInterrupt:  # before typer sees it, which would only say "Aborted"
+        raise StoppedError("Stopped", "The same command goes on where it was") from None
 
 
 def _print(json: bool, value: object, for_people: Callable[[], object]) -> None:
@@ -262,7 +266,8 @@ def _print(json: bool, value: object, for_people: Callable[[], object]) -> None:
 
 
 def _complain(error: GoldpanError) -> None:
-    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"Error: {error}")
+    start = "" if isinstance(error, StoppedError) else "Error: "
+    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"{start}{error}")
 
 
 def _finish(complete: list[bool]) -> None:

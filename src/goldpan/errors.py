@@ -3,6 +3,7 @@
     GoldpanError
     ├── UsageError               the command line, a setting or an input file is wrong
     ├── WorkspaceError           the workspace is locked, damaged or holds something else
+    ├── StoppedError             the user pressed Ctrl-C
     └── MiningError
         ├── AuthenticationError  GitHub does not accept the token
         ├── RepositoryError      the repository is not there, blocked or out of sight
@@ -37,6 +38,12 @@ class UsageError(GoldpanError):
 
 class WorkspaceError(GoldpanError):
     """The workspace is locked, damaged or holds something else."""
+
+
+class StoppedError(GoldpanError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = 130
 
 
 class MiningError(GoldpanError):
