@@ -234,8 +234,10 @@ def _names(repo: list[str] | None, repos: Path | None) -> list[str]:
     if repos is not None:
         try:
             lines = repos.read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise UsageError(f"{repos} cannot be read: {error.strerror}", "Check it") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{repos} cannot be read: {error}", "Give a text file with one OWNER/NAME a line"
+            ) from None
         names += [name for line in lines if (name := line.partition("#")[0].strip())]
     return list(dict.fromkeys(repository_name(name) for name in names))
 

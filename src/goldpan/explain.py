@@ -14,6 +14,7 @@ import pyarrow as pa
 from goldpan.config import repository_name
 from goldpan.errors import UsageError, WorkspaceError
 from goldpan.miners.archive import Archive, Record
+from goldpan.query import open_tables
 from goldpan.workspace import Workspace
 
 _REFERENCES = """
@@ -50,18 +51,8 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
     if not found:
         raise UsageError(f"{subject!r} names no issue or pull request", "Write OWNER/NAME#NUMBER")
     repo, number = repository_name(found[1]), int(found[2])
-    if not workspace.table(repo, "entries").exists():
-        raise WorkspaceError(
-            f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
-        )
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        for name in ("entries", "references", "pairs", "missing", "repositories"):
-            path = workspace.table(repo, name)
-            if path.exists():
-                view = "refs" if name == "references" else name
-                quoted = str(path).replace("'", "''")
-                connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
+    tables = ("entries", "references", "missing", "repositories")
+    with open_tables(workspace, repo, tables, optional=("pairs",)) as connection:
         rows = connection.execute("SELECT repo FROM repositories").fetchall()
         repo = str(rows[0][0]) if rows else repo
         values = {"repo": repo, "number": number}

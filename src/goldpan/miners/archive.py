@@ -156,15 +156,15 @@ def _scan(path: Path, sequence: int) -> Iterator[Record]:
             if magic == 0:  # a file system may leave zeros where a write was cut off
                 return
             if magic != _MAGIC:
-                raise WorkspaceError(
-                    f"{path} is damaged at byte {offset}",
-                    "Restore the file from a copy, or delete it and mine again",
-                )
+                raise _damaged(path, offset)
             start = offset + _SKIPPABLE.size + length
             head = file.read(length)
             if start > total:
                 return
-            meta = orjson.loads(head)
+            try:
+                meta = orjson.loads(head)
+            except orjson.JSONDecodeError:
+                raise _damaged(path, offset) from None
             offset = start + int(meta["packed"])
             if offset > total:
                 return
@@ -183,9 +183,13 @@ def _sound(record: Record) -> bool:
 def _unpack(record: Record, frame: bytes) -> bytes:
     try:
         body = zstandard.ZstdDecompressor().decompress(frame, max_output_size=record.size + 1)
-    except zstandard.ZstdError as error:
-        raise WorkspaceError(
-            f"{record.path} is damaged at byte {record.offset}: {error}",
-            "Restore the file from a copy, or delete it and mine again",
-        ) from None
+    except zstandard.ZstdError:
+        raise _damaged(record.path, record.offset) from None
     return body
+
+
+def _damaged(path: Path, offset: int) -> WorkspaceError:
+    return WorkspaceError(
+        f"{path} is damaged at byte {offset}",
+        "Restore the file from a copy, or delete it and mine again",
+    )

@@ -8,6 +8,7 @@ import duckdb
 
 from goldpan.errors import WorkspaceError
 from goldpan.miners.archive import Archive, Record
+from goldpan.query import open_tables
 from goldpan.workspace import Workspace
 
 _SHORT = """
@@ -63,16 +64,10 @@ class Coverage:
 
 def measure_coverage(workspace: Workspace, repo: str) -> Coverage:
     """Measure one repository's coverage; raises `WorkspaceError` where it has no tables."""
-    if not workspace.table(repo, "entries").exists():
-        raise WorkspaceError(
-            f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
-        )
-    begin, ended, newest = _last_run(Archive(workspace.raw(repo)).records)
-    plan = begin.meta["plan"]
-    with duckdb.connect() as connection:
-        for name in ("repositories", "entries", "comments", "files", "missing"):
-            path = str(workspace.table(repo, name)).replace("'", "''")
-            connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
+    tables = ("repositories", "entries", "comments", "files", "missing")
+    with open_tables(workspace, repo, tables) as connection:
+        begin, ended, newest = _last_run(workspace, repo)
+        plan = begin.meta["plan"]
         counts = _counts(connection, limited=plan["since"] is not None)
         gaps = [
             Gap(*row)
@@ -80,13 +75,18 @@ def measure_coverage(workspace: Workspace, repo: str) -> Coverage:
         ]
         told = {(gap.number, gap.part) for gap in gaps}
         with_files = plan["via"] != "backup"
-        short = connection.execute(_SHORT, {"with_files": with_files}).fetchall()
-    gaps += [Gap(*row) for row in short if (row[0], row[1]) not in told]
-    for count in counts:
-        lacking = (count.announced or 0) - count.stored
-        named = sum(gap.part == "entry" for gap in gaps)
-        if count.kind in ("issues", "pulls") and lacking > 0 and not named:
-            gaps.append(Gap(None, count.kind, f"{lacking:,} announced and not found"))
+        listed = connection.execute(_SHORT, {"with_files": with_files}).fetchall()
+    gaps += [Gap(*row) for row in listed if (row[0], row[1]) not in told]
+    lacking = {
+        count.kind: (count.announced or 0) - count.stored
+        for count in counts
+        if count.kind in ("issues", "pulls")
+    }
+    short = {kind: number for kind, number in lacking.items() if number > 0}
+    if sum(short.values()) > sum(gap.part == "entry" for gap in gaps):
+        gaps += [
+            Gap(None, kind, f"{number:,} announced and not found") for kind, number in short.items()
+        ]
     gaps.sort(key=lambda gap: (gap.number or 0, gap.part))
     return Coverage(
         repo, plan["via"], plan["since"], newest.meta["at"], ended, tuple(counts), tuple(gaps)
@@ -108,8 +108,7 @@ def _counts(connection: duckdb.DuckDBPyConnection, *, limited: bool) -> list[Cou
                (SELECT count(*) FROM files)
         FROM entries
         """
-    ).fetchone()
-    assert row is not None
+    ).fetchall()[0]
     return [
         Count("issues", None if limited else row[0], row[1]),
         Count("pulls", None if limited else row[2], row[3]),
@@ -120,7 +119,12 @@ def _counts(connection: duckdb.DuckDBPyConnection, *, limited: bool) -> list[Cou
     ]
 
 
-def _last_run(records: list[Record]) -> tuple[Record, bool, Record]:
-    begin = [record for record in records if record.meta["part"] == "begin"][-1]
-    mine = [record for record in records if record.run == begin.run]
-    return begin, any(record.meta["part"] == "end" for record in mine), mine[-1]
+def _last_run(workspace: Workspace, repo: str) -> tuple[Record, bool, Record]:
+    records = Archive(workspace.raw(repo)).records
+    begun = [record for record in records if record.meta["part"] == "begin"]
+    if not begun:
+        raise WorkspaceError(
+            f"{workspace.root} holds no raw replies of {repo}", f"Run goldpan mine --repo {repo}"
+        )
+    mine = [record for record in records if record.run == begun[-1].run]
+    return begun[-1], any(record.meta["part"] == "end" for record in mine), mine[-1]

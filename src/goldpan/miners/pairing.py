@@ -24,8 +24,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.errors import UsageError
 from goldpan.miners.parquet import write, writer
+from goldpan.query import open_tables
 from goldpan.records import PAIRS
 from goldpan.workspace import Workspace, publish
 
@@ -143,8 +144,8 @@ seen AS (  -- whether the pull mentions the issue where the timeline shows it
 )
 SELECT $repo AS repo, issue, pull_repo, pull,
        list_sort(list_distinct(list(signal))) AS signals,
-       arg_min(keyword, coalesce(list_position(['body', 'title', 'commit'], "where"), 9))
-         FILTER (keyword IS NOT NULL) AS keyword,
+       list(keyword ORDER BY coalesce(list_position(['body', 'title', 'commit'], "where"), 9),
+              source_id, excerpt, keyword) FILTER (keyword IS NOT NULL)[1] AS keyword,
        coalesce(bool_and(negated), false) AS negated,
        bool_or(seen.issue IS NOT NULL) AS confirmed,
        bool_or(base_is_default) AS base_is_default,
@@ -170,12 +171,8 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> Paired:
 
     Raises `WorkspaceError` where the repository has no tables.
     """
-    if not workspace.table(repo, "references").exists():
-        raise WorkspaceError(
-            f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
-        )
-    with duckdb.connect() as connection, workspace.scratch() as scratch:
-        _open(connection, workspace, repo)
+    tables = ("repositories", "entries", "commits", "references")
+    with open_tables(workspace, repo, tables) as connection, workspace.scratch() as scratch:
         name = _one(connection, "SELECT max(repo) FROM repositories")
         connection.execute(_FOUND, {"repo": name})
         found: pa.Table = connection.sql(
@@ -228,14 +225,6 @@ def paired_rules(workspace: Workspace, repo: str) -> str | None:
         return None
     rules = pq.read_table(path, columns=["rules"])["rules"]
     return str(rules[0]) if len(rules) else None
-
-
-def _open(connection: duckdb.DuckDBPyConnection, workspace: Workspace, repo: str) -> None:
-    connection.execute("SET threads = 2; SET TimeZone = 'UTC'")
-    for name in ("repositories", "entries", "commits", "references"):
-        path = str(workspace.table(repo, name)).replace("'", "''")
-        view = "refs" if name == "references" else name
-        connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{path}')")
 
 
 def _one(

@@ -1,0 +1,43 @@
+"""Opens a repository's tables for DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import duckdb
+
+from goldpan.errors import WorkspaceError
+from goldpan.workspace import Workspace
+
+
+@contextmanager
+def open_tables(
+    workspace: Workspace, repo: str, names: Sequence[str], *, optional: Sequence[str] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection with a view a table; `references`, a word of SQL, is called `refs`.
+
+    Raises `WorkspaceError` where a table is not there or damaged, also while it is queried.
+    """
+    if not workspace.table(repo, "entries").exists():
+        raise WorkspaceError(
+            f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
+        )
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 2; SET TimeZone = 'UTC'")
+        place = workspace.tables(repo)
+        try:
+            for name in (*names, *optional):
+                path = workspace.table(repo, name)
+                if name in names or path.exists():
+                    place = path
+                    view = "refs" if name == "references" else name
+                    quoted = str(path).replace("'", "''")
+                    connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
+            place = workspace.tables(repo)
+            yield connection
+        except duckdb.Error as error:
+            raise WorkspaceError(
+                f"{place} cannot be read ({str(error).splitlines()[0]})",
+                f"Make the tables anew with goldpan normalize --repo {repo}",
+            ) from error
