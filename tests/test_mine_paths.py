@@ -20,7 +20,7 @@ from tests.mining import (
     rows_of,
     undisturbed,
 )
-from tests.twin import Editor, Twin, World, synthetic_world
+from tests.twin import Editor, Limits, Twin, World, synthetic_world, workload_world
 from tests.twin.asking import titled
 from tests.twin.world import Account, Comment, Commit, Entry, Event, Ref, Review, ReviewComment
 
@@ -353,3 +353,18 @@ def test_a_body_of_ten_megabytes(via: Via, tmp_path: Path) -> None:
         ("mention", 3),
         ("keyword", 3),
     }
+
+
+def test_rest_brings_home_more_pulls_than_it_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of pull requests takes no `since`, so behind its wall each is asked for alone."""
+    monkeypatch.setattr("goldpan.miners.rest_miner._PAGES_PER_WINDOW", 1)
+    limits = Limits(issues_wall=200, comments_wall=200)
+    with Twin(workload_world(issues=10, pulls=230), limits=limits) as twin:
+        mined = mine_twin(twin, tmp_path, "rest")
+    assert mined.failure is None
+    assert mined.coverage is not None
+    assert mined.coverage.complete
+    heads = [row["head_sha"] for row in rows(tmp_path, "entries", "workload/mill")]
+    assert len(heads) - heads.count(None) == 230

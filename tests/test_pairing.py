@@ -84,8 +84,7 @@ def test_each_keyword_and_pattern_pairs(
     told = {"signal": "keyword", "where": "body", "source_id": None, "excerpt": excerpt}
     assert told in row["evidence"]
     assert sorted(one["signal"] for one in row["evidence"]) == row["signals"]
-    assert (row["negated"], row["confirmed"]) == (False, True)
-    assert (row["base_is_default"], row["merged"]) == (True, True)
+    assert row["confirmed"] and row["base_is_default"] and row["merged"] and not row["negated"]
     paper = found["faun-eval"].pairs[issue, SLUICE, pull]
     assert (paper["signals"], paper["evidence"]) == (["keyword"], [told])
 
@@ -112,8 +111,7 @@ def test_what_else_a_pair_tells(found: dict[str, Found]) -> None:
     assert (backport["base_is_default"], backport["signals"]) == (False, ["keyword"])
     assert outside["signals"] == ["closing_reference", "will_close"]
     assert [outside[name] for name in ("merged", "base_is_default", "keyword")] == [None] * 3
-    by_hand = pairs[31, SLUICE, 33]["signals"]
-    assert by_hand == ["closed_by_pull", "closing_reference", "connected"]
+    assert "connected" in pairs[31, SLUICE, 33]["signals"]
 
 
 def test_commit_of_a_pull_closes(place: Workspace, found: dict[str, Found]) -> None:
