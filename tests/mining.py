@@ -36,6 +36,7 @@ SOFT = Limits(retry_after=None)
 
 GRAPHQL_ONLY = {
     "connected",
+    "will_close",
     "disconnected",
     "closing_reference",
     "marked_as_duplicate",
@@ -189,8 +190,6 @@ def seen_by_both(tables: Tables) -> dict[str, list[Row]]:
     found = {name: rows_of(tables, name) for name in tables}
     for row in found["files"]:
         del row["previous_path"]
-    for row in found["references"]:
-        del row["will_close"]
     found["references"] = [
         row
         for row in found["references"]

@@ -193,7 +193,7 @@ def test_every_file(via: Via, world: World) -> None:
 
 def link(signal: str, source: Ref | None, target: Ref | None, event: Event) -> tuple[Any, ...]:
     ends = [(ref.repo, ref.number) if ref else (None, None) for ref in (source, target)]
-    return signal, *ends[0], *ends[1], event.home.number, event.created_at, event.will_close
+    return signal, *ends[0], *ends[1], event.home.number, event.created_at
 
 
 def told_links(world: World) -> set[tuple[Any, ...]]:
@@ -204,6 +204,8 @@ def told_links(world: World) -> set[tuple[Any, ...]]:
             match one.kind:
                 case "cross-referenced":
                     links.add(link("cross_referenced", one.source, one.home, one))
+                    if one.will_close:
+                        links.add(link("will_close", one.source, one.home, one))
                 case "connected" | "disconnected":
                     ends = [ref for ref in (one.source, one.subject) if ref]
                     ends.sort(key=lambda ref: not world.main.entries[ref.number].pull)
@@ -219,16 +221,22 @@ def test_every_link_that_timelines_tell(world: World) -> None:
     names = ("signal", "repo", "number", "target_repo", "target_number", "observed_on", "at")
     wanted = told_links(world)
     signals = {row[0] for row in wanted}
-    assert signals > {"cross_referenced", "connected", "closed_by", "unmarked_as_duplicate"}
+    assert signals > {
+        "cross_referenced",
+        "will_close",
+        "connected",
+        "closed_by",
+        "unmarked_as_duplicate",
+    }
     rows = [
         row
         for row in found("graphql", "references")
         if row["signal"] in signals and row["number"] is not None
     ]
-    told = {(*(row[name] for name in names), bool(row["will_close"])) for row in rows}
+    told = {tuple(row[name] for name in names) for row in rows}
     assert told == wanted
     assert len(rows) == len(wanted)
-    crossed = {row[:7] for row in wanted if row[0] == "cross_referenced"}
+    crossed = {row for row in wanted if row[0] == "cross_referenced"}
     rest = [row for row in found("rest", "references") if row["signal"] == "cross_referenced"]
     assert {tuple(row[name] for name in names) for row in rest} == crossed
     assert len(rest) == len(crossed)

@@ -178,7 +178,7 @@ def keyword(
     )
 
 
-CROSSED = link("cross_referenced", will_close=False)
+CROSSED = link("cross_referenced")
 
 
 def test_pulls_that_share_a_commit_both_count_if_merged(tmp_path: Path) -> None:
@@ -239,7 +239,8 @@ def test_issue_as_source_or_pull_as_target_is_no_pair(tmp_path: Path) -> None:
     links = []
     for ends in ((2, 3), (9, 1), (2, 77)):
         links += [link(name, *ends) for name in ("closing_reference", "closed_by", "connected")]
-        links += [keyword("fix", "body", *ends), link("cross_referenced", *ends, will_close=True)]
+        links += [keyword("fix", "body", *ends), link("cross_referenced", *ends)]
+        links.append(link("will_close", *ends))
     links += [link("closed_by", None, 3, commit_sha=SHA)]
     place = build(tmp_path, links, pulls=[{"number": 2, "merge_sha": SHA}, {"number": 3}])
     assert find(place, GEM, "unconfirmed").pairs == {}
@@ -271,9 +272,10 @@ ENDS = (st.sampled_from((2, 3, 9)), st.sampled_from((1, 3)))
 LINKS = st.lists(
     st.builds(
         link,
-        st.sampled_from(("cross_referenced", "closing_reference", "closed_by", "connected")),
+        st.sampled_from(
+            ("cross_referenced", "will_close", "closing_reference", "closed_by", "connected")
+        ),
         *ENDS,
-        will_close=st.booleans(),
     )
     | st.builds(keyword, st.just("fix"), st.just("body"), *ENDS),
     max_size=8,

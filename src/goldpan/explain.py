@@ -19,7 +19,7 @@ from goldpan.workspace import Workspace
 
 _REFERENCES = """
 SELECT signal, repo, number, target_repo, target_number, commit_sha, "at", keyword, negated,
-       will_close, observed_on, evidence.where AS "where", evidence.source_id AS source_id,
+       observed_on, evidence.where AS "where", evidence.source_id AS source_id,
        evidence.line AS line, evidence.excerpt AS excerpt
 FROM refs
 WHERE observed_on = $number OR (repo = $repo AND number = $number)

@@ -165,15 +165,15 @@ REFERENCES = Table(
         ("target_repo", _TEXT),
         ("target_number", _COUNT),
         ("commit_sha", _TEXT),  # where the link comes from a commit
-        # mention | keyword from texts; cross_referenced | connected | disconnected | closed_by |
-        # marked_as_duplicate | unmarked_as_duplicate | transferred_from | closing_reference
+        # mention | keyword from texts; cross_referenced | will_close | connected | disconnected |
+        # closed_by | closing_reference | marked_as_duplicate | unmarked_as_duplicate |
+        # transferred_from
         ("signal", _TEXT),
         ("observed_on", _COUNT),  # the entry whose data showed the link
         ("at", _TIME),
         ("pattern", _TEXT),  # of a mention: url | hash | gh | slug
         ("keyword", _TEXT),  # of a keyword, lower case
         ("negated", _FLAG),  # a keyword after "not": GitHub closes all the same
-        ("will_close", _FLAG),  # of a cross reference: GitHub's own opinion
         ("evidence", EVIDENCE),
     ),
     order=(

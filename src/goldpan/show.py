@@ -167,7 +167,6 @@ def _reference(row: Mapping[str, Any]) -> Text:
     notes = [
         row["keyword"] or "",
         "negated" if row["negated"] else "",
-        "will close" if row["will_close"] else "",
         f"in {row['where']}" if row["where"] not in (None, "timeline", "links") else "",
         f"line {row['line']}" if row["line"] else "",
     ]

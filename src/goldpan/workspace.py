@@ -46,11 +46,12 @@ class Workspace:
         return str(self.root / "tables" / "*" / "*" / f"{name}.parquet")
 
     def repositories(self, below: str = "raw") -> list[str]:
-        """Return the repositories that have something in `raw` or `tables`, sorted."""
+        """Return the repositories that have replies in `raw`, or `tables`, sorted."""
+        content = "run-*.zst" if below == "raw" else "*.parquet"
         return sorted(
             f"{path.parent.name}/{path.name}"
             for path in (self.root / below).glob("*/*")
-            if path.is_dir()
+            if any(path.glob(content))
         )
 
     @contextmanager

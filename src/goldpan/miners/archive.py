@@ -65,13 +65,13 @@ class Archive:
         self._packer = zstandard.ZstdCompressor(
             level=_LEVEL, write_checksum=True, write_content_size=True
         )
-        for path in sorted(directory.glob("run-*.zst")):
+        for path in _run_files(directory):
             self.records.extend(_scan(path, len(self.records)))
 
     @property
     def runs(self) -> int:
         """The number of the newest run, 0 before the first."""
-        paths = sorted(self.directory.glob("run-*.zst"))
+        paths = _run_files(self.directory)
         return int(paths[-1].stem.removeprefix("run-")) if paths else 0
 
     def begin(self, *, resume: bool) -> int:
@@ -133,6 +133,12 @@ class Archive:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _run_files(directory: Path) -> list[Path]:
+    return sorted(
+        path for path in directory.glob("run-*.zst") if path.stem.removeprefix("run-").isdecimal()
+    )
 
 
 def _write(file: int, data: bytes, offset: int, *, sync: bool) -> None:

@@ -61,6 +61,7 @@ class Drain(Generic[Item]):
         self._pace = pace
         self._single: deque[Item] = deque()
         self._failures: dict[Item, int] = {}
+        self._second_try: set[Item] = set()
 
     def add(self, items: Iterable[Item]) -> None:
         """Queue more items; also while `run` is under way."""
@@ -80,15 +81,25 @@ class Drain(Generic[Item]):
             try:
                 again = await self._fetch(batch)
             except OverloadError as error:
-                self.size.choked(len(batch))
                 if len(batch) > 1:
-                    self.items.extendleft(reversed(batch))
+                    await self._halve(batch)
                 else:
+                    self.size.choked(1)
                     await self._again(batch[0], str(error.problem))
                 continue
             if not again:
                 self.size.worked(len(batch))
             self._single.extend(again)
+
+    async def _halve(self, batch: list[Item]) -> None:
+        """Queue a batch again: whole once, since many a 502 passes, then smaller ones."""
+        self.items.extendleft(reversed(batch))
+        if batch[0] in self._second_try:
+            self._second_try.discard(batch[0])
+            self.size.choked(len(batch))
+        else:
+            self._second_try.add(batch[0])
+            await asyncio.sleep(self._pace.backoff)
 
     async def _again(self, item: Item, reason: str) -> None:
         failures = self._failures[item] = self._failures.get(item, 0) + 1

@@ -19,6 +19,7 @@ from goldpan.miners.replies import Reply, Verdict, read_reply
 
 _LONGEST_BODY = 256 << 20
 _MOST_REDIRECTS = 5
+_SILENT = 5.0  # seconds; longer pauses are announced
 _PATIENT = 1_000  # waits for limits do not count as tries, but must end some day
 
 
@@ -139,6 +140,8 @@ class GitHub:
                     f"{method} {_shown(url)} failed {failures} times ({reply.problem})", _AGAIN
                 )
             pause = min(self._pace.backoff * 2 ** (failures - 1), self._pace.longest)
+            if pause > _SILENT:
+                self._note(f"GitHub does not answer well ({reply.problem}): waiting {pause:.0f} s")
             await asyncio.sleep(pause * self._jitter.uniform(0.5, 1.0))
 
     async def _once(

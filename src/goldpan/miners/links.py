@@ -23,7 +23,6 @@ def add_link(
     *,
     at: str | None = None,
     sha: str | None = None,
-    will_close: bool | None = None,
     part: str = "timeline",
 ) -> None:
     """Add a reference from `source` to `target` that the data of `observed_on` shows.
@@ -44,7 +43,6 @@ def add_link(
             None,
             None,
             None,
-            will_close,
             part,
             None,
             None,

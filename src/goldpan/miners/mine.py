@@ -21,7 +21,8 @@ from goldpan.miners.journal import Journal
 from goldpan.miners.limits import Pace, TokenPool
 from goldpan.miners.normalize import normalize
 from goldpan.miners.replies import Reply
-from goldpan.miners.rest_miner import Count, RestMiner, count_lists, stamp
+from goldpan.miners.rest_lists import Count, count_lists
+from goldpan.miners.rest_miner import RestMiner, stamp
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 

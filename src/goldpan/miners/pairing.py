@@ -94,11 +94,10 @@ keywords AS (
 ),
 links AS (
   SELECT repo AS pull_repo, number AS pull, target_number AS issue,
-         CASE signal WHEN 'cross_referenced' THEN 'will_close'
-                     WHEN 'closed_by' THEN 'closed_by_pull' ELSE signal END AS signal
+         CASE signal WHEN 'closed_by' THEN 'closed_by_pull' ELSE signal END AS signal
   FROM refs
-  WHERE target_repo = $repo AND number IS NOT NULL AND (
-    signal IN ('closing_reference', 'closed_by') OR (signal = 'cross_referenced' AND will_close))
+  WHERE target_repo = $repo AND number IS NOT NULL
+    AND signal IN ('will_close', 'closing_reference', 'closed_by')
   UNION
   SELECT repo, number, target_number, 'connected'
   FROM refs WHERE signal IN ('connected', 'disconnected') AND target_repo = $repo

@@ -178,15 +178,9 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
         case "CrossReferencedEvent":
             source = _subject(item["source"])
             if source.number:
-                add_link(
-                    rows,
-                    number,
-                    "cross_referenced",
-                    source,
-                    own,
-                    at=at,
-                    will_close=item["willCloseTarget"],
-                )
+                add_link(rows, number, "cross_referenced", source, own, at=at)
+                if item["willCloseTarget"]:
+                    add_link(rows, number, "will_close", source, own, at=at, part="links")
         case "ConnectedEvent" | "DisconnectedEvent" as kind:
             ends = [end for end in (item["source"], item["subject"]) if end]
             ends.sort(key=lambda end: end["__typename"] != "PullRequest")

@@ -70,7 +70,10 @@ def parse_json(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        return _without_surrogates(json.loads(body))
+        try:
+            return _without_surrogates(json.loads(body))
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
 
 def _without_surrogates(value: Any) -> Any:

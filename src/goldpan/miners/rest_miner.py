@@ -8,92 +8,30 @@ because cross references do not bump `updated_at`; an unchanged timeline costs n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from goldpan.errors import RepositoryError
 from goldpan.miners.archive import Record
 from goldpan.miners.batches import together
 from goldpan.miners.client import GitHub
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, parse_json
+from goldpan.miners.rest_lists import (
+    FEEDS,
+    PART_OF_LIST,
+    PULLS,
+    Count,
+    Feed,
+    links_of,
+    read_list,
+)
 from goldpan.progress import Reporter, Task
 
-_LINK = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?(\w+)"?')
 _PAGES_PER_WINDOW = 95  # GitHub stops paging at about 10,000 issues, comments later
 _MOST_FILES = 3_000
-
-PART_OF_LIST = {"pull_comments": "review_comments"}
-"""Lists of one entry that another part's rows come from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """A repo-level list: its part name, path, fixed parameters and what an item is known by."""
-
-    part: str
-    path: str
-    fixed: dict[str, str]
-    item: Callable[[dict[str, Any]], list[Any]]
-    takes_since: bool = True
-
-
-ISSUES = Feed(
-    "issues",
-    "issues",
-    {"state": "all"},
-    lambda item: [item["number"], item["updated_at"], "pull_request" in item],
-)
-PULLS = Feed(
-    "pulls",
-    "pulls",
-    {"state": "all"},
-    lambda item: [item["number"], item["updated_at"], item["head"]["sha"], item["base"]["sha"]],
-    takes_since=False,
-)
-COMMENTS = Feed("comments", "issues/comments", {}, lambda item: [item["id"], item["updated_at"]])
-REVIEW_COMMENTS = Feed(
-    "review_comments", "pulls/comments", {}, lambda item: [item["id"], item["updated_at"]]
-)
-
-
-FEEDS = (ISSUES, PULLS, COMMENTS, REVIEW_COMMENTS)
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How long GitHub says a list is."""
-
-    url: str
-    reply: Reply
-    announced: int
-
-
-async def count_lists(github: GitHub, repo: str) -> dict[str, Count]:
-    """Return how many items each list has: the number of its last page of one."""
-    counts = {}
-    for feed in FEEDS:
-        url = f"/repos/{repo}/{feed.path}?{urlencode({**feed.fixed, 'per_page': 1})}"
-        reply = await read_list(github, url)
-        page = re.search(r"[?&]page=(\d+)", _links(reply).get("last", ""))
-        counts[feed.part] = Count(url, reply, int(page.group(1)) if page else len(reply.data))
-    return counts
-
-
-async def read_list(github: GitHub, url: str) -> Reply:
-    """Ask for a page of a list; raises `RepositoryError` where it cannot be had."""
-    reply = await github.get(url)
-    if reply.status != 200 or not isinstance(reply.data, list):
-        raise RepositoryError(
-            f"{url.partition('?')[0]} cannot be listed ({reply.problem or reply.status})",
-            "Check that the token may read issues and pull requests of this repository",
-        )
-    return reply
 
 
 class RestMiner:
@@ -158,48 +96,69 @@ class RestMiner:
 
     async def _feed(self, feed: Feed, announced: int, task: Task) -> list[list[Any]]:
         """Walk one list and return its items as `feed.item` knows them."""
-        found: list[list[Any]] = []
-        since = self._changed_since
-        windows = announced > _PAGES_PER_WINDOW * 100 and feed.takes_since
-        while True:
-            query = {**feed.fixed, "per_page": "100", **_order(feed, since, windows=windows)}
-            url: str | None = f"{self._root}/{feed.path}?{urlencode(query)}"
-            pages = 0
-            while url:
-                record = await self._page(feed.part, url, feed.item)
-                items = record.meta["items"]
-                pages += 1
-                found += items
-                url = record.meta["next"]
-                if since and not feed.takes_since and items and items[-1][1] < since:
-                    url = None  # newest first: the rest is older still
-                if windows and pages >= _PAGES_PER_WINDOW and items and items[-1][1] != since:
-                    break
-            if not url:
-                task.advance()
-                return [item for item in found if not self._limit or item[1] >= self._limit]
-            since = items[-1][1]
+        if self._changed_since:
+            found = await self._changed(feed, self._changed_since)
+        elif announced <= _PAGES_PER_WINDOW * 100:
+            found, _ = await self._walk_list(feed, {"sort": "created", "direction": "asc"})
+        elif feed.takes_since:
+            found = await self._windows(feed, {"sort": "updated", "direction": "asc"})
+        else:  # from both ends; what lies between comes one by one
+            found, _ = await self._walk_list(feed, {"sort": "created", "direction": "asc"})
+            last, _ = await self._walk_list(feed, {"sort": "created", "direction": "desc"})
+            found += last
+        task.advance()
+        return [item for item in found if not self._limit or item[1] >= self._limit]
 
-    async def _page(
-        self,
-        part: str,
-        url: str,
-        item: Callable[[dict[str, Any]], list[Any]] | None = None,
-        **more: Any,
-    ) -> Record:
+    async def _changed(self, feed: Feed, since: str) -> list[list[Any]]:
+        """Return the items that were updated since a time."""
+        if feed.takes_since:
+            return await self._windows(
+                feed, {"sort": "updated", "direction": "asc", "since": since}
+            )
+        newest_first = {"sort": "updated", "direction": "desc"}
+        found, _ = await self._walk_list(feed, newest_first, since)
+        return found
+
+    async def _windows(self, feed: Feed, order: dict[str, str]) -> list[list[Any]]:
+        """Walk a list by update time, beginning anew before GitHub stops paging."""
+        found: list[list[Any]] = []
+        while True:
+            items, ended = await self._walk_list(feed, order)
+            found += items
+            if ended or items[-1][1] == order.get("since"):
+                return found
+            order = {**order, "since": items[-1][1]}
+
+    async def _walk_list(
+        self, feed: Feed, order: dict[str, str], until: str = ""
+    ) -> tuple[list[list[Any]], bool]:
+        """Follow a list to the wall, or to items older than `until`; tell whether it ended."""
+        found: list[list[Any]] = []
+        query = urlencode({**feed.fixed, "per_page": "100", **order})
+        url: str | None = f"{self._root}/{feed.path}?{query}"
+        pages = 0
+        while url and pages < _PAGES_PER_WINDOW:
+            record = await self._page(feed, url)
+            found += record.meta["items"]
+            url = record.meta["next"]
+            pages += 1
+            if found and found[-1][1] < until:
+                url = None  # newest first: the rest is older still
+        return found, url is None
+
+    async def _page(self, feed: Feed, url: str) -> Record:
         """Return one page of a list, from the journal if this run has it."""
-        key = f"{part}|{self._journal.run}|{url}"
+        key = f"{feed.part}|{self._journal.run}|{url}"
         record = self._journal.find(key)
         if record is None:
             reply = await read_list(self._github, url)
             record = self._journal.keep(
-                part,
+                feed.part,
                 [key],
                 {"url": url},
                 reply,
-                items=[item(entry) for entry in reply.data] if item else len(reply.data),
-                next=_links(reply).get("next"),
-                **more,
+                items=[feed.item(entry) for entry in reply.data],
+                next=links_of(reply).get("next"),
             )
         return record
 
@@ -282,7 +241,7 @@ class RestMiner:
                 if reply.status != 200:
                     self._journal.fail(number, PART_OF_LIST.get(part, part), reply.problem)
                     return count
-                after = _links(reply).get("next")
+                after = links_of(reply).get("next")
                 record = self._journal.keep(
                     part,
                     [key] if after else [key, *done],
@@ -334,21 +293,6 @@ class RestMiner:
                 for item in record.meta["items"]:
                     if not self._limit or item[1] >= self._limit:
                         yield item
-
-
-def _order(feed: Feed, since: str | None, *, windows: bool) -> dict[str, str]:
-    if not feed.takes_since:
-        return {"sort": "updated", "direction": "desc"} if since else _OLDEST_FIRST
-    if since:
-        return {"sort": "updated", "direction": "asc", "since": since}
-    return {"sort": "updated", "direction": "asc"} if windows else _OLDEST_FIRST
-
-
-_OLDEST_FIRST = {"sort": "created", "direction": "asc"}
-
-
-def _links(reply: Reply) -> dict[str, str]:
-    return {rel: url for url, rel in _LINK.findall(reply.headers.get("link", ""))}
 
 
 def _parsed(record: Record) -> dict[str, Any]:
