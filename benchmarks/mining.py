@@ -21,7 +21,7 @@ from benchmarks.scale import FAST, REPO, scratch
 from goldpan.config import Settings, Via
 from goldpan.miners.archive import Archive
 from goldpan.miners.mine import Mined, mine
-from goldpan.miners.normalize import normalize
+from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 

@@ -16,8 +16,8 @@ import orjson
 
 from benchmarks.scale import base_world, mine_world, repeat, scratch
 from goldpan.miners.archive import Archive
-from goldpan.miners.normalize import normalize
 from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from goldpan.config import Settings
 from goldpan.miners.archive import Archive
-from goldpan.miners.limits import Pace
+from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import Mined, mine
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace

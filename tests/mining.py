@@ -19,7 +19,7 @@ from rich.console import Console
 
 from goldpan.config import Settings
 from goldpan.miners.archive import Archive
-from goldpan.miners.limits import Pace
+from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import Mined, mine
 from goldpan.miners.mine import Path as Via
 from goldpan.progress import Reporter
@@ -48,7 +48,7 @@ _MINER = """
 import json, sys
 from pathlib import Path
 from goldpan.config import Settings
-from goldpan.miners.limits import Pace
+from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import mine
 from goldpan.progress import Reporter
 told = json.loads(sys.argv[1])

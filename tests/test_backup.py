@@ -15,8 +15,8 @@ from goldpan.config import Settings
 from goldpan.errors import GoldpanError, UsageError
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import Coverage
-from goldpan.miners.normalize import normalize
 from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 from tests.mining import Row, Tables, archive, rows, table_bytes

@@ -7,9 +7,9 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.miners.batches import BatchSize, Drain
-from goldpan.miners.client import OverloadError
-from goldpan.miners.limits import Pace
+from goldpan.miners.github.batches import BatchSize, Drain
+from goldpan.miners.github.client import OverloadError
+from goldpan.miners.github.limits import Pace
 
 FAST = Pace(backoff=0.0, longest=0.0)
 

@@ -16,9 +16,9 @@ from goldpan.errors import WorkspaceError
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import Coverage, Gap, measure_coverage
 from goldpan.miners.journal import Journal
-from goldpan.miners.live import NOT_YET
-from goldpan.miners.normalize import normalize
-from goldpan.miners.parquet import write, writer
+from goldpan.miners.tables.live import NOT_YET
+from goldpan.miners.tables.normalize import normalize
+from goldpan.miners.tables.parquet import write, writer
 from goldpan.progress import Reporter
 from goldpan.records import COMMENTS, ENTRIES, FILES, MISSING, REPOSITORIES, Table
 from goldpan.workspace import Workspace

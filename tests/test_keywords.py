@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.miners.keywords import closing_keywords, find_closing_keywords, may_close
-from goldpan.miners.markdown import blocks
+from goldpan.miners.texts.keywords import closing_keywords, find_closing_keywords, may_close
+from goldpan.miners.texts.markdown import blocks
 
 WORDS = ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"]
 URL = "https://github.com/o/r/issues/1"

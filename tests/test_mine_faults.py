@@ -362,7 +362,7 @@ def test_a_server_that_stops_answering(via: Via, tmp_path: Path) -> None:
 
 
 def test_rest_lists_longer_than_the_wall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("goldpan.miners.rest_miner._PAGES_PER_WINDOW", 1)
+    monkeypatch.setattr("goldpan.miners.github.rest_miner._PAGES_PER_WINDOW", 1)
     world = synthetic_world()
     Editor(world)
     editor = Editor(world, "prospector/pan")

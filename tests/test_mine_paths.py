@@ -367,7 +367,7 @@ def test_rest_brings_home_more_pulls_than_it_lists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list of pull requests takes no `since`, so behind its wall each is asked for alone."""
-    monkeypatch.setattr("goldpan.miners.rest_miner._PAGES_PER_WINDOW", 1)
+    monkeypatch.setattr("goldpan.miners.github.rest_miner._PAGES_PER_WINDOW", 1)
     limits = Limits(issues_wall=200, comments_wall=200)
     with Twin(workload_world(issues=10, pulls=230), limits=limits) as twin:
         mined = mine_twin(twin, tmp_path, "rest")

@@ -11,7 +11,7 @@ from graphql.language import FieldNode
 from graphql.type import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType
 
 from goldpan.errors import GoldpanError
-from goldpan.miners import queries
+from goldpan.miners.github import queries
 from goldpan.miners.mine import Mined
 from tests.mining import Row, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Twin, nullable_fields, synthetic_world

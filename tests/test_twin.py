@@ -22,7 +22,7 @@ from graphql import (
     validate,
 )
 
-from goldpan.miners import queries
+from goldpan.miners.github import queries
 from tests.twin import (
     Editor,
     Twin,

@@ -23,9 +23,9 @@ from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.mine import Mined, predict
 from goldpan.miners.mine import mine as mine_repository
-from goldpan.miners.normalize import normalize as normalize_repository
 from goldpan.miners.pairing import find_rules
 from goldpan.miners.pairing import pair as pair_repository
+from goldpan.miners.tables.normalize import normalize as normalize_repository
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 

@@ -16,7 +16,7 @@ from goldpan.config import Settings
 from goldpan.demo import BUNDLE, DEMO, REPLIES, REPO
 from goldpan.errors import WorkspaceError
 from goldpan.miners.archive import Archive
-from goldpan.miners.limits import Pace
+from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import mine
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace

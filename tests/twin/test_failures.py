@@ -7,7 +7,7 @@ import time
 import httpx
 import pytest
 
-from goldpan.miners import queries
+from goldpan.miners.github import queries
 from tests.twin import (
     Faults,
     Limits,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from goldpan.miners import queries
+from goldpan.miners.github import queries
 from tests.twin import (
     Editor,
     Limits,

@@ -21,8 +21,8 @@ from goldpan.errors import WorkspaceError
 from goldpan.explain import explain
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import measure_coverage
-from goldpan.miners.normalize import normalize
 from goldpan.miners.pairing import find_rules, pair
+from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace, publish
 

@@ -25,11 +25,11 @@ from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.facts import read_facts
 from goldpan.miners.journal import Journal
-from goldpan.miners.mentions import LARGEST_NUMBER
-from goldpan.miners.normalize import MALFORMED, normalize
-from goldpan.miners.parse_rest import parse_backup
 from goldpan.miners.replies import Reply, Verdict, parse_json
-from goldpan.miners.rows import Rows
+from goldpan.miners.tables.normalize import MALFORMED, normalize
+from goldpan.miners.tables.parse_rest import parse_backup
+from goldpan.miners.tables.rows import Rows
+from goldpan.miners.texts.mentions import LARGEST_NUMBER
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 

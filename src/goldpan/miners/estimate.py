@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from goldpan.miners.limits import Resource
-from goldpan.miners.queries import entries_batch
+from goldpan.miners.github.limits import Resource
+from goldpan.miners.github.queries import entries_batch
 
 _SECONDS_A_REQUEST = {"graphql": 1.2, "core": 0.35}
 _FURTHER_PAGES = 0.02  # of all entries have a list longer than its first page

@@ -10,19 +10,19 @@ from typing import Any, Literal
 
 from goldpan.config import Settings, repository_name
 from goldpan.errors import MiningError, RepositoryError, UsageError
-from goldpan.miners import queries
 from goldpan.miners.archive import Archive
-from goldpan.miners.client import GitHub
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.estimate import Estimate, estimate_graphql, estimate_rest, sampled_threads
 from goldpan.miners.facts import facts_row
-from goldpan.miners.graphql_miner import GraphQLMiner
+from goldpan.miners.github import queries
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.graphql_miner import GraphQLMiner
+from goldpan.miners.github.limits import Pace, TokenPool
+from goldpan.miners.github.rest_lists import Count, count_lists
+from goldpan.miners.github.rest_miner import RestMiner, stamp
 from goldpan.miners.journal import Journal
-from goldpan.miners.limits import Pace, TokenPool
-from goldpan.miners.normalize import normalize
 from goldpan.miners.replies import Reply
-from goldpan.miners.rest_lists import Count, count_lists
-from goldpan.miners.rest_miner import RestMiner, stamp
+from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 

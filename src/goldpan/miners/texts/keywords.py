@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from goldpan.miners.markdown import Block, blocks, paragraphs
-from goldpan.miners.mentions import GITHUB, Mention, find_mentions
+from goldpan.miners.texts.markdown import Block, blocks, paragraphs
+from goldpan.miners.texts.mentions import GITHUB, Mention, find_mentions
 
 _WORD = r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
 _KEYWORD = re.compile(rf"(?<!\w)(?ai:({_WORD}))(?::\s*|\s+)")

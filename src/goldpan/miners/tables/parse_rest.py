@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from goldpan.miners.links import End, add_link
-from goldpan.miners.people import user
-from goldpan.miners.rows import Rows, is_envelope
-from goldpan.miners.texts import add_commit, read_text
+from goldpan.miners.tables.links import End, add_link
+from goldpan.miners.tables.people import user
+from goldpan.miners.tables.rows import Rows, is_envelope
+from goldpan.miners.tables.texts import add_commit, read_text
 
 _NUMBER = re.compile(r"/(?:issues|pulls|pull)/(\d+)")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from goldpan.miners.rows import FACETS, UNIT
+from goldpan.miners.tables.rows import FACETS, UNIT
 
 RANGE = 4_096  # entry numbers merged at once; fixes the row groups, so never derive it
 

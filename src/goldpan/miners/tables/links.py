@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from goldpan.miners.rows import Rows
+from goldpan.miners.tables.rows import Rows
 
 
 class End(NamedTuple):

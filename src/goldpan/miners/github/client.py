@@ -14,7 +14,7 @@ import orjson
 
 from goldpan import __version__
 from goldpan.errors import AuthenticationError, QueryError, ServerError
-from goldpan.miners.limits import Pace, Resource, Token, TokenPool
+from goldpan.miners.github.limits import Pace, Resource, Token, TokenPool
 from goldpan.miners.replies import Reply, Verdict, read_reply
 
 _LONGEST_BODY = 256 << 20

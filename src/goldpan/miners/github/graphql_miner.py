@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from goldpan.errors import RepositoryError
-from goldpan.miners import queries
-from goldpan.miners.batches import BatchSize, Drain, together
-from goldpan.miners.client import GitHub, OverloadError, graphql_errors
-from goldpan.miners.graphql_lists import (
+from goldpan.miners.github import queries
+from goldpan.miners.github.batches import BatchSize, Drain, together
+from goldpan.miners.github.client import GitHub, OverloadError, graphql_errors
+from goldpan.miners.github.graphql_lists import (
     PART_OF,
     More,
     entry_flaws,
@@ -26,9 +26,9 @@ from goldpan.miners.graphql_lists import (
     open_lists,
     problems_by_node,
 )
+from goldpan.miners.github.limits import Pace
+from goldpan.miners.github.queries import CONNECTIONS, Kind
 from goldpan.miners.journal import Journal
-from goldpan.miners.limits import Pace
-from goldpan.miners.queries import CONNECTIONS, Kind
 from goldpan.miners.replies import Reply
 from goldpan.progress import Reporter, Task
 

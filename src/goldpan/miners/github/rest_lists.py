@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from goldpan.errors import RepositoryError
-from goldpan.miners.client import GitHub
+from goldpan.miners.github.client import GitHub
 from goldpan.miners.replies import Reply
 
 _LINK = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?(\w+)"?')

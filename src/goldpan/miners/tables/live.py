@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from goldpan.miners.archive import Record
-from goldpan.miners.graphql_lists import PART_OF
-from goldpan.miners.rest_lists import PART_OF_LIST
+from goldpan.miners.github.graphql_lists import PART_OF
+from goldpan.miners.github.rest_lists import PART_OF_LIST
 
 FLOORED = ("timeline", "files", "review_comments", "links")
 """The parts of an entry that a complete observation lists anew."""

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
-from goldpan.miners.client import OverloadError
-from goldpan.miners.limits import Pace
+from goldpan.miners.github.client import OverloadError
+from goldpan.miners.github.limits import Pace
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -15,11 +15,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from goldpan.miners.archive import Record
-from goldpan.miners.batches import together
-from goldpan.miners.client import GitHub
-from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, parse_json
-from goldpan.miners.rest_lists import (
+from goldpan.miners.github.batches import together
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.rest_lists import (
     FEEDS,
     PART_OF_LIST,
     PULLS,
@@ -28,6 +26,8 @@ from goldpan.miners.rest_lists import (
     links_of,
     read_list,
 )
+from goldpan.miners.journal import Journal
+from goldpan.miners.replies import Reply, parse_json
 from goldpan.progress import Reporter, Task
 
 _PAGES_PER_WINDOW = 95  # GitHub stops paging at about 10,000 issues, comments later

@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.errors import WorkspaceError
-from goldpan.miners import parse_graphql, parse_rest
 from goldpan.miners.archive import Archive, Record
 from goldpan.miners.facts import read_facts
-from goldpan.miners.live import find_live
-from goldpan.miners.merge import merge
-from goldpan.miners.parts import write_parts
 from goldpan.miners.replies import parse_json
-from goldpan.miners.rows import Rows
+from goldpan.miners.tables import parse_graphql, parse_rest
+from goldpan.miners.tables.live import find_live
+from goldpan.miners.tables.merge import merge
+from goldpan.miners.tables.parts import write_parts
+from goldpan.miners.tables.rows import Rows
 from goldpan.progress import Reporter
 from goldpan.records import MINED
 from goldpan.workspace import Workspace, publish

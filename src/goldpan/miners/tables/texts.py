@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from goldpan.miners.keywords import find_closing_keywords
-from goldpan.miners.mentions import find_mentions
-from goldpan.miners.rows import Rows
+from goldpan.miners.tables.rows import Rows
+from goldpan.miners.texts.keywords import find_closing_keywords
+from goldpan.miners.texts.mentions import find_mentions
 
 _AROUND = 60
 

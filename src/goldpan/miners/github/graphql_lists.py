@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from goldpan.miners.client import graphql_errors
-from goldpan.miners.queries import CONNECTIONS
+from goldpan.miners.github.client import graphql_errors
+from goldpan.miners.github.queries import CONNECTIONS
 from goldpan.miners.replies import Reply
 
 Part = Literal["comments", "labels", "timeline", "links", "files", "reviews", "review_comments"]

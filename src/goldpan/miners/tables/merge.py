@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.miners.facts import Facts
-from goldpan.miners.live import Live, Numbers
-from goldpan.miners.parquet import write, writer
-from goldpan.miners.parts import count_ranges, read_ranges
-from goldpan.miners.rows import EVIDENCE_COLUMNS, UNIT
+from goldpan.miners.tables.live import Live, Numbers
+from goldpan.miners.tables.parquet import write, writer
+from goldpan.miners.tables.parts import count_ranges, read_ranges
+from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, UNIT
 from goldpan.progress import Reporter
 from goldpan.records import (
     COMMENTS,

@@ -1,0 +1,1 @@
+"""From raw replies to tables, without any network."""

@@ -1,0 +1,1 @@
+"""Reads texts as GitHub does: Markdown, references, closing keywords."""
