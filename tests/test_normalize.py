@@ -1,0 +1,90 @@
+"""Tables are a function of the archive alone, however the work is cut up."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from goldpan.errors import WorkspaceError
+from goldpan.miners.archive import Archive
+from goldpan.miners.tables import normalize as module
+from goldpan.miners.tables import parts
+from goldpan.miners.tables.normalize import normalize
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+from tests.mining import mine_twin, table_bytes
+from tests.twin import Editor, Twin, synthetic_world
+
+REPO = "prospector/sluice"
+
+
+@pytest.fixture(scope="module")
+def mined(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with three runs: GraphQL, REST after edits, GraphQL after more edits."""
+    root = tmp_path_factory.mktemp("mined")
+    world = synthetic_world()
+    with Twin(world) as twin:
+        mine_twin(twin, root, "graphql")
+        number = next(n for n, entry in world.main.entries.items() if entry.pull is None)
+        Editor(world).comment(number, "One more", at="2030-01-01T00:00:00Z")
+        mine_twin(twin, root, "rest")
+        Editor(world).comment(number, "And another", at="2030-01-02T00:00:00Z")
+        mine_twin(twin, root, "graphql")
+    return root
+
+
+def again(root: Path, workers: int) -> dict[str, bytes]:
+    with Reporter(quiet=True) as reporter:
+        normalize(Workspace(root), REPO, reporter, workers=workers)
+    return table_bytes(root)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("chunk", [1, 50_000])
+def test_chunks_and_processes_do_not_show(
+    mined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, chunk: int
+) -> None:
+    shutil.copytree(mined, tmp_path / "w")
+    wanted = table_bytes(mined)
+    monkeypatch.setattr(module, "_CHUNK_BYTES", chunk)
+    shutil.rmtree(tmp_path / "w" / "tables")
+    assert again(tmp_path / "w", workers) == wanted
+
+
+def test_rows_cross_ranges_whole(
+    mined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranges of seven numbers give the same rows; only the row groups differ."""
+    import pyarrow.parquet as pq
+
+    shutil.copytree(mined, tmp_path / "w")
+    before = {
+        path.name: pq.read_table(path) for path in Workspace(mined).tables(REPO).glob("*.parquet")
+    }
+    monkeypatch.setattr(parts, "RANGE", 7)
+    again(tmp_path / "w", 1)
+    for name, table in before.items():
+        assert pq.read_table(Workspace(tmp_path / "w").tables(REPO) / name).equals(table), name
+
+
+def test_a_reply_of_another_shape_is_named(mined: Path, tmp_path: Path) -> None:
+    shutil.copytree(mined, tmp_path / "w")
+    place = Workspace(tmp_path / "w").raw(REPO)
+    with Archive(place) as archive:
+        archive.begin(resume=True)
+        meta = {"part": "timeline", "run": 3, "keys": [], "number": 1, "first": True, "next": None}
+        record = archive.append({**meta, "items": 1}, b'[{"event": "commented", "id": "x"}]')
+    with pytest.raises(WorkspaceError) as raised:
+        again(tmp_path / "w", 2)
+    assert record.name in str(raised.value)
+    assert table_bytes(tmp_path / "w") == table_bytes(mined)  # the old tables still stand
+
+
+def test_nothing_mined_is_told(tmp_path: Path) -> None:
+    with (
+        Reporter(quiet=True) as reporter,
+        pytest.raises(WorkspaceError, match=r"no raw replies of x/y\. Run goldpan mine --repo x/y"),
+    ):
+        normalize(Workspace(tmp_path), "x/y", reporter)
