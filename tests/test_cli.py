@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan import __version__
 from goldpan.miners.archive import Archive
 from goldpan.workspace import Workspace
 from tests.mining import SLUICE
@@ -297,3 +298,8 @@ def test_damage_is_told(shelf: Path, tmp_path: Path, part: str) -> None:
     path.write_bytes(data)
     for line in ("status --workspace w", "why a/b#1 --workspace w"):
         sentence(run(*line.split(), folder=tmp_path), 1, path.name, remedy)
+
+
+def test_the_version(tmp_path: Path) -> None:
+    done = run("--version", folder=tmp_path)
+    assert (done.code, done.out) == (0, f"goldpan {__version__}\n")

@@ -33,6 +33,7 @@ app = typer.Typer(
     help="Turn GitHub history into curated, published, evaluated datasets.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
 
@@ -41,20 +42,29 @@ Repos = Annotated[
 ]
 Directory = Annotated[
     Path | None,
-    typer.Option("--workspace", help="Where everything is kept. [default: goldpan-workspace]"),
+    typer.Option("--workspace", help="Where everything is kept. (default: goldpan-workspace)"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 """Exit codes: 0 done, 1 failed, 2 bad usage, 3 something is missing."""
 PARTIAL = 3
 
 
-@app.callback()
-def _version(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
-) -> None:
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"goldpan {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def _goldpan(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
@@ -64,7 +74,7 @@ def mine(
         Path | None, typer.Option(help="A file with one OWNER/NAME a line; # starts a comment.")
     ] = None,
     workspace: Directory = None,
-    via: Annotated[str | None, typer.Option(help="auto, graphql or rest. [default: auto]")] = None,
+    via: Annotated[str | None, typer.Option(help="auto, graphql or rest. (default: auto)")] = None,
     since: Annotated[
         str | None, typer.Option(help="Only entries updated since this date, as 2024-08-01.")
     ] = None,
@@ -75,7 +85,7 @@ def mine(
         Path | None, typer.Option(help="Read a metadata backup: a folder, or .jsonl[.xz|.gz].")
     ] = None,
     concurrency: Annotated[
-        int | None, typer.Option(help="Requests under way at once. [default: 2]")
+        int | None, typer.Option(help="Requests under way at once. (default: 2)")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only predict the cost.")] = False,
     json: Json = False,
@@ -192,7 +202,9 @@ def main() -> None:
 
 def mine_main() -> None:
     """Run `mine`, which is `goldpan mine`."""
-    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single = typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown"
+    )
     single.command()(mine)
     _run(single)
 
