@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -88,3 +89,19 @@ def test_nothing_mined_is_told(tmp_path: Path) -> None:
         pytest.raises(WorkspaceError, match=r"no raw replies of x/y\. Run goldpan mine --repo x/y"),
     ):
         normalize(Workspace(tmp_path), "x/y", reporter)
+
+
+def die(_: object) -> int:
+    """End the worker as the kernel does when memory runs out."""
+    os._exit(1)
+
+
+def test_a_worker_that_is_ended_is_told(
+    mined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(mined, tmp_path / "w")
+    monkeypatch.setattr(module, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(module, "_parse_chunk", die)
+    with pytest.raises(WorkspaceError, match="workers = 1"):
+        again(tmp_path / "w", 2)
+    assert table_bytes(tmp_path / "w") == table_bytes(mined)

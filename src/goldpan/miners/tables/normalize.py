@@ -11,6 +11,7 @@ import multiprocessing
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -118,8 +119,15 @@ def _parse_all(chunks: list[_Chunk], workers: int, reporter: Reporter) -> None:
             return
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(min(workers, len(chunks)), mp_context=context) as pool:
-            for done in as_completed([pool.submit(_parse_chunk, chunk) for chunk in chunks]):
-                task.advance(done.result())
+            try:
+                for done in as_completed([pool.submit(_parse_chunk, chunk) for chunk in chunks]):
+                    task.advance(done.result())
+            except BrokenProcessPool:
+                raise WorkspaceError(
+                    "A process that parses replies was ended from outside, perhaps for memory",
+                    "Set workers = 1 in goldpan.toml and run goldpan normalize; in a script of "
+                    "your own, call Goldpan below if __name__ == '__main__'",
+                ) from None
 
 
 def _parse_chunk(chunk: _Chunk) -> int:
