@@ -329,3 +329,32 @@ def test_everything_after_since(via: Via, tmp_path: Path) -> None:
         assert_same(table_bytes(tmp_path), undisturbed(via))
         mine_twin(twin, tmp_path, via, since=datetime(2023, 1, 6, tzinfo=UTC))
     assert_same(table_bytes(tmp_path), undisturbed(via))
+
+
+def test_what_a_flawed_run_left_open_is_read_anew(tmp_path: Path) -> None:
+    """An entry that is fetched again needs its further pages again as well."""
+    world = synthetic_world()
+    with Twin(world, null_fields={("Issue", "labels"), ("PullRequest", "labels")}) as twin:
+        assert not whole(mine_twin(twin, tmp_path))
+    with Twin(world) as twin:
+        assert whole(mine_twin(twin, tmp_path))
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+
+
+def test_a_cross_reference_that_is_taken_back_vanishes(tmp_path: Path) -> None:
+    """The entry then looks as it did once, but what is stored is what came in between."""
+    world = synthetic_world()
+    target, source = (
+        number
+        for number, one in sorted(world.main.entries.items())
+        if not one.pull and number in (1, 3)
+    )
+    before = world.main.entries[target]
+    with Twin(world) as twin:
+        wanted = (mine_twin(twin, tmp_path), table_bytes(tmp_path))[1]
+        people(world).refer(target, Ref(world.main.full_name, source))
+        mine_twin(twin, tmp_path)
+        assert table_bytes(tmp_path)["references"] != wanted["references"]
+        world.put(before)
+        mine_twin(twin, tmp_path)
+    assert_same(table_bytes(tmp_path), wanted)

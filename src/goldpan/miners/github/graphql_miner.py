@@ -39,12 +39,12 @@ _FLAWED_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An entry to fetch; `owner` names this version of it."""
+    """An entry to fetch; `version` names what the sweep saw of it."""
 
     kind: Kind
     node: str
     number: int
-    owner: str
+    version: str
 
 
 class GraphQLMiner:
@@ -75,9 +75,10 @@ class GraphQLMiner:
         with self._reporter.task("Sweep", 0) as task:
             issues, pulls = await together(self._sweep("issue", task), self._sweep("pull", task))
         work = {"issue": issues, "pull": pulls}
-        wanted = {target.owner for targets in work.values() for target in targets}
+        wanted = {target.number for targets in work.values() for target in targets}
+        owners = self._owners()
         todo = {
-            kind: [target for target in targets if not self._journal.find(_key(target))]
+            kind: [target for target in targets if not self._is_known(target, owners)]
             for kind, targets in work.items()
         }
         count = sum(map(len, todo.values()))
@@ -199,6 +200,8 @@ class GraphQLMiner:
                     flaws += found
             if good:
                 flawed = {flaw[0] for flaw in flaws}  # left without a key: a later run asks again
+                fetch_id = len(self._journal.archive.records)
+                owners = {target: f"{target.version}@{fetch_id}" for _, target in good}
                 self._journal.keep(
                     "entries",
                     [_key(target) for _, target in good if target.number not in flawed],
@@ -206,11 +209,11 @@ class GraphQLMiner:
                     reply,
                     kind=kind,
                     batch=size.current,
-                    nodes=[[index, target.number, target.owner] for index, target in good],
+                    nodes=[[index, target.number, owners[target]] for index, target in good],
                     more=[
                         more.row
                         for index, target in good
-                        for more in open_lists(target.number, target.owner, nodes[index])
+                        for more in open_lists(target.number, owners[target], nodes[index])
                     ],
                 )
                 for number, part, reason in flaws:
@@ -226,14 +229,17 @@ class GraphQLMiner:
             self._workers
         )
 
-    async def _complete(self, wanted: set[str]) -> None:
-        """Fetch the pages that first pages did not hold, of all entries that are current."""
+    async def _complete(self, wanted: set[int]) -> None:
+        """Fetch the pages that first pages did not hold, of the newest fetch of each entry."""
+        owners = self._owners()
         todo = [
             more
             for record in self._journal.archive.records
             if record.meta["part"] in ("entries", "more")
             for more in (More(*row) for row in record.meta["more"])
-            if more.owner in wanted and not self._journal.find(more.key)
+            if more.number in wanted
+            and owners.get(more.number) == more.owner
+            and not self._journal.find(more.key)
         ]
         size = BatchSize(_CONTINUATIONS, self._remembered("more", None))
 
@@ -292,6 +298,23 @@ class GraphQLMiner:
             while drain.items:
                 await drain.run(self._workers)
 
+    def _owners(self) -> dict[int, str]:
+        """Return the newest fetch of each entry: its version and, after ``@``, which fetch."""
+        return {
+            number: owner
+            for record in self._journal.archive.records
+            if record.meta["part"] == "entries"
+            for _, number, owner in record.meta["nodes"]
+        }
+
+    def _is_known(self, target: Target, owners: Mapping[int, str]) -> bool:
+        """Whether the newest fetch of an entry is of this version and left no flaw.
+
+        A version can come back: a cross reference that was taken back leaves the old one.
+        """
+        newest = owners.get(target.number, "").rpartition("@")[0]
+        return newest == target.version and self._journal.find(_key(target)) is not None
+
     def _try_again(self, item: object, reason: str, *, alone: bool) -> bool:
         """Whether asking for a flawed item alone may help: not for one that is gone."""
         if reason.startswith("NOT_FOUND"):
@@ -313,7 +336,7 @@ class GraphQLMiner:
 
 
 def _key(target: Target) -> str:
-    return f"entry|{target.owner}"
+    return f"entry|{target.version}"
 
 
 def _moment(text: str) -> datetime:
