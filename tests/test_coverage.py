@@ -18,7 +18,7 @@ from goldpan.miners.coverage import Coverage, Gap, measure_coverage
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.live import NOT_YET
 from goldpan.miners.tables.normalize import normalize
-from goldpan.miners.tables.parquet import write, writer
+from goldpan.parquet import write, writer
 from goldpan.progress import Reporter
 from goldpan.records import COMMENTS, ENTRIES, FILES, MISSING, REPOSITORIES, Table
 from goldpan.workspace import Workspace

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from goldpan.errors import UsageError, WorkspaceError
 from goldpan.miners.pairing import RULES, Paired, find_rules, pair, paired_rules
-from goldpan.miners.tables.parquet import write, writer
+from goldpan.parquet import write, writer
 from goldpan.records import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
 from goldpan.workspace import Workspace
 from tests.mining import SLUICE, Row, mine_twin, rows

@@ -235,5 +235,72 @@ PAIRS = Table(
     key=("repo", "issue", "pull_repo", "pull"),
 )
 
+REVISIONS = Table(
+    "revisions",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),
+        # Which commits the pull is read between: base (the pull's base SHA, where its files are
+        # as at the merge base) | merge_base | merge_parent (the merge commit and its first
+        # parent, where the head is lost) | diff (the API's diff on the base) | none
+        ("state", _TEXT),
+        ("before_sha", _TEXT),  # the commit of the base state, whose tree the model sees
+        ("after_sha", _TEXT),  # the commit that holds what was merged
+        ("merge_base", _TEXT),
+        ("commits_ahead", _COUNT),  # of the head over the merge base
+        ("agrees", _FLAG),  # files, additions and deletions are those that the API announced
+        ("notes", _TEXTS),  # what was odd, such as head_force_pushed or base_sha_missing
+        ("problem", _TEXT),  # why there is no state
+    ),
+    order=("number",),
+    key=("number",),
+)
+
+CHANGES = Table(
+    "changes",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),
+        ("path", _TEXT),  # after the change; of a removed file, before it
+        ("previous_path", _TEXT),  # of a renamed or copied file
+        ("status", _TEXT),  # added | changed | copied | modified | removed | renamed
+        ("kind", _TEXT),  # text | binary | submodule | symlink | lfs | missing
+        ("mode_before", _TEXT),
+        ("mode_after", _TEXT),
+        ("blob_before", _TEXT),
+        ("blob_after", _TEXT),
+        ("size_before", _COUNT),  # bytes
+        ("size_after", _COUNT),
+        ("additions", _COUNT),
+        ("deletions", _COUNT),
+        ("encoding", _TEXT),  # utf-8 | utf-8-sig | utf-16 | latin-1, of both versions
+        ("line_ends", _TEXT),  # lf | crlf | cr | mixed | none, of the version before
+    ),
+    order=("number", "path"),
+    key=("number", "path"),
+)
+
+VERDICTS = Table(
+    "verdicts",
+    _schema(
+        ("repo", _TEXT),
+        ("subject", _TEXT),  # issue | pair
+        ("issue", _COUNT),
+        ("pull_repo", _TEXT),  # of a pair
+        ("pull", _COUNT),
+        ("stage", _TEXT),  # filter
+        ("criterion", _TEXT),
+        ("decides", _FLAG),  # whether the profile lets this criterion drop the subject
+        ("keep", _FLAG),  # null where the criterion could not judge
+        ("reason", _TEXT),  # a short code; null where kept
+        ("value", pa.float64()),  # what was measured, where it is a number
+        ("evidence", _TEXT),  # what a person should look at
+        ("profile", _TEXT),
+        ("settings", _TEXT),  # digest of the criterion's settings and version
+    ),
+    order=("subject", "issue", "pull_repo", "pull", "stage", "criterion"),
+    key=("subject", "issue", "pull_repo", "pull", "stage", "criterion"),
+)
+
 MINED = (REPOSITORIES, ENTRIES, COMMENTS, COMMITS, FILES, REFERENCES, MISSING)
 """The tables that `goldpan normalize` makes from raw replies."""

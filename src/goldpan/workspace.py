@@ -3,7 +3,10 @@
     WORKSPACE/
     ├── goldpan.toml             settings, optional
     ├── raw/OWNER/NAME/          every reply as it came (`miners/archive.py`)
-    ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ alone
+    ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ and git/ alone
+    ├── git/OWNER/NAME.git       the history of the code
+    ├── verdicts/OWNER/NAME/     one Parquet file a filter profile
+    ├── datasets/NAME/           finished datasets
     └── tmp/                     unfinished work; safe to delete when nothing runs
 
 GitHub's names ignore case, so directories are lower case.
@@ -40,6 +43,18 @@ class Workspace:
     def table(self, repo: str, name: str) -> Path:
         """Return the file of one table of a repository."""
         return self.tables(repo) / f"{name}.parquet"
+
+    def clone(self, repo: str) -> Path:
+        """Return the bare clone of a repository's history."""
+        return self.root / "git" / f"{repo.lower()}.git"
+
+    def verdicts(self, repo: str, profile: str) -> Path:
+        """Return the file of a repository's verdicts under one filter profile."""
+        return self.root / "verdicts" / repo.lower() / f"{profile}.parquet"
+
+    def dataset(self, name: str) -> Path:
+        """Return the directory of a finished dataset."""
+        return self.root / "datasets" / name
 
     def glob(self, name: str) -> str:
         """Return the pattern that matches one table of all repositories, for DuckDB."""

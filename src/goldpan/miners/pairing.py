@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.errors import UsageError
-from goldpan.miners.tables.parquet import write, writer
+from goldpan.parquet import write, writer
 from goldpan.query import open_tables
 from goldpan.records import PAIRS
 from goldpan.workspace import Workspace, publish

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from goldpan.miners.facts import Facts
 from goldpan.miners.tables.live import Live, Numbers
-from goldpan.miners.tables.parquet import write, writer
 from goldpan.miners.tables.parts import count_ranges, read_ranges
 from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, UNIT
+from goldpan.parquet import write, writer
 from goldpan.progress import Reporter
 from goldpan.records import (
     COMMENTS,

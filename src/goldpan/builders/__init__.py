@@ -1,0 +1,1 @@
+"""Makes the rows of datasets out of tables, histories and verdicts."""

@@ -1,0 +1,1 @@
+"""What finished datasets share: splits, schemas, files, cards and the Hub."""

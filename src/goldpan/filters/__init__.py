@@ -1,0 +1,1 @@
+"""Judges issues and fix pairs, one small file a criterion; nothing is deleted, only judged."""

@@ -1,0 +1,1 @@
+"""Finds texts that say the same, exactly or nearly."""

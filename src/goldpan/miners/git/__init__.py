@@ -1,0 +1,1 @@
+"""Reads a repository's history: clones, objects, the states before and after each pull."""

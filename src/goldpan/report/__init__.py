@@ -1,0 +1,1 @@
+"""The HTML report on a workspace: the funnel, distributions and examples."""
