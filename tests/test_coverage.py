@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan import show
+from goldpan.show import mining as show
 from goldpan.errors import WorkspaceError
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import Coverage, Gap, measure_coverage

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from goldpan.config import repository_name
 from goldpan.errors import UsageError, WorkspaceError
-from goldpan.miners.archive import Archive, Record
+from goldpan.miners.sources import sources
 from goldpan.query import open_tables
 from goldpan.workspace import Workspace
 
@@ -67,9 +67,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
                 "FROM pairs WHERE issue = $number OR (pull_repo = $repo AND pull = $number)",
                 values,
             )
-    records = tuple(
-        record.name for record in Archive(workspace.raw(repo)).records if _concerns(record, number)
-    )
+    records = sources(workspace, repo).get(number, ())
     if not entries and not missing and not references:
         raise WorkspaceError(
             f"{repo}#{number} was not seen in {workspace.root}",
@@ -96,11 +94,3 @@ def _rows(
 def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else value
 
-
-def _concerns(record: Record, number: int) -> bool:
-    meta = record.meta
-    if meta["part"] in ("entries", "more"):
-        return any(node[1] == number for node in meta["nodes"])
-    if meta["part"] in ("issues", "pulls"):
-        return any(item[0] == number for item in meta["items"])
-    return bool(meta.get("number") == number)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from goldpan import show
 from goldpan.config import Settings
 from goldpan.errors import WorkspaceError
 from goldpan.explain import explain
@@ -24,6 +23,7 @@ from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
+from goldpan.show import explaining, mining
 from goldpan.workspace import Workspace, publish
 
 REPO = "prospector/sluice"
@@ -55,10 +55,10 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
         paired = pair(place, REPO, find_rules("default"))
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"{REPO} is made up and ships with Goldpan: nothing was asked of the network.")
-    show.coverage(measure_coverage(place, REPO))
-    show.pairs([paired])
+    mining.coverage(measure_coverage(place, REPO))
+    mining.pairs([paired])
     console.print("\nOne issue explained\n")
-    show.explanation(explain(place, _EXAMPLE))
+    explaining.explanation(explain(place, _EXAMPLE))
     _show_way_on(console, place)
 
 

@@ -1,0 +1,1 @@
+"""The commands: arguments in, one call a stage, output for people or machines."""

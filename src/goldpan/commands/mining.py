@@ -1,0 +1,138 @@
+"""Commands that bring a repository home and pair its issues with their fixes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldpan.commands.shared import (
+    Directory,
+    Json,
+    Repos,
+    complain,
+    finish,
+    known_repositories,
+    names_of,
+    print_result,
+    reporting,
+    settings_of,
+)
+from goldpan.errors import GoldpanError, UsageError
+from goldpan.miners.backup import mine_backup
+from goldpan.miners.coverage import Coverage, measure_coverage
+from goldpan.miners.mine import Mined, predict
+from goldpan.miners.mine import mine as mine_repository
+from goldpan.miners.pairing import find_rules
+from goldpan.miners.pairing import pair as pair_repository
+from goldpan.miners.tables.normalize import normalize as normalize_repository
+from goldpan.show import mining as show
+from goldpan.workspace import Workspace
+
+
+def mine(
+    repo: Repos = None,
+    repos: Annotated[
+        Path | None, typer.Option(help="A file with one OWNER/NAME a line; # starts a comment.")
+    ] = None,
+    workspace: Directory = None,
+    via: Annotated[str | None, typer.Option(help="auto, graphql or rest. (default: auto)")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only entries updated since this date, as 2024-08-01.")
+    ] = None,
+    api_url: Annotated[
+        str | None, typer.Option(help="GitHub Enterprise Server: https://HOST/api/v3.")
+    ] = None,
+    from_backup: Annotated[
+        Path | None, typer.Option(help="Read a metadata backup: a folder, or .jsonl[.xz|.gz].")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(help="Requests under way at once. (default: 2)")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only predict the cost.")] = False,
+    json: Json = False,
+) -> None:
+    """Bring a repository's issues and pull requests home, completely.
+
+    The token comes from GITHUB_TOKEN or GH_TOKEN (several separated by commas are used as a
+    pool) or from `gh auth token`. Run the same command again to go on after a stop, or to fetch
+    what changed since. Exits with 3 when something is missing.
+    """
+    settings = settings_of(
+        workspace=workspace, via=via, since=since, api_url=api_url, concurrency=concurrency
+    )
+    names = names_of(repo, repos)
+    if not names:
+        raise UsageError("No repository was named", "Give --repo OWNER/NAME or --repos FILE")
+    with reporting(json) as reporter:
+        if from_backup is not None:
+            if len(names) != 1:
+                raise UsageError("A backup holds one repository", "Give exactly one --repo")
+            coverage = mine_backup(settings, from_backup, names[0], reporter)
+            print_result(json, [asdict(coverage)], lambda: show.coverage(coverage))
+            finish([coverage.complete])
+        if dry_run:
+            costs = {name: predict(settings, name, reporter) for name in names}
+            print_result(
+                json, {n: asdict(c) for n, c in costs.items()}, lambda: show.estimates(costs)
+            )
+            return
+        results: list[Mined] = []
+        failures: list[GoldpanError] = []
+        for name in names:
+            try:
+                results.append(mine_repository(settings, name, reporter))
+            except UsageError:
+                raise
+            except GoldpanError as error:
+                failures.append(error)
+                complain(error)
+    print_result(json, [show.mined_json(result) for result in results], lambda: show.mined(results))
+    for result in results:
+        if result.failure:
+            failures.append(result.failure)
+            complain(result.failure)
+    if failures:
+        raise typer.Exit(1)
+    finish([bool(result.coverage and result.coverage.complete) for result in results])
+
+
+def normalize(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
+    """Make the tables anew from the raw replies; asks nothing of the network."""
+    settings = settings_of(workspace=workspace)
+    place = Workspace(settings.workspace)
+    with reporting(json) as reporter:
+        counts = {}
+        for name in known_repositories(place, repo, "raw"):
+            with place.lock(name):
+                counts[name] = normalize_repository(place, name, reporter, workers=settings.workers)
+    print_result(json, counts, lambda: show.tables(counts))
+
+
+def pair(
+    repo: Repos = None,
+    rules: Annotated[
+        str, typer.Option(help="default, faun-eval or unconfirmed (see docs/pairing.md).")
+    ] = "default",
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Find the pull requests that fix issues, with the evidence for each pair."""
+    chosen = find_rules(rules)
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    found = [
+        pair_repository(place, name, chosen) for name in known_repositories(place, repo, "tables")
+    ]
+    print_result(json, [asdict(one) for one in found], lambda: show.pairs(found))
+
+
+def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
+    """Show announced against stored counts, and list what is missing with the reason."""
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    found: list[Coverage] = [
+        measure_coverage(place, name) for name in known_repositories(place, repo, "tables")
+    ]
+    print_result(json, [asdict(one) for one in found], lambda: show.status(found))
+    finish([one.complete for one in found])

@@ -1,0 +1,1 @@
+"""What people see on the terminal. Text from GitHub is printed, never interpreted."""
