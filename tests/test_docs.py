@@ -6,18 +6,21 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import typer.main
 
 from goldpan.cli import app
+from goldpan.filters.catalogue import criteria
 from goldpan.miners.pairing import RULES, SIGNALS
-from goldpan.records import MINED, PAIRS
+from goldpan.records import CHANGES, DUPLICATES, MINED, PAIRS, REVISIONS, VERDICTS
 from tests.twin import Twin, synthetic_world
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+BUNDLE = str(ROOT / "src" / "goldpan" / "demo" / "sluice.bundle")
 OFFLINE = re.compile(r"^(make|export)\b")
 
 
@@ -44,13 +47,15 @@ def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
         for command in ours:
             program, *arguments = command.split()
             assert program == "goldpan"
+            if arguments[0] == "clone":
+                arguments += ["--source", BUNDLE]
             done = subprocess.run(
                 [sys.executable, "-c", "from goldpan.cli import main; main()", *arguments],
                 cwd=tmp_path,
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=120,
                 check=False,
             )
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
@@ -71,7 +76,22 @@ def test_every_command_and_option_is_documented() -> None:
     text = README + "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
     program = typer.main.get_command(app)
     commands = program.commands  # type: ignore[attr-defined]
-    assert set(commands) == {"mine", "normalize", "pair", "status", "why", "demo"}
+    assert set(commands) == {
+        "mine",
+        "normalize",
+        "pair",
+        "status",
+        "clone",
+        "filter",
+        "funnel",
+        "why",
+        "build",
+        "report",
+        "trace",
+        "publish",
+        "apply-edit",
+        "demo",
+    }
     for name, command in commands.items():
         assert f"goldpan {name}" in text or f"make {name}" in text, name
         for parameter in command.params:
@@ -80,7 +100,9 @@ def test_every_command_and_option_is_documented() -> None:
                     assert option in text, f"{name} {option}"
 
 
-@pytest.mark.parametrize("table", [*MINED, PAIRS], ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table", [*MINED, PAIRS, REVISIONS, CHANGES, VERDICTS, DUPLICATES], ids=lambda table: table.name
+)
 def test_every_column_is_documented(table: object) -> None:
     text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
     name = table.name  # type: ignore[attr-defined]
@@ -93,6 +115,15 @@ def test_rules_and_signals_are_documented() -> None:
     text = (ROOT / "docs" / "pairing.md").read_text(encoding="utf-8")
     for name in (*RULES, *SIGNALS):
         assert f"| `{name}` |" in text
+
+
+def test_criteria_and_their_settings_are_documented() -> None:
+    text = (ROOT / "docs" / "filtering.md").read_text(encoding="utf-8")
+    for criterion in criteria().values():
+        assert f"### {criterion.name}\n\n{criterion.definition}" in text
+        section = text.split(f"### {criterion.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
+        documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
+        assert documented == [field.name for field in fields(criterion.settings)], criterion.name
 
 
 def test_links_between_documents_lead_somewhere() -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from goldpan import __version__
-from goldpan.commands import filtering, mining
+from goldpan.commands import datasets, filtering, history, mining
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
 from goldpan.errors import GoldpanError
 
@@ -48,7 +48,15 @@ for command in (
     mining.normalize,
     mining.pair,
     mining.status,
+    history.clone,
+    filtering.filter,
+    filtering.funnel,
     filtering.why,
+    datasets.build,
+    datasets.report,
+    datasets.trace,
+    datasets.publish,
+    datasets.apply_edit,
 ):
     app.command()(command)
 

@@ -48,6 +48,11 @@ class Settings:
     """Processes that turn raw replies into tables; 0 is one a core."""
 
     @property
+    def processes(self) -> int:
+        """How many processes `workers` stands for."""
+        return self.workers or os.cpu_count() or 1
+
+    @property
     def graphql_url(self) -> str:
         """The GraphQL endpoint that belongs to `api_url`."""
         root = self.api_url.rstrip("/")

@@ -3,12 +3,15 @@
     GoldpanError
     ├── UsageError               the command line, a setting or an input file is wrong
     ├── WorkspaceError           the workspace is locked, damaged or holds something else
+    ├── DatasetError             a dataset cannot be written, or is not what it should be
+    ├── PublishError             a dataset cannot go to the Hub
     ├── StoppedError             the user pressed Ctrl-C
     └── MiningError
         ├── AuthenticationError  GitHub does not accept the token
         ├── RepositoryError      the repository is not there, blocked or out of sight
         ├── ServerError          GitHub did not answer well, however often it was asked
-        └── QueryError           GitHub refused a query: asking again cannot help
+        ├── QueryError           GitHub refused a query: asking again cannot help
+        └── GitError             git cannot fetch or read a repository's history
 
 Every message names the input and the cause, and ends with the remedy.
 """
@@ -40,6 +43,14 @@ class WorkspaceError(GoldpanError):
     """The workspace is locked, damaged or holds something else."""
 
 
+class DatasetError(GoldpanError):
+    """A dataset cannot be written, or is not what it should be."""
+
+
+class PublishError(GoldpanError):
+    """A dataset cannot go to the Hub."""
+
+
 class StoppedError(GoldpanError):
     """The user pressed Ctrl-C."""
 
@@ -64,3 +75,7 @@ class ServerError(MiningError):
 
 class QueryError(MiningError):
     """GitHub refused a query: asking again cannot help."""
+
+
+class GitError(MiningError):
+    """Git cannot fetch or read a repository's history."""

@@ -27,6 +27,14 @@ WHERE observed_on = $number OR (repo = $repo AND number = $number)
 ORDER BY ALL
 """
 
+_VERDICTS = """
+SELECT profile, subject, issue, pull_repo, pull, criterion, decides, keep, reason, value, evidence
+FROM verdicts
+WHERE (subject = 'issue' AND issue = $number)
+   OR (subject = 'pair' AND (issue = $number OR (pull_repo = $repo AND pull = $number)))
+ORDER BY profile, subject, issue, pull_repo, pull, NOT decides, criterion
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -37,6 +45,8 @@ class Explanation:
     entry: dict[str, Any] | None
     references: tuple[dict[str, Any], ...]
     pairs: tuple[dict[str, Any], ...]
+    verdicts: tuple[dict[str, Any], ...]
+    """What every criterion said of it and of its fix pairs, under each profile that was run."""
     missing: tuple[dict[str, Any], ...]
     records: tuple[str, ...]
     """The archived replies that hold something of the entry, as ``run-0001.zst@OFFSET``."""
@@ -60,6 +70,11 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         entries = _rows(connection, "FROM entries WHERE number = $number", only)
         missing = _rows(connection, "FROM missing WHERE number = $number", only)
         references = _rows(connection, _REFERENCES, values)
+        verdicts = []
+        for path in sorted(workspace.verdicts(repo, "*").parent.glob("*.parquet")):
+            relation = connection.read_parquet(str(path))
+            connection.register("verdicts", relation)
+            verdicts += _rows(connection, _VERDICTS, values)
         pairs = []
         if workspace.table(repo, "pairs").exists():
             pairs = _rows(
@@ -79,6 +94,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         entries[0] if entries else None,
         tuple(references),
         tuple(pairs),
+        tuple(verdicts),
         tuple(missing),
         records,
     )

@@ -245,7 +245,8 @@ REVISIONS = Table(
         # parent, where the head is lost) | diff (the API's diff on the base) | none
         ("state", _TEXT),
         ("before_sha", _TEXT),  # the commit of the base state, whose tree the model sees
-        ("after_sha", _TEXT),  # the commit that holds what was merged
+        ("after_sha", _TEXT),  # the commit that holds what was merged; null for diff
+        # Where the change begins: from here to after_sha the trees differ in its files alone.
         ("merge_base", _TEXT),
         ("commits_ahead", _COUNT),  # of the head over the merge base
         ("agrees", _FLAG),  # files, additions and deletions are those that the API announced
@@ -264,7 +265,7 @@ CHANGES = Table(
         ("path", _TEXT),  # after the change; of a removed file, before it
         ("previous_path", _TEXT),  # of a renamed or copied file
         ("status", _TEXT),  # added | changed | copied | modified | removed | renamed
-        ("kind", _TEXT),  # text | binary | submodule | symlink | lfs | missing
+        ("kind", _TEXT),  # text | binary | submodule | symlink | lfs | large | missing
         ("mode_before", _TEXT),
         ("mode_after", _TEXT),
         ("blob_before", _TEXT),
@@ -273,8 +274,12 @@ CHANGES = Table(
         ("size_after", _COUNT),
         ("additions", _COUNT),
         ("deletions", _COUNT),
-        ("encoding", _TEXT),  # utf-8 | utf-8-sig | utf-16 | latin-1, of both versions
-        ("line_ends", _TEXT),  # lf | crlf | cr | mixed | none, of the version before
+        # Of both versions: utf-8 | utf-8-sig | utf-16-le | utf-16-be | latin-1. The two of
+        # UTF-16 keep the byte-order mark as the text's first character.
+        ("encoding", _TEXT),
+        # Of the version before, or of the only one: lf | crlf | cr | mixed | none
+        ("line_ends", _TEXT),
+        ("final_newline", _FLAG),  # of the same version; true for an empty file
     ),
     order=("number", "path"),
     key=("number", "path"),
@@ -300,6 +305,29 @@ VERDICTS = Table(
     ),
     order=("subject", "issue", "pull_repo", "pull", "stage", "criterion"),
     key=("subject", "issue", "pull_repo", "pull", "stage", "criterion"),
+)
+
+DUPLICATES = Table(
+    "duplicates",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),
+        ("cluster", _TEXT),  # the representative's name, as owner/name#number
+        ("representative_repo", _TEXT),
+        ("representative_number", _COUNT),
+        # to the representative: representative (the row itself) | exact | near
+        ("relation", _TEXT),
+        ("similarity", pa.float64()),  # to the representative; chaining can bring it low
+        # The most similar member of those that the row was compared with, which is why it is in
+        # the cluster: never below the threshold.
+        ("nearest_repo", _TEXT),
+        ("nearest_number", _COUNT),
+        ("nearest_similarity", pa.float64()),
+        ("size", _COUNT),  # rows of the cluster
+        ("settings", _TEXT),  # digest of the settings, with the signatures' algorithm version
+    ),
+    order=("repo", "number"),
+    key=("repo", "number"),
 )
 
 MINED = (REPOSITORIES, ENTRIES, COMMENTS, COMMITS, FILES, REFERENCES, MISSING)

@@ -5,7 +5,7 @@
     ├── raw/OWNER/NAME/          every reply as it came (`miners/archive.py`)
     ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ and git/ alone
     ├── git/OWNER/NAME.git       the history of the code
-    ├── verdicts/OWNER/NAME/     one Parquet file a filter profile
+    ├── verdicts/OWNER/NAME/     one Parquet file a filter profile; duplicates.parquet over all
     ├── datasets/NAME/           finished datasets
     └── tmp/                     unfinished work; safe to delete when nothing runs
 

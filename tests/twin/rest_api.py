@@ -13,6 +13,7 @@ from . import rest_views as views
 from .store import World
 from .world import Entry, Repository
 
+DIFF = "application/vnd.github.diff"
 _FILES_LIMIT = 3000
 _DOCS = "https://docs.github.com/rest"
 _ROUTE = re.compile(
@@ -22,7 +23,7 @@ _ROUTE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply: JSON body, status, and headers beyond the ordinary ones."""
+    """A reply: body as JSON or bytes, status, and headers beyond the ordinary ones."""
 
     body: Any
     status: int = 200
@@ -45,6 +46,7 @@ class _Call:
     query: dict[str, str]
     api: str
     repository: Repository
+    accept: str
 
     def flag(self, name: str, default: str) -> str:
         return self.query.get(name, default)
@@ -69,7 +71,7 @@ class RestApi:
     world: World
     walls: Walls = Walls()
 
-    def get(self, target: str, api: str, *, authenticated: bool = True) -> Answer:
+    def get(self, target: str, api: str, *, authenticated: bool = True, accept: str = "") -> Answer:
         """Answer a request target (path and query); `api` is the base URL for links."""
         path, _, text = target.partition("?")
         query = dict(parse_qsl(text, keep_blank_values=True))
@@ -81,7 +83,7 @@ class RestApi:
             if repository.private and not authenticated:
                 raise _FailedError(404, "Not Found")
             rest = (match["rest"] or "").rstrip("/")
-            return self._route(_Call(path, query, api, repository), rest)
+            return self._route(_Call(path, query, api, repository, accept), rest)
         except _FailedError as problem:
             return problem.answer
 
@@ -177,8 +179,17 @@ class RestApi:
         return Answer(views.issue_json(self._entry(call, number), call.api))
 
     def pull(self, call: _Call, number: int) -> Answer:
-        """Show one pull request in full."""
+        """Show one pull request in full, or its diff as text where that is asked for."""
+        if call.accept == DIFF:
+            return self._diff(call, number)
         return Answer(views.pull_json(self.world, self._pull(call, number), call.api, full=True))
+
+    def _diff(self, call: _Call, number: int) -> Answer:
+        pull = self._pull(call, number).pull
+        if number in call.repository.unlisted_files:
+            raise _FailedError(406, "Sorry, the diff exceeded the maximum number of lines (20000)")
+        kind = {"Content-Type": f"{DIFF}; charset=utf-8"}
+        return Answer(views.diff_text(pull.files if pull else ()), headers=kind)
 
     def all_comments(self, call: _Call) -> Answer:
         """List the plain comments of all entries."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 from .store import World, repository_node_id
@@ -279,6 +280,37 @@ def file_json(file: File) -> Json:
     if file.previous is not None:
         made["previous_filename"] = file.previous
     return made
+
+
+def diff_text(files: Iterable[File]) -> bytes:
+    """Return the diff of changed files, with all that `files` knows: it lacks modes and ids."""
+    lines: list[str] = []
+    for file in files:
+        before, after = _quoted("a/", file.previous or file.path), _quoted("b/", file.path)
+        lines.append(f"diff --git {before} {after}")
+        if file.status in ("added", "removed"):
+            lines.append(f"{'new' if file.status == 'added' else 'deleted'} file mode 100644")
+        if file.previous is not None:
+            lines += [f"rename from {_quoted('', file.previous)}"]
+            lines += [f"rename to {_quoted('', file.path)}"]
+        old = "/dev/null" if file.status == "added" else before
+        new = "/dev/null" if file.status == "removed" else after
+        if file.patch is not None:
+            lines += [f"--- {old}", f"+++ {new}", file.patch.rstrip("\n")]
+        elif file.previous is None:
+            lines.append(f"Binary files {old} and {new} differ")
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _quoted(prefix: str, path: str) -> str:
+    """Quote a path as git does where it holds what its lines could not."""
+    if not any(sign in '"\\' or not 32 <= ord(sign) < 127 for sign in path):
+        return prefix + path
+    signs = (
+        chr(value) if 32 <= value < 127 and chr(value) not in '"\\' else f"\\{value:03o}"
+        for value in path.encode("utf-8", "surrogatepass")
+    )
+    return f'"{prefix}{"".join(signs)}"'
 
 
 def timeline_json(world: World, item: Item, api: str) -> Json:

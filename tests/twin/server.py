@@ -171,8 +171,13 @@ class Twin:
         if received.path.removeprefix(prefix) == _ALWAYS_FREE:
             budget = self.meter.state(received.token, "core")
             return self._plain(Answer(self._rates(received.token)), budget), _UNPRICED
-        answer = self._rest.get(target, self.url + prefix, authenticated=bool(received.token))
-        body = encode(answer.body)
+        answer = self._rest.get(
+            target,
+            self.url + prefix,
+            authenticated=bool(received.token),
+            accept=received.headers.get("Accept", ""),
+        )
+        body = answer.body if isinstance(answer.body, bytes) else encode(answer.body)
         headers = dict(answer.headers)
         if answer.status == 200:
             headers["ETag"] = received.etag(body)

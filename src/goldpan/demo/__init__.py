@@ -1,70 +1,84 @@
-"""The whole job offline, on `prospector/sluice`, a made-up repository that ships with Goldpan.
+"""The whole pipeline, offline, on a small repository that ships with Goldpan.
 
-Raw replies and git history lie beside this file; the tables are made from them as from those
-of any repository, so the demo shows what the program does and not what it once did.
+The repository is made up, yet its replies are as GitHub gives them and its history is a real git
+bundle, so everything from the tables on is the ordinary work of the ordinary stages.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
-import subprocess
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from rich.console import Console
 
+from goldpan.builders.build import RECIPES, build
 from goldpan.config import Settings
+from goldpan.datasets.splits import SplitPlan
 from goldpan.errors import WorkspaceError
 from goldpan.explain import explain
+from goldpan.filters.pipeline import run_filters
+from goldpan.filters.profile import load_profile
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.git.clone import clone
+from goldpan.miners.git.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
-from goldpan.show import explaining, mining
+from goldpan.report.page import write_report
+from goldpan.show import datasets, explaining, filtering, history, mining
 from goldpan.workspace import Workspace, publish
 
 REPO = "prospector/sluice"
 REPLIES = "run-0001.zst"
 BUNDLE = "sluice.bundle"
+REPORT = "report.html"
 DEMO = "demo"
 """The key by which the first record of the shipped replies says that nobody mined them."""
 _EXAMPLE = f"{REPO}#1"
+_TRACED = f"qa:{REPO}#1"
 
 
 def run_demo(settings: Settings, reporter: Reporter) -> None:
-    """Make and show the tables of the shipped repository.
+    """Make and show everything from the shipped replies to a report on datasets.
 
     Raises `WorkspaceError` where the workspace holds a repository of that name from elsewhere,
-    or where git is missing.
+    `GitError` where git is missing.
     """
-    if shutil.which("git") is None:
-        raise WorkspaceError("The demo needs the program git", "Install git and run it again")
     place = Workspace(settings.workspace)
+    profile = load_profile("default")
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{REPO} is made up and ships with Goldpan: nothing was asked of the network.")
     with place.lock(REPO):
         _refuse_others(place)
         shipped = files(__name__)
-        with place.scratch() as scratch, as_file(shipped / BUNDLE) as bundle:
+        with place.scratch() as scratch:
             copy = scratch / REPLIES
             copy.write_bytes((shipped / "replies" / REPLIES).read_bytes())
             publish({copy: place.raw(REPO) / REPLIES})
-            _clone(bundle, _clone_of(place), scratch)
         normalize(place, REPO, reporter, workers=settings.workers)
-        paired = pair(place, REPO, find_rules("default"))
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(f"{REPO} is made up and ships with Goldpan: nothing was asked of the network.")
-    mining.coverage(measure_coverage(place, REPO))
-    mining.pairs([paired])
+        mining.coverage(measure_coverage(place, REPO))
+        mining.pairs([pair(place, REPO, find_rules("default"))])
+        with as_file(shipped / BUNDLE) as bundle:
+            cloned = clone(place, REPO, reporter, source=bundle.resolve())
+        history.histories([(cloned, read_history(place, REPO, reporter))])
+        filtering.filtered(run_filters(place, [REPO], profile, reporter))
+        made = [place.dataset(name) for name in RECIPES]
+        for recipe, directory in zip(RECIPES.values(), made, strict=True):
+            plan = SplitPlan.parse("none")
+            datasets.built(build(place, recipe, [REPO], profile, plan, directory, reporter))
+        report = place.root / REPORT
+        console.print()
+        datasets.reported(write_report(place, [REPO], profile, made, report))
     console.print("\nOne issue explained\n")
     explaining.explanation(explain(place, _EXAMPLE))
-    _show_way_on(console, place)
+    _show_way_on(console, place, report)
 
 
 def _refuse_others(place: Workspace) -> None:
     runs = [one for one in Archive(place.raw(REPO)).records if one.meta["part"] == "begin"]
-    made = place.tables(REPO).exists() or _clone_of(place).exists()
+    made = place.tables(REPO).exists() or place.clone(REPO).exists()
     if not all(one.meta.get(DEMO) for one in runs) or (made and not runs):
         raise WorkspaceError(
             f"{place.root} holds a {REPO} that is not the demo's",
@@ -72,41 +86,15 @@ def _refuse_others(place: Workspace) -> None:
         )
 
 
-def _clone_of(place: Workspace) -> Path:
-    return place.root / "git" / f"{REPO}.git"
-
-
-def _clone(bundle: Path, clone: Path, scratch: Path) -> None:
-    """Clone the history, or bring an earlier clone up to date."""
-    if clone.exists():
-        _git("-C", clone, "fetch", "--quiet", "--prune", bundle.resolve(), "+refs/*:refs/*")
-        return
-    _git("clone", "--quiet", "--mirror", bundle.resolve(), scratch / clone.name)
-    publish({scratch / clone.name: clone})
-
-
-def _git(*arguments: str | Path) -> None:
-    """Run git without the user's settings, which could change what a clone is."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    done = subprocess.run(  # noqa: S603 - a program on PATH with our own arguments
-        ["git", *map(str, arguments)],  # noqa: S607
-        env=kept | quiet,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise WorkspaceError(f"git cannot unpack the demo's history: {reason}", "Update git")
-
-
-def _show_way_on(console: Console, place: Workspace) -> None:
+def _show_way_on(console: Console, place: Workspace, report: Path) -> None:
     console.print("\nWhere everything lies", style="bold")
     for path, what in (
         (place.raw(REPO), "every reply as it came"),
-        (place.tables(REPO), "the tables, made from those replies alone"),
-        (_clone_of(place), "the history of the code, with refs/pull/N/head"),
+        (place.tables(REPO), "the tables, made from those replies and the history"),
+        (place.clone(REPO), "the history of the code, with refs/pull/N/head"),
+        (place.root / "verdicts", "what every criterion said of every issue and fix pair"),
+        (place.root / "datasets", "the datasets, ready to publish"),
+        (report, "open it in a browser"),
     ):
         console.print(f"  {path}  {what}")
     console.print("\nTry next", style="bold")
@@ -114,7 +102,11 @@ def _show_way_on(console: Console, place: Workspace) -> None:
     for command in (
         "status",
         f"why {REPO}#31",
-        f"why {REPO}#22",
-        "pair --rules faun-eval",
+        "filter --profile faun-eval",
+        "funnel",
+        f"trace {_TRACED}",
+        f"publish {shlex.quote(str(place.dataset('qa')))} --repo-id me/questions --dry-run",
     ):
-        console.print(f"  goldpan {command} {where}")
+        console.print(
+            f"  goldpan {command}" + ("" if command.startswith("publish") else f" {where}")
+        )

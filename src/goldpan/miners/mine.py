@@ -16,8 +16,9 @@ from goldpan.miners.estimate import Estimate, estimate_graphql, estimate_rest, s
 from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.connect import connect
 from goldpan.miners.github.graphql_miner import GraphQLMiner
-from goldpan.miners.github.limits import Pace, TokenPool
+from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.rest_lists import Count, count_lists
 from goldpan.miners.github.rest_miner import RestMiner, stamp
 from goldpan.miners.journal import Journal
@@ -71,7 +72,7 @@ def predict(
     """Ask only what there is, and return what mining it would cost."""
 
     async def ask() -> Estimate:
-        async with _client(settings, reporter, pace or Pace()) as github:
+        async with connect(GitHub, settings, reporter, pace or Pace()) as github:
             name = repository_name(repo)
             return (await _announced(github, settings, name)).estimate
 
@@ -94,7 +95,7 @@ async def _mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace) -
     started = time.monotonic()
     path = chosen_path(settings)
     workspace = Workspace(settings.workspace)
-    async with _client(settings, reporter, pace) as github:
+    async with connect(GitHub, settings, reporter, pace) as github:
         announced = await _announced(github, settings, repo)
         if announced.repo.lower() != repo.lower():
             reporter.note(f"{repo} is now called {announced.repo}, and is kept under that name")
@@ -165,19 +166,6 @@ async def _fetch(
             counts=announced.counts,
             identity=announced.reply.data.get("id"),
         ).run()
-
-
-def _client(settings: Settings, reporter: Reporter, pace: Pace) -> GitHub:
-    return GitHub(
-        settings.api_url,
-        settings.graphql_url,
-        TokenPool(settings.tokens, pace, reporter.note),
-        concurrency=settings.concurrency,
-        retries=settings.retries,
-        timeout=settings.timeout,
-        pace=pace,
-        note=reporter.note,
-    )
 
 
 def _say_before(settings: Settings, path: Path, estimate: Estimate, reporter: Reporter) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
@@ -41,9 +42,34 @@ def explanation(found: Explanation) -> None:
         for evidence in one["evidence"]:
             if evidence["excerpt"]:
                 console.print(Text(f"    {evidence['where']}: ") + clean(evidence["excerpt"]))
+    _verdicts(console, found)
     console.print(f"\nRaw replies ({len(found.records):,})", style="bold")
     for record in found.records:
         console.print(f"  {record}")
+
+
+def _verdicts(console: Console, found: Explanation) -> None:
+    """Show a profile's verdicts on each subject: the result, then what stood against it."""
+
+    def subject(row: Mapping[str, Any]) -> tuple[str, str]:
+        pair = f" fixed by {row['pull_repo']}#{row['pull']}" if row["subject"] == "pair" else ""
+        return row["profile"], f"issue #{row['issue']}{pair}"
+
+    for (profile, name), group in groupby(found.verdicts, subject):
+        rows = list(group)
+        against = [row for row in rows if row["keep"] is not True]
+        out = any(row["decides"] for row in against)
+        console.print(f"\nVerdict of profile {profile} on {name}", style="bold")
+        console.print(f"  {'dropped' if out else 'kept'} ({len(rows)} criteria)")
+        for row in against:
+            line = Text(f"  {row['criterion']}: ") + clean(row["reason"] or "undecided")
+            if row["value"] is not None:
+                line += Text(f" ({row['value']:g})")
+            if not row["decides"]:
+                line += Text(" (does not decide)")
+            if row["evidence"]:
+                line += Text("  ") + clean(row["evidence"])
+            console.print(line)
 
 
 def _missing(console: Console, found: Explanation) -> None:

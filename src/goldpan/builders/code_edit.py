@@ -1,0 +1,91 @@
+"""Code editing out of fix pairs (FAUN-Eval, sections 3.4.3 and 4.2, Figure 2c).
+
+Issue, pull request and the file before are the input; the answer is the patch as SEARCH/REPLACE
+blocks. Applying the blocks to the file before gives the file after, byte for byte: that is tried
+for every row. Files stay as they are, so a pair whose file holds a secret gives no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from goldpan.builders.edits.apply import apply_edits
+from goldpan.builders.edits.find import find_edits
+from goldpan.builders.edits.format import format_edits
+from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
+from goldpan.builders.stock import Stock
+from goldpan.filters.code.languages import language_of
+from goldpan.filters.texts.private import SECRETS_ONLY, find_private
+from goldpan.miners.git.objects import Objects
+from goldpan.miners.git.patches import patches
+
+EXPLAINED = {
+    **PAIR_REASONS,
+    "no-text": "the file is binary, a link, a submodule or an LFS pointer",
+    "missing-file": "the history lacks a version of the file",
+    "no-change": "the content of the file did not change",
+    "secret-in-file": "the file holds what looks like a secret",
+    "not-exact": "the blocks would not give the file after",
+}
+_AT_ONCE = 64
+
+
+def rows(stock: Stock) -> Iterator[dict[str, Any]]:
+    """Yield an example for each kept fix pair that changes the content of one text file."""
+    with stock.material.objects() as objects:
+        if objects is None:
+            stock.drop_all("no-history")
+            return
+        clone = stock.material.workspace.clone(stock.material.repo)
+        waiting = fix_pairs(stock, "code-edit")
+        while some := list(islice(waiting, _AT_ONCE)):
+            spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in some]
+            for (pair, shared), patch in zip(some, patches(clone, spans), strict=True):
+                change = _change(objects, pair)
+                if isinstance(change, str):
+                    stock.dropped[change] += 1
+                    continue
+                yield {
+                    **shared,
+                    **change,
+                    "pull_title": stock.text(pair["pull_title"]),
+                    "pull_body": stock.text(pair["pull_body"]),
+                    "base_sha": pair["before_sha"],
+                    "head_sha": pair["after_sha"],
+                    "diff": patch.text,
+                }
+
+
+def _change(objects: Objects, pair: dict[str, Any]) -> dict[str, Any] | str:
+    """Return the columns on the file, or why there is no example."""
+    if pair["kind"] != "text" or not pair["encoding"]:
+        return "no-text"
+    versions = []
+    for blob in (pair["blob_before"], pair["blob_after"]):
+        data = objects.blob(blob) if blob else b""
+        if data is None:
+            return "missing-file"
+        versions.append(data)
+    before, after = (data.decode(pair["encoding"]) for data in versions)
+    edits = find_edits(before, after)
+    if not edits:
+        return "no-change"
+    if apply_edits(before, edits).encode(pair["encoding"]) != versions[1]:
+        return "not-exact"
+    if find_private(before, SECRETS_ONLY) or find_private(after, SECRETS_ONLY):
+        return "secret-in-file"
+    language = language_of(pair["path"])
+    return {
+        "path": pair["path"],
+        "previous_path": pair["previous_path"],
+        "code_language": language.name if language else None,
+        "blob_before": pair["blob_before"],
+        "blob_after": pair["blob_after"],
+        "encoding": pair["encoding"],
+        "line_ends": pair["line_ends"],
+        "file_before": before,
+        "edits": [{"search": edit.search, "replace": edit.replace} for edit in edits],
+        "patch": format_edits(pair["path"], edits),
+    }

@@ -1,0 +1,1 @@
+"""SEARCH/REPLACE blocks: found between two versions of a file, written, read and applied."""

@@ -1,0 +1,123 @@
+"""Which lines two versions share: a line-based diff that stays fast on hostile files.
+
+Lines that occur once in either version are matched first, in the longest chain that keeps their
+order (patience diff): they are what a reader recognizes. Between them a longest common
+subsequence decides, computed with whole rows of bits at once (Hyyrö, 2004).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isqrt
+
+_MOST_CELLS = 10_000_000_000
+"""Lines before times lines after of a gap that is still compared: a second or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines `start` to `end` of the version before, which `new_start` to `new_end` replace."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+
+
+def diff_lines(before: str, after: str) -> list[Hunk]:
+    """Return what differs, in order, no two hunks touching.
+
+    Both versions come with one character a line (`as_characters`).
+    """
+    head = _count_common(before, after)
+    most = min(len(before), len(after)) - head
+    tail = min(_count_common(before[::-1], after[::-1]), most)
+    middle = before[head : len(before) - tail], after[head : len(after) - tail]
+    matches = [(head + i, head + j) for i, j in _matches(*middle)]
+    ends = (len(before) - tail, len(after) - tail)
+    return [
+        Hunk(i + 1, next_i, j + 1, next_j)
+        for (i, j), (next_i, next_j) in pairwise([(head - 1, head - 1), *matches, ends])
+        if (i + 1, j + 1) != (next_i, next_j)
+    ]
+
+
+def _count_common(before: str, after: str) -> int:
+    """Return how many lines the versions share at their beginning."""
+    alike = range(min(len(before), len(after)) + 1)
+    return bisect_left(alike, True, key=lambda n: before[:n] != after[:n]) - 1
+
+
+def _matches(before: str, after: str) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    anchors = [(-1, -1), *_anchors(before, after), (len(before), len(after))]
+    for (i, j), (next_i, next_j) in pairwise(anchors):
+        gap = before[i + 1 : next_i], after[j + 1 : next_j]
+        found += [(i + 1 + p, j + 1 + q) for p, q in _longest_common(*gap)]
+        found.append((next_i, next_j))
+    return found[:-1]
+
+
+def _anchors(before: str, after: str) -> list[tuple[int, int]]:
+    """Return the longest chain of lines that stand once in each version."""
+    counts, new_counts = Counter(before), Counter(after)
+    places = {line: j for j, line in enumerate(after) if new_counts[line] == counts[line] == 1}
+    ends: list[int] = []  # the least place in `after` at which a chain of each length ends
+    chains: list[tuple[int, int, int]] = []  # line, its place in `after`, the chain before it
+    heads: list[int] = []
+    for i, line in enumerate(before):
+        if line not in places:
+            continue
+        length = bisect_left(ends, places[line])
+        chains.append((i, places[line], heads[length - 1] if length else -1))
+        ends[length : length + 1] = [places[line]]
+        heads[length : length + 1] = [len(chains) - 1]
+    chain: list[tuple[int, int]] = []
+    at = heads[-1] if heads else -1
+    while at >= 0:
+        i, j, at = chains[at]
+        chain.append((i, j))
+    return chain[::-1]
+
+
+def _longest_common(before: str, after: str) -> list[tuple[int, int]]:
+    """Return the longest sequence of matching lines; none where the texts are too large."""
+    shared = set(before) & set(after)
+    rows = [i for i, line in enumerate(before) if line in shared]
+    columns = [j for j, line in enumerate(after) if line in shared]
+    if not rows or len(rows) * len(columns) > _MOST_CELLS:
+        return []
+    masks: dict[str, int] = {}
+    for bit, j in enumerate(columns):
+        masks[after[j]] = masks.get(after[j], 0) | 1 << bit
+    full = (1 << len(columns)) - 1
+
+    def advance(row: int, part: list[int]) -> list[int]:
+        """Return the rows of the table from `row` on; a bit is 0 where the length grows."""
+        table = [row]
+        for i in part:
+            grown = row & masks[before[i]]
+            row = (row + grown | row - grown) & full
+            table.append(row)
+        return table
+
+    # Only every hundredth row or so is kept, and those between are computed again on the way
+    # back: memory follows the square root of the lines.
+    step = isqrt(len(rows)) + 1
+    parts = [rows[start : start + step] for start in range(0, len(rows), step)]
+    kept = [full]
+    for part in parts:
+        kept.append(advance(kept[-1], part)[-1])
+    matches: list[tuple[int, int]] = []
+    width = len(columns)
+    for part, first in zip(reversed(parts), reversed(kept[:-1]), strict=True):
+        table = advance(first, part)
+        for place in reversed(range(len(part))):
+            width = (~table[place + 1] & ((1 << width) - 1)).bit_length()
+            if width and table[place] >> (width - 1) & 1:
+                width -= 1
+                matches.append((part[place], columns[width]))
+    return matches[::-1]

@@ -1,0 +1,46 @@
+r"""Writes paths so that each stays on its line and can be read back.
+
+As git does with `core.quotePath=false`: a path that holds a control character, a quotation mark
+or a backslash stands in quotation marks, with `\n`, `\"`, `\\` or the bytes in octal, as `\033`.
+Beyond git, the same goes for what breaks lines (U+2028) or turns the reading direction, and for
+bytes that are not UTF-8, which Python keeps as lone surrogates.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LETTERS = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+_CODES = {letter: code for code, letter in _LETTERS.items()}
+_SPECIAL = re.compile(
+    '[\x00-\x1f\x7f-\x9f"\\\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udcff]'
+)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\(?:[abtnvfr"\\]|[0-3][0-7][0-7]))*"')
+_ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+
+
+def quote_path(path: str, *, always: bool = False) -> str:
+    """Return a path as it can stand on a line, in quotation marks only where it must."""
+    if always or _SPECIAL.search(path):
+        return f'"{_SPECIAL.sub(_escape, path)}"'
+    return path
+
+
+def unquote_path(text: str) -> str:
+    """Return the path that `quote_path` wrote; text that is not quoted comes back as it is."""
+    if not _QUOTED.fullmatch(text):
+        return text
+    raw = text[1:-1].encode("utf-8", "surrogateescape")
+    return _ESCAPE.sub(_unescape, raw).decode("utf-8", "surrogateescape")
+
+
+def _escape(special: re.Match[str]) -> str:
+    letter = _LETTERS.get(ord(special[0]))
+    if letter:
+        return f"\\{letter}"
+    return "".join(f"\\{byte:03o}" for byte in special[0].encode("utf-8", "surrogateescape"))
+
+
+def _unescape(escape: re.Match[bytes]) -> bytes:
+    written = escape[1].decode()
+    return bytes([_CODES[written] if written in _CODES else int(written, 8)])

@@ -1,0 +1,85 @@
+"""What builders make rows of: the kept subjects of one repository and their material."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Subject
+from goldpan.filters.material import Material
+from goldpan.filters.texts.private import redact
+
+_KEPT = """
+CREATE OR REPLACE TEMP TABLE kept AS
+SELECT issue, pull_repo, pull FROM stored_verdicts
+WHERE subject = $subject
+GROUP BY issue, pull_repo, pull
+HAVING bool_and(coalesce(keep, false))
+       FILTER (decides OR list_contains($required, criterion)) IS DISTINCT FROM false
+"""
+_BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """One repository's material with the table `kept`: issue, pull_repo, pull."""
+
+    material: Material
+    raw: Mapping[int, tuple[str, ...]]
+    """The archived replies by entry number."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Subjects that passed the filters and gave no row, by reason."""
+    redacted: Counter[str] = field(default_factory=Counter)
+    """What was made unreadable in texts, by kind."""
+
+    def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
+        """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.
+
+        Those that a `required` criterion does not keep are counted as dropped by it.
+        """
+        connection = self.material.connection
+        connection.register("stored_verdicts", verdicts)
+        before = self._count_kept(subject, ())
+        for position, criterion in enumerate(required, 1):
+            after = self._count_kept(subject, required[:position])
+            self.dropped[criterion] += before - after
+            before = after
+        connection.unregister("stored_verdicts")
+
+    def _count_kept(self, subject: Subject, required: Sequence[str]) -> int:
+        connection = self.material.connection
+        connection.execute(_KEPT, {"subject": subject, "required": list(required)})
+        return int(connection.execute("SELECT count(*) FROM kept").fetchall()[0][0])
+
+    def drop_all(self, reason: str) -> None:
+        """Count all kept subjects as dropped."""
+        count = self.material.connection.execute("SELECT count(*) FROM kept").fetchall()[0][0]
+        self.dropped[reason] += count
+
+    def rows(self, query: str, **values: object) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a query, a batch in memory at a time."""
+        relation = self.material.connection.sql(query, params=values or None)
+        for batch in relation.to_arrow_reader(_BATCH):
+            yield from batch.to_pylist()
+
+    def repository(self) -> dict[str, Any]:
+        """Return the columns that all examples of the repository share."""
+        facts = self.material.sql("SELECT language, license FROM repositories").to_pylist()
+        owner, _, name = self.material.repo.partition("/")
+        return {
+            "repo": self.material.repo,
+            "owner": owner,
+            "name": name,
+            "language": facts[0]["language"] if facts else None,
+            "license": facts[0]["license"] if facts else None,
+        }
+
+    def text(self, text: str | None) -> str:
+        """Return a text as it may be published, with what is private made unreadable."""
+        redacted = redact(text or "")
+        self.redacted.update(redacted.counts)
+        return redacted.text

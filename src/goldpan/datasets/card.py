@@ -1,0 +1,190 @@
+"""The card of a dataset: README.md with the Hub's YAML in front.
+
+Names, licences and the like come from GitHub, so whatever the template prints is escaped for
+Markdown and HTML unless it is marked as raw.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import yaml  # type: ignore[import-untyped]
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from goldpan import __version__
+from goldpan.datasets.licenses import OTHER, hub_licenses
+from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.written import CardInputs, Origin, Written
+
+CARD = "README.md"
+_SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", ":": "&#58;"}
+_MOST_ORIGINS = 200
+_SIZES = (
+    (10**3, "n<1K"),
+    (10**4, "1K<n<10K"),
+    (10**5, "10K<n<100K"),
+    (10**6, "100K<n<1M"),
+    (10**7, "1M<n<10M"),
+)
+
+
+class _Raw(str):
+    """Text that is printed as it is."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _LicenseLine:
+    license: str
+    repositories: int
+    rows: int
+
+
+def write_card(written: Written, card: CardInputs, provenance: Provenance) -> None:
+    """Write the README.md of a dataset into its directory."""
+    head = yaml.safe_dump(
+        front_matter(written, card), sort_keys=False, allow_unicode=True, width=100
+    )
+    text = f"---\n{head}---\n{_body(written, card, provenance)}"
+    (written.directory / CARD).write_text(text, encoding="utf-8", newline="\n")
+
+
+def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
+    """Return what the Hub reads of a card: how to load the files and what to find them by."""
+    family = written.family
+    licenses = hub_licenses(origin.license for origin in written.origins)
+    return {
+        "pretty_name": title(written, card),
+        "language": list(card.languages),
+        "license": licenses[0] if len(licenses) == 1 else licenses,
+        **({"license_name": "licences-of-the-source-repositories"} if OTHER in licenses else {}),
+        "task_categories": list(family.task_categories),
+        "tags": sorted({"code", "github", "goldpan", *family.tags, *card.tags}),
+        "size_categories": [size_category(written.rows)],
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [
+                    {"split": split.name, "path": split.pattern} for split in written.splits
+                ],
+            }
+        ],
+        "dataset_info": {
+            "features": features(family.schema),
+            "splits": [
+                {"name": split.name, "num_bytes": split.size, "num_examples": split.rows}
+                for split in written.splits
+            ],
+            "download_size": sum(file.size for file in written.files),
+            "dataset_size": sum(split.size for split in written.splits),
+        },
+    }
+
+
+def title(written: Written, card: CardInputs) -> str:
+    """Return the name of a dataset for people."""
+    if card.title:
+        return card.title
+    repos = [origin.repo for origin in written.origins]
+    whence = " and ".join(repos) if len(repos) <= 2 else f"{len(repos)} repositories"
+    return f"{written.family.title} from {whence}"
+
+
+def size_category(rows: int) -> str:
+    """Return the Hub's class of sizes, of which the largest here is ``10M<n<100M``."""
+    return next((name for bound, name in _SIZES if rows < bound), "10M<n<100M")
+
+
+def features(schema: pa.Schema) -> list[dict[str, Any]]:
+    """Return Arrow columns as the features of a card's YAML."""
+    return [{"name": field.name, **_feature(field.type)} for field in schema]
+
+
+def _feature(kind: pa.DataType) -> dict[str, Any]:
+    if pa.types.is_list(kind):
+        inner = _feature(kind.value_type)
+        return {"list": inner.get("dtype") or inner.get("struct") or inner}
+    if pa.types.is_struct(kind):
+        return {"struct": features(pa.schema(list(kind)))}
+    return {"dtype": str(kind)}
+
+
+def kind_name(kind: pa.DataType) -> str:
+    """Return an Arrow type in words."""
+    if pa.types.is_list(kind):
+        return f"list of {kind_name(kind.value_type)}"
+    if pa.types.is_struct(kind):
+        return ", ".join(f"{field.name} ({kind_name(field.type)})" for field in kind)
+    if pa.types.is_timestamp(kind):
+        return "time, UTC"
+    return {"string": "text", "int64": "integer", "bool": "yes or no"}.get(str(kind), str(kind))
+
+
+def escape(text: object) -> str:
+    """Return text that Markdown and HTML show as it is, on one line, with no link in it."""
+    one_line = " ".join(str(text).split())
+    visible = "".join(char if char.isprintable() else "\ufffd" for char in one_line)
+    return _SPECIAL.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), visible)
+
+
+def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
+    family = written.family
+    until = max((s.mined_until for s in provenance.sources if s.mined_until), default=None)
+    environment = Environment(
+        loader=PackageLoader("goldpan.datasets"),
+        finalize=lambda value: value if isinstance(value, _Raw) else escape(value),
+        autoescape=False,  # noqa: S701  # finalize escapes for Markdown and HTML
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals["raw"] = _Raw
+    environment.globals["kind_name"] = kind_name
+    environment.globals["number"] = lambda value: _Raw(f"{value:,}")
+    text = environment.get_template("card.md.jinja").render(
+        title=title(written, card),
+        family=family,
+        card=card,
+        rows=f"{written.rows:,}",
+        mined=until.date().isoformat() if until else None,
+        inputs=_Raw(", ".join(f"`{name}`" for name in family.inputs)),
+        target=_Raw(f"`{family.target}`"),
+        splits=written.splits,
+        report=written.report,
+        drawn=written.report.plan.startswith(("random", "repository")),
+        empty=" and ".join(name for name, rows in written.report.rows.items() if not rows),
+        columns=family.columns,
+        version=__version__,
+        profile=provenance.profile.get("name"),
+        counts=[
+            (card.explained.get(reason, reason), count)
+            for reason, count in sorted(provenance.counts.items())
+        ],
+        redactions=sorted(provenance.redactions.items()),
+        licenses=_license_lines(written.origins),
+        origins=written.origins,
+        shown_origins=written.origins[:_MOST_ORIGINS],
+        hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
+        limits=(*family.limits, *card.limits),
+    )
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _license_lines(origins: tuple[Origin, ...]) -> list[_LicenseLine]:
+    repositories: Counter[str] = Counter()
+    rows: Counter[str] = Counter()
+    for origin in origins:
+        name = origin.license or "not known"
+        repositories[name] += 1
+        rows[name] += origin.rows
+    return [
+        _LicenseLine(name, repositories[name], rows[name])
+        for name in sorted(rows, key=lambda name: (-rows[name], name))
+    ]

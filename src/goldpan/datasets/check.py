@@ -1,0 +1,173 @@
+"""Checks a dataset before it is published: its card, files, licences, secrets and paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml  # type: ignore[import-untyped]
+
+from goldpan.datasets.card import CARD, features
+from goldpan.datasets.check_texts import FindPrivate, Problem, check_texts
+from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.family import REPO, Family
+from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
+from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
+from goldpan.errors import DatasetError
+
+_BUILD = "Build the dataset anew"
+
+
+def check_dataset(
+    directory: Path,
+    *,
+    allowed_licenses: Collection[str] | None = None,
+    find_private: FindPrivate | None = None,
+) -> list[Problem]:
+    """Return all reasons not to publish a dataset; none when all is well.
+
+    `allowed_licenses` are SPDX identifiers, and ``unknown`` for repositories without a known
+    licence; None allows every known licence. `find_private` is Goldpan's own where it is None.
+    """
+    try:
+        provenance = read_provenance(directory)
+    except DatasetError as error:
+        return [Problem(PROVENANCE, error.problem, error.remedy)]
+    family = FAMILIES.get(provenance.get("family", ""))
+    if family is None:
+        cause = f"this version of Goldpan does not know the family {provenance.get('family')!r}"
+        return [Problem(PROVENANCE, cause, "Publish with the version that built the dataset")]
+    problems = list(_check_files(directory, provenance["files"]))
+    if any(problem.file != CARD for problem in problems) or not (directory / CARD).is_file():
+        return problems
+    shards = [name for name in provenance["files"] if name.startswith("data/")]
+    texts = [name for name in provenance["files"] if name not in shards]
+    if foreign := list(_check_columns(directory, family, shards)):
+        return problems + foreign
+    return [
+        *problems,
+        *_check_card(directory, family, shards),
+        *_check_licenses(directory, shards, allowed_licenses),
+        *_check_paths(directory, [*texts, PROVENANCE]),
+        *check_texts(directory, family, shards, find_private),
+    ]
+
+
+def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[Problem]:
+    found = {
+        path.relative_to(directory).as_posix(): path
+        for path in sorted(directory.rglob("*"))
+        if path.is_symlink() or not path.is_dir()
+    }
+    for name in sorted(files.keys() - found.keys()):
+        yield Problem(name, f"it is missing, though {PROVENANCE} names it", _BUILD)
+    for name in (CARD, "data"):
+        if not any(file == name or file.startswith(f"{name}/") for file in files):
+            yield Problem(PROVENANCE, f"it names no {name}", _BUILD)
+    for name, path in found.items():
+        if path.is_symlink() or not path.is_file():
+            yield Problem(name, "it is a link or no plain file", "Remove it, or build anew")
+        elif name == PROVENANCE:
+            continue
+        elif name not in files:
+            yield Problem(name, f"{PROVENANCE} does not name it", "Move it elsewhere")
+        elif digest(path) != files[name]["sha256"]:
+            yield Problem(name, f"it was changed since {PROVENANCE} was written", _BUILD)
+
+
+def _check_columns(directory: Path, family: Family, shards: list[str]) -> Iterator[Problem]:
+    for shard in shards:
+        try:
+            schema = pq.read_schema(directory / shard)
+        except (OSError, pa.ArrowException) as error:
+            yield Problem(shard, f"it cannot be read ({error})", _BUILD)
+            continue
+        if schema != family.schema:
+            yield Problem(shard, f"its columns are not those of {family.name}", _BUILD)
+
+
+def _check_card(directory: Path, family: Family, shards: list[str]) -> Iterator[Problem]:
+    try:
+        card = _front_matter(directory / CARD)
+        data_files = {
+            one["split"]: one["path"] for config in card["configs"] for one in config["data_files"]
+        }
+        info = card["dataset_info"]
+        told = {one["name"]: one["num_examples"] for one in info["splits"]}
+        licenses = card["license"] if isinstance(card["license"], list) else [card["license"]]
+    except (ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+        cause = f"its YAML cannot be read ({type(error).__name__}: {' '.join(str(error).split())})"
+        yield Problem(CARD, cause, _BUILD)
+        return
+    counted: Counter[str] = Counter()
+    for shard in shards:
+        splits = [name for name, pattern in data_files.items() if fnmatch(shard, pattern)]
+        if len(splits) != 1:
+            yield Problem(shard, f"it is in {len(splits)} splits of the card, not one", _BUILD)
+            continue
+        counted[splits[0]] += pq.read_metadata(directory / shard).num_rows
+    for name in sorted(told.keys() | data_files.keys() | counted.keys()):
+        if counted[name] != told.get(name) or name not in data_files:
+            cause = f"it tells of {told.get(name)} examples in {name}, where {counted[name]} are"
+            yield Problem(CARD, cause, _BUILD)
+    size = sum((directory / shard).stat().st_size for shard in shards)
+    if info.get("download_size") != size:
+        yield Problem(CARD, f"its download_size is not the {size} bytes of the files", _BUILD)
+    if info.get("features") != features(family.schema):
+        yield Problem(CARD, f"its features are not the columns of {family.name}", _BUILD)
+    for license in licenses:
+        if license not in HUB_LICENSES:
+            yield Problem(CARD, f"the Hub knows no licence {license!r}", _BUILD)
+    if sorted(licenses) != hub_licenses(license for _, license in _licenses(directory, shards)):
+        yield Problem(CARD, "its licence is not that of the examples", _BUILD)
+
+
+def _front_matter(path: Path) -> dict[str, Any]:
+    start, _, rest = path.read_text(encoding="utf-8").partition("---\n")
+    head, end, _ = rest.partition("\n---\n")
+    read = yaml.safe_load(head) if end and not start else None
+    if not isinstance(read, dict):
+        raise ValueError("no YAML stands in front")  # noqa: TRY004  # told as a problem
+    return read
+
+
+def _licenses(directory: Path, shards: list[str]) -> dict[tuple[str, str | None], int]:
+    """Return how many examples each repository gave under each licence."""
+    counts: Counter[tuple[str, str | None]] = Counter()
+    for shard in shards:
+        table = pq.read_table(directory / shard, columns=[REPO, "license"])
+        counts.update(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return counts
+
+
+def _check_licenses(
+    directory: Path, shards: list[str], allowed: Collection[str] | None
+) -> Iterator[Problem]:
+    allow = None if allowed is None else {(spdx(name) or name).lower() for name in allowed}
+    counts = sorted(_licenses(directory, shards).items(), key=lambda item: item[0][0])
+    for (repo, license), rows in counts:
+        known = spdx(license)
+        name = (known or UNKNOWN).lower()
+        if name in allow if allow is not None else known:
+            continue
+        cause = f"{rows} examples are of {repo}, whose licence is {license or 'not known'}"
+        if allow is not None and known:
+            cause += " and not in the allow-list"
+        remedy = f"Leave the repository out, or allow {known or UNKNOWN} if you may publish it"
+        yield Problem("data", cause, remedy)
+
+
+def _check_paths(directory: Path, names: list[str]) -> Iterator[Problem]:
+    """Find this machine's own paths in what Goldpan wrote about the dataset."""
+    here = directory.resolve()
+    deep = [place for place in (here, *here.parents[:2], Path.cwd()) if len(place.parts) > 2]
+    for name in names:
+        text = (directory / name).read_text(encoding="utf-8", errors="replace")
+        for place in sorted({f"{place}/" for place in (*deep, Path.home())} - {"//"}):
+            if place in text:
+                yield Problem(name, f"it names the path {place} of this machine", _BUILD)

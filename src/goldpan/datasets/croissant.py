@@ -1,0 +1,152 @@
+"""Croissant metadata (MLCommons, version 1.1) as JSON-LD, which other tools load the rows by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from goldpan.datasets.card import title
+from goldpan.datasets.family import Column
+from goldpan.datasets.licenses import spdx
+from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.written import CardInputs, Split, Written
+
+CROISSANT = "croissant.json"
+_PARQUET = "application/x-parquet"
+_VERSION = "http://mlcommons.org/croissant/1.1"
+_TYPES = {
+    pa.string(): "sc:Text",
+    pa.int64(): "cr:Int64",
+    pa.float64(): "cr:Float64",
+    pa.bool_(): "sc:Boolean",
+}
+_PLAIN_TERMS = (
+    "arrayShape citeAs column containedIn equivalentProperty extract field fileObject "
+    "fileProperty fileSet format includes isArray isLiveDataset jsonPath key md5 parentField "
+    "path recordSet references regex repeated replace samplingRate separator source subField "
+    "transform"
+)
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "name": {"@container": "@language"},
+    "description": {"@container": "@language"},
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{term: f"cr:{term}" for term in _PLAIN_TERMS.split()},
+}
+
+
+def write_croissant(written: Written, card: CardInputs, provenance: Provenance) -> None:
+    """Write the croissant.json of a dataset into its directory."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    data = orjson.dumps(croissant(written, card, provenance), option=options)
+    (written.directory / CROISSANT).write_bytes(data)
+
+
+def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dict[str, Any]:
+    """Return the metadata: each file with its hash, and a record set a split."""
+    family = written.family
+    until = [source.mined_until for source in provenance.sources if source.mined_until]
+    licenses = sorted({_license(origin.license) for origin in written.origins})
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": _VERSION,
+        "name": title(written, card),
+        "description": card.summary or family.task,
+        "version": card.version,
+        "license": licenses,
+        "inLanguage": list(card.languages),
+        "keywords": sorted({"github", *family.tags, *card.tags}),
+        "citeAs": family.citation,
+        **({"datePublished": max(until).date().isoformat()} if until else {}),
+        "distribution": [
+            *(
+                {
+                    "@type": "cr:FileObject",
+                    "@id": file.path,
+                    "name": file.path,
+                    "contentUrl": file.path,
+                    "contentSize": f"{file.size} B",
+                    "encodingFormat": _PARQUET,
+                    "sha256": file.sha256,
+                }
+                for file in written.files
+            ),
+            *(
+                {
+                    "@type": "cr:FileSet",
+                    "@id": _files_id(split),
+                    "name": _files_id(split),
+                    "encodingFormat": _PARQUET,
+                    "includes": split.pattern,
+                }
+                for split in written.splits
+            ),
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": split.name,
+                "name": split.name,
+                "description": f"The examples of the split {split.name}.",
+                "key": {"@id": f"{split.name}/id"},
+                "field": [_field(split, column) for column in family.columns],
+            }
+            for split in written.splits
+        ],
+    }
+
+
+def _files_id(split: Split) -> str:
+    return f"{split.name}-files"
+
+
+def _license(license: str | None) -> str:
+    known = spdx(license)
+    return f"https://spdx.org/licenses/{known}.html" if known else "not known"
+
+
+def _field(split: Split, column: Column) -> dict[str, Any]:
+    field: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": f"{split.name}/{column.name}",
+        "name": column.name,
+        "description": column.description,
+    }
+    kind = column.kind
+    if pa.types.is_list(kind):
+        field |= {"isArray": True, "arrayShape": "-1"}
+        kind = kind.value_type
+    if pa.types.is_struct(kind):
+        parts = [_part(split, column, part) for part in kind]
+        return {**field, "subField": parts}
+    return {**field, "dataType": _type(kind), "source": _source(split, column)}
+
+
+def _part(split: Split, column: Column, part: pa.Field) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"{split.name}/{column.name}/{part.name}",
+        "name": part.name,
+        "description": column.parts[part.name],
+        "dataType": _type(part.type),
+        "source": {**_source(split, column), "transform": {"jsonPath": part.name}},
+    }
+
+
+def _source(split: Split, column: Column) -> dict[str, Any]:
+    return {"fileSet": {"@id": _files_id(split)}, "extract": {"column": column.name}}
+
+
+def _type(kind: pa.DataType) -> str:
+    return "sc:DateTime" if pa.types.is_timestamp(kind) else _TYPES[kind]

@@ -1,0 +1,87 @@
+"""What a kind of dataset is: its columns, and what people must know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from goldpan.records import Table
+
+REPO = "repo"
+"""The column that every family has for the repository of a row."""
+GROUP = "group"
+"""An input column that is not published: rows that share it are near duplicates."""
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A published column, described in one sentence."""
+
+    name: str
+    kind: pa.DataType
+    description: str
+    holds: Literal["fact", "prose", "code"] = "fact"
+    """Who wrote it: `prose` and `code` come from people and are searched for secrets."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """The descriptions of a struct's fields."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """A kind of dataset; a later one is one more value of this class."""
+
+    name: str
+    title: str
+    task: str
+    """What a model is given and what it should answer, in a few sentences."""
+    source: str
+    """The paper and section that it follows, or why Goldpan adds it."""
+    citation: str
+    """That paper as a BibTeX entry."""
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]
+    """The columns by which rows are sorted."""
+    subject: tuple[str, ...]
+    """The columns that say what a row is about: splits never part rows that share them."""
+    inputs: tuple[str, ...]
+    target: str
+    task_categories: tuple[str, ...]
+    """The Hub's names of the task."""
+    tags: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    """What one should not conclude from such a dataset, a sentence each."""
+    moment: str = "created_at"
+    """The column that splits by time go by."""
+
+    @property
+    def table(self) -> Table:
+        """The published table."""
+        return Table(self.name, self.schema, self.order, ("id",))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The published columns as an Arrow schema."""
+        return pa.schema([pa.field(column.name, column.kind) for column in self.columns])
+
+    def column(self, name: str) -> Column:
+        """Return the column of that name."""
+        return next(column for column in self.columns if column.name == name)
+
+    def batches(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
+        """Pack rows, as builders yield them, into what `write_dataset` takes.
+
+        Raises `ValueError` for a row that lacks a column, lest it be published as null.
+        """
+        schema = self.schema.append(pa.field(GROUP, pa.string()))
+        names = set(self.schema.names)
+        left = iter(rows)
+        while chunk := list(islice(left, _BATCH)):
+            for row in chunk:
+                if lacking := names - row.keys():
+                    raise ValueError(f"{row.get('id')} lacks {', '.join(sorted(lacking))}")
+            yield pa.RecordBatch.from_pylist(chunk, schema=schema)

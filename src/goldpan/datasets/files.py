@@ -1,0 +1,220 @@
+"""Writes a dataset: Parquet files, card, Croissant metadata and provenance, all or nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.datasets.card import CARD, write_card
+from goldpan.datasets.croissant import CROISSANT, write_croissant
+from goldpan.datasets.family import GROUP, REPO, Family
+from goldpan.datasets.provenance import (
+    Provenance,
+    digest,
+    read_provenance,
+    write_provenance,
+)
+from goldpan.datasets.shards import SHARD_BYTES, Shards, write_shards
+from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits
+from goldpan.datasets.spool import spooled
+from goldpan.datasets.written import CardInputs, DataFile, Origin, Split, Written
+from goldpan.errors import DatasetError
+from goldpan.workspace import Workspace, make_directory
+
+
+def write_dataset(
+    workspace: Workspace,
+    directory: Path,
+    family: Family,
+    rows: pa.Table | Iterable[pa.RecordBatch],
+    plan: SplitPlan,
+    provenance: Provenance,
+    card: CardInputs,
+    *,
+    shard_bytes: int = SHARD_BYTES,
+) -> Written:
+    """Write the rows as a dataset to a directory, in place of an earlier dataset there.
+
+    `rows` have the family's columns in any order, and may have `group`: rows that share it are
+    near duplicates. Memory follows the batch, beside a few light columns. The directory appears
+    by a rename when all is written. Mappings in `provenance` are read after the last row.
+
+    Raises `DatasetError` where there are no rows, an id stands twice or is missing, or the
+    directory holds something else than a dataset.
+    """
+    _refuse_foreign(directory)
+    batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
+    with _scratch(workspace, directory) as scratch:
+        building = scratch / "dataset"
+        try:
+            written = _write_data(
+                building, scratch / "rows.arrow", family, batches, plan, shard_bytes
+            )
+            write_card(written, card, provenance)
+            write_croissant(written, card, provenance)
+            _write_provenance(written, provenance)
+        except OSError as error:
+            raise DatasetError(
+                f"The dataset {family.name} cannot be written: {error}", "Make room on the disk"
+            ) from None
+        _move(building, directory, scratch / "replaced")
+    return replace(written, directory=directory)
+
+
+def _write_data(
+    building: Path,
+    spool_path: Path,
+    family: Family,
+    batches: Iterable[pa.RecordBatch],
+    plan: SplitPlan,
+    shard_bytes: int,
+) -> Written:
+    data = building / "data"
+    data.mkdir(parents=True)
+    facts = dict.fromkeys(
+        ("id", GROUP, REPO, family.moment, "license", *family.order, *family.subject)
+    )
+    schema = family.schema.append(pa.field(GROUP, pa.string()))
+    with spooled(spool_path, schema, map(_with_group, batches), list(facts)) as spool:
+        splits = assign_splits(_candidates(spool.facts, family), plan)
+        by = [(name, "ascending") for name in (*family.order, "id")]
+        order = pc.sort_indices(spool.facts, sort_keys=by).to_pylist()
+        written = []
+        for name in plan.names:
+            mine = [place for place in order if splits.names[place] == name]
+            tables = (table.drop_columns(GROUP) for table in spool.read(mine))
+            shards = write_shards(data, name, family.schema, tables, shard_bytes)
+            if shards.rows:
+                written.append(_split(building, shards))
+        kept = pa.array([name is not None for name in splits.names])
+        origins = _origins(spool.facts.filter(kept))
+    return Written(building, family, tuple(written), splits.report, origins)
+
+
+def _with_group(batch: pa.RecordBatch) -> pa.RecordBatch:
+    if GROUP in batch.schema.names:
+        return batch
+    return batch.append_column(GROUP, pa.nulls(len(batch), pa.string()))
+
+
+def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
+    """Return what splitting needs; rows about one subject are a group, whatever else they share.
+
+    Raises `ValueError` where rows about one subject bear different groups.
+    """
+    if not len(facts):
+        raise DatasetError(
+            f"The dataset {family.name} would be empty",
+            "See goldpan funnel for what the filters drop, or choose another profile",
+        )
+    groups: dict[str, str] = {}
+    candidates = []
+    seen: set[str | None] = {None}
+    subjects = zip(*(facts.column(name).to_pylist() for name in family.subject), strict=True)
+    rows = (facts.column(name).to_pylist() for name in ("id", GROUP, REPO, family.moment))
+    for about, name, given, repo, moment in zip(subjects, *rows, strict=True):
+        if name in seen:
+            raise DatasetError(
+                f"An example of {family.name} "
+                + (f"stands twice: {name}" if name else "has no id"),
+                "Make the tables anew with goldpan normalize; if that does not help, report it",
+            )
+        seen.add(name)
+        subject = "#".join(map(str, about))
+        group = given or subject
+        if groups.setdefault(subject, group) != group:
+            raise ValueError(f"{subject} is in the groups {groups[subject]} and {group}")
+        candidates.append(Candidate(name, group, repo, moment))
+    return candidates
+
+
+def _split(building: Path, shards: Shards) -> Split:
+    files = tuple(
+        DataFile(path.relative_to(building).as_posix(), path.stat().st_size, digest(path))
+        for path in shards.paths
+    )
+    return Split(shards.name, shards.rows, shards.size, files)
+
+
+def _origins(facts: pa.Table) -> tuple[Origin, ...]:
+    pairs = zip(
+        facts.column(REPO).to_pylist(),
+        facts.column("license").to_pylist(),
+        strict=True,
+    )
+    counts = Counter(pairs)
+    return tuple(
+        Origin(repo, license, counts[repo, license])
+        for repo, license in sorted(counts, key=lambda pair: (pair[0], pair[1] or ""))
+    )
+
+
+def _write_provenance(written: Written, provenance: Provenance) -> None:
+    directory = written.directory
+    files: dict[str, Any] = {
+        file.path: {"sha256": file.sha256, "bytes": file.size} for file in written.files
+    }
+    for name in (CARD, CROISSANT):
+        path = directory / name
+        files[name] = {"sha256": digest(path), "bytes": path.stat().st_size}
+    about = {
+        "family": written.family.name,
+        "examples": written.rows,
+        "splits": {
+            **asdict(written.report),
+            "bytes": {split.name: split.size for split in written.splits},
+        },
+        "repositories": [asdict(origin) for origin in written.origins],
+    }
+    write_provenance(directory, provenance, about, files)
+
+
+def _refuse_foreign(directory: Path) -> None:
+    """Raise `DatasetError` where the directory holds what Goldpan did not write."""
+    remedy = "Choose another directory, or empty this one"
+    try:
+        if not directory.exists() or not any(directory.iterdir()):
+            return
+    except OSError as error:
+        raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
+    try:
+        read_provenance(directory)
+    except DatasetError as error:
+        raise DatasetError(
+            f"{directory} is not replaced, as it is no dataset: {error.problem}", remedy
+        ) from None
+
+
+@contextmanager
+def _scratch(workspace: Workspace, directory: Path) -> Iterator[Path]:
+    """Give a place for unfinished work from which a rename reaches the directory."""
+    for place in (workspace.root, directory.parent):
+        make_directory(place)
+    if workspace.root.stat().st_dev == directory.parent.stat().st_dev:
+        with workspace.scratch() as scratch:
+            yield scratch
+    else:
+        with TemporaryDirectory(prefix=".goldpan-", dir=directory.parent) as name:
+            yield Path(name)
+
+
+def _move(building: Path, directory: Path, replaced: Path) -> None:
+    try:
+        if directory.exists():
+            directory.rename(replaced)
+        building.rename(directory)
+    except OSError as error:
+        if replaced.exists() and not directory.exists():
+            replaced.rename(directory)
+        raise DatasetError(
+            f"The dataset cannot be moved to {directory}: {error.strerror}",
+            "Choose another directory",
+        ) from None

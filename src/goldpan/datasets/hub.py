@@ -1,0 +1,258 @@
+"""Publishes a dataset on the Hugging Face Hub: one commit, or nothing.
+
+Before anything leaves the machine there are a token and a dataset without problems. Files go
+first, one by one, and a commit names them all at the end: a cut upload leaves the repository as
+it was, and what arrived is not sent again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    constants,
+    get_token,
+)
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+from huggingface_hub.utils.tqdm import (
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    enable_progress_bars,
+)
+
+from goldpan import __version__
+from goldpan.datasets.check import check_dataset
+from goldpan.datasets.check_texts import FindPrivate
+from goldpan.datasets.hub_compare import KIND, Change, There, compare, look
+from goldpan.datasets.hub_errors import Talk, explained
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
+from goldpan.errors import PublishError, UsageError
+from goldpan.progress import Reporter
+
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was published, or with a dry run would be."""
+
+    repo_id: str
+    url: str
+    created: bool
+    """Whether the repository is new, as far as is known."""
+    changes: tuple[Change, ...]
+    """Empty where the repository held the same content already."""
+    commit: str | None
+    """The commit that holds the dataset; None with a dry run."""
+    tag: str | None
+    dry_run: bool
+    compared: bool
+    """Whether the Hub was asked what it holds; a dry run without a token asks nothing."""
+
+
+def publish(
+    directory: Path,
+    repo_id: str,
+    *,
+    private: bool = False,
+    tag: str | None = None,
+    dry_run: bool = False,
+    overwrite: bool = False,
+    token: str | None = None,
+    reporter: Reporter | None = None,
+    allowed_licenses: Collection[str] | None = None,
+    find_private: FindPrivate | None = None,
+) -> Published:
+    """Bring a dataset to the Hub that `HF_ENDPOINT` names, as `repo_id` (owner/name).
+
+    A repository with other content is only changed with `overwrite`, and then holds exactly the
+    dataset. Equal content makes no commit. A tag that names another version is never moved.
+    `token` is taken from HF_TOKEN or the login where None. See `check_dataset` for the last two.
+
+    Raises `UsageError` for an impossible name and `PublishError` for whatever else keeps the
+    dataset from the Hub; then the repository is as it was, or new and empty.
+    """
+    _check_names(repo_id, tag)
+    endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+    talk = Talk(repo_id, endpoint, (token or _own_token() or "").strip() or None)
+    _check_token(talk, required=not dry_run)
+    _refuse_problems(directory, allowed_licenses, find_private)
+    local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
+    api = HfApi(endpoint=endpoint, token=talk.token or False)
+    with _quiet():
+        there = look(api, talk) if talk.token else None
+        if there:
+            _refuse_conflicts(talk, there, private=private)
+        changes = compare(directory, local, there.files if there else {})
+        if there:
+            _refuse_overwriting(talk, there, changes, tag, overwrite=overwrite)
+        commit = None
+        if not dry_run:
+            head = there.head if there else _create(api, talk, private=private)
+            commit = head
+            if changes:
+                told = reporter or Reporter(quiet=True)
+                commit = _send(api, talk, directory, changes, head, told)
+            if tag and commit and (there is None or there.tags.get(tag) != commit):
+                with explained(talk, f"setting the tag {tag}"):
+                    api.create_tag(repo_id, tag=tag, revision=commit, repo_type=KIND)
+    url = f"{endpoint}/datasets/{repo_id}"
+    compared = talk.token is not None
+    created = compared and there is None
+    return Published(repo_id, url, created, changes, commit, tag, dry_run, compared)
+
+
+def _check_names(repo_id: str, tag: str | None) -> None:
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError as error:
+        raise UsageError(
+            f"{repo_id!r} is no name of a dataset: {str(error).rstrip('.')}",
+            "Write OWNER/NAME with letters, digits, -, _ and .",
+        ) from None
+    if "/" not in repo_id:
+        raise UsageError(f"{repo_id!r} names no owner", "Write OWNER/NAME")
+    if tag and (not _TAG.fullmatch(tag) or ".." in tag or tag.endswith((".", ".lock"))):
+        raise UsageError(f"{tag!r} is no name of a tag", "Write one such as v1.0")
+
+
+def _check_token(talk: Talk, *, required: bool) -> None:
+    remedy = (
+        f"Make one with write access at {talk.endpoint}/settings/tokens and set HF_TOKEN, "
+        "or run hf auth login"
+    )
+    if talk.token is None:
+        if required:
+            raise PublishError(f"There is no token for {talk.host}", remedy)
+    elif not _TOKEN.fullmatch(talk.token):
+        raise PublishError(f"The token for {talk.host} has characters that no token has", remedy)
+
+
+def _own_token() -> str | None:
+    with explained(Talk("the login", constants.ENDPOINT, None), "asking for a token"):
+        return get_token()
+
+
+def _refuse_problems(
+    directory: Path, allowed: Collection[str] | None, find_private: FindPrivate | None
+) -> None:
+    problems = check_dataset(directory, allowed_licenses=allowed, find_private=find_private)
+    if problems:
+        shown = "\n".join(f"- {problem}" for problem in problems)
+        raise PublishError(
+            f"{directory} is not fit to be published, and nothing was sent:\n{shown}\n"
+            f"{len(problems)} in all",
+            "Mend what is listed and publish again",
+        )
+
+
+def _refuse_conflicts(talk: Talk, there: There, *, private: bool) -> None:
+    if private and not there.private:
+        raise PublishError(
+            f"{talk.repo_id} is public, and the dataset is to be private",
+            f"Make it private at {talk.endpoint}/datasets/{talk.repo_id}/settings, choose "
+            "another name, or publish without --private",
+        )
+
+
+def _refuse_overwriting(
+    talk: Talk, there: There, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
+) -> None:
+    if changes and there.files and not overwrite:
+        losses_first = sorted(
+            changes, key=lambda one: ("delete", "replace", "add").index(one.action)
+        )
+        names = ", ".join(f"{one.action} {one.path}" for one in losses_first[:_SHOWN])
+        more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+        raise PublishError(
+            f"{talk.repo_id} holds other content; publishing would {names}{more}",
+            "Choose another name, or publish with --overwrite",
+        )
+    if tag in there.tags and (changes or there.tags[tag] != there.head):
+        raise PublishError(
+            f"The tag {tag} of {talk.repo_id} names another version",
+            "Choose another tag: what people cite has to stay",
+        )
+
+
+def _create(api: HfApi, talk: Talk, *, private: bool) -> str | None:
+    with explained(talk, "creating the repository"):
+        api.create_repo(talk.repo_id, repo_type=KIND, private=private)
+        return api.dataset_info(talk.repo_id).sha
+
+
+def _send(
+    api: HfApi,
+    talk: Talk,
+    directory: Path,
+    changes: tuple[Change, ...],
+    head: str | None,
+    reporter: Reporter,
+) -> str:
+    additions = [
+        CommitOperationAdd(change.path, directory / change.path)
+        for change in changes
+        if change.action != "delete"
+    ]
+    deletions = [
+        CommitOperationDelete(change.path, is_folder=False)
+        for change in changes
+        if change.action == "delete"
+    ]
+    total = sum(change.size for change in changes)
+    with reporter.task(f"Sending bytes to {talk.host}", total) as task:
+        for addition in additions:
+            with explained(talk, f"sending {addition.path_in_repo}"):
+                # Our own list of ignored files keeps one in the repository from holding back data.
+                api.preupload_lfs_files(
+                    talk.repo_id,
+                    [addition],
+                    repo_type=KIND,
+                    free_memory=False,
+                    gitignore_content="# nothing\n",
+                )
+            task.advance(addition.upload_info.size)
+    with explained(talk, "committing"), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        commit = api.create_commit(
+            talk.repo_id,
+            [*additions, *deletions],
+            commit_message=f"Publish with Goldpan {__version__}",
+            repo_type=KIND,
+            parent_commit=head,
+        )
+    for warning in said:
+        reporter.note(talk.plain(warning.message))
+    return commit.oid
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the Hub's client silent: its bars disturb ours, its logs have signed addresses."""
+    loggers = [logging.getLogger(name) for name in ("huggingface_hub", "httpx2", "httpcore2")]
+    levels = [logger.level for logger in loggers]
+    bars = not are_progress_bars_disabled() and constants.HF_HUB_DISABLE_PROGRESS_BARS is None
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    if bars:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        if bars:
+            enable_progress_bars()

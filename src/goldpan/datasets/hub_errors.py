@@ -1,0 +1,103 @@
+"""Tells what went wrong between Goldpan and the Hub in words that name the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx2
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
+
+from goldpan.errors import PublishError
+
+_AGAIN = "Run the same command again: what arrived whole is not sent again"
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """With whom Goldpan talks about what; the token stays out of every message."""
+
+    repo_id: str
+    endpoint: str
+    token: str | None
+
+    @property
+    def host(self) -> str:
+        """The Hub, as messages name it."""
+        return urlsplit(self.endpoint).netloc or self.endpoint
+
+    def plain(self, text: object) -> str:
+        """Return a text on one line, without the token and what terminals act upon."""
+        told = str(text)
+        if self.token:
+            told = told.replace(self.token, "[token]")
+        return "".join(char for char in " ".join(told.split()) if char.isprintable())
+
+
+@contextmanager
+def explained(talk: Talk, doing: str) -> Iterator[None]:
+    """Turn what the Hub's client raises in this block into `PublishError`."""
+    try:
+        yield
+    except HfHubHTTPError as error:
+        raise _refusal(talk, doing, error) from None
+    except OfflineModeIsEnabled:
+        raise PublishError(
+            "HF_HUB_OFFLINE keeps Goldpan from the Hub", "Unset it to publish"
+        ) from None
+    except httpx2.TransportError as error:
+        raise _cut(talk, doing, error) from None
+    except (RuntimeError, ValueError, OSError) as error:
+        cause = error.__cause__
+        if isinstance(cause, HfHubHTTPError):
+            raise _refusal(talk, doing, cause) from None
+        if isinstance(cause, httpx2.TransportError):
+            raise _cut(talk, doing, cause) from None
+        raise PublishError(
+            f"{doing.capitalize()} at {talk.host} failed: {talk.plain(cause or error).rstrip('.')}",
+            _AGAIN,
+        ) from None
+
+
+def _cut(talk: Talk, doing: str, error: httpx2.TransportError) -> PublishError:
+    reason = talk.plain(error) or type(error).__name__
+    return PublishError(f"The connection to {talk.host} broke while {doing} ({reason})", _AGAIN)
+
+
+def _refusal(talk: Talk, doing: str, error: HfHubHTTPError) -> PublishError:
+    status = error.response.status_code
+    said = talk.plain(error.server_message or "")
+    told = f" ({said})" if said else ""
+    if isinstance(error, RepositoryNotFoundError) or status == 404:
+        return PublishError(
+            f"{talk.host} has no dataset {talk.repo_id}, or hides it from this token{told}",
+            "Check the name, and that the token may see it",
+        )
+    match status:
+        case 401:
+            return PublishError(
+                f"{talk.host} does not accept the token{told}",
+                f"Make a new one with write access at {talk.endpoint}/settings/tokens and set "
+                "HF_TOKEN, or run hf auth login",
+            )
+        case 403:
+            return PublishError(
+                f"The token may not write to {talk.repo_id} at {talk.host}{told}",
+                "Use a token with write access there, or choose another name",
+            )
+        case 409 | 412:
+            return PublishError(
+                f"{talk.repo_id} was changed by somebody else while {doing}{told}",
+                "Look at what is there now, then run the same command again",
+            )
+        case 429 | 500 | 502 | 503 | 504:
+            return PublishError(
+                f"{talk.host} answered {status} while {doing}{told}", f"Wait a little. {_AGAIN}"
+            )
+        case _:
+            return PublishError(
+                f"{talk.host} refused with {status} while {doing}{told}",
+                "Mend what it names, or report it if the dataset came from goldpan build",
+            )

@@ -1,0 +1,90 @@
+"""Licences by SPDX identifier, as GitHub tells them, and by the names that the Hub knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+UNKNOWN = "unknown"
+OTHER = "other"
+
+# What GitHub recognizes, by SPDX identifier, with the name that the Hub documents for it.
+_HUB_NAMES = {
+    "0BSD": OTHER,
+    "AFL-3.0": "afl-3.0",
+    "AGPL-3.0": "agpl-3.0",
+    "Apache-2.0": "apache-2.0",
+    "Artistic-2.0": "artistic-2.0",
+    "BlueOak-1.0.0": OTHER,
+    "BSD-2-Clause": "bsd-2-clause",
+    "BSD-2-Clause-Patent": OTHER,
+    "BSD-3-Clause": "bsd-3-clause",
+    "BSD-3-Clause-Clear": "bsd-3-clause-clear",
+    "BSD-4-Clause": OTHER,
+    "BSL-1.0": "bsl-1.0",
+    "CC-BY-4.0": "cc-by-4.0",
+    "CC-BY-SA-4.0": "cc-by-sa-4.0",
+    "CC0-1.0": "cc0-1.0",
+    "CECILL-2.1": OTHER,
+    "CERN-OHL-P-2.0": OTHER,
+    "CERN-OHL-S-2.0": OTHER,
+    "CERN-OHL-W-2.0": OTHER,
+    "ECL-2.0": "ecl-2.0",
+    "EPL-1.0": "epl-1.0",
+    "EPL-2.0": "epl-2.0",
+    "EUPL-1.1": "eupl-1.1",
+    "EUPL-1.2": OTHER,
+    "GFDL-1.3": "gfdl",
+    "GPL-2.0": "gpl-2.0",
+    "GPL-3.0": "gpl-3.0",
+    "ISC": "isc",
+    "LGPL-2.1": "lgpl-2.1",
+    "LGPL-3.0": "lgpl-3.0",
+    "LPPL-1.3c": "lppl-1.3c",
+    "MIT": "mit",
+    "MIT-0": OTHER,
+    "MPL-2.0": "mpl-2.0",
+    "MS-PL": "ms-pl",
+    "MS-RL": OTHER,
+    "MulanPSL-2.0": OTHER,
+    "NCSA": "ncsa",
+    "ODbL-1.0": "odbl",
+    "OFL-1.1": "ofl-1.1",
+    "OSL-3.0": "osl-3.0",
+    "PostgreSQL": "postgresql",
+    "PSF-2.0": OTHER,
+    "Python-2.0": OTHER,
+    "Ruby": OTHER,
+    "Unlicense": "unlicense",
+    "UPL-1.0": OTHER,
+    "Vim": OTHER,
+    "W3C": OTHER,
+    "WTFPL": "wtfpl",
+    "Zlib": "zlib",
+}
+_BY_LOWER = {name.lower(): name for name in _HUB_NAMES}
+
+HUB_LICENSES = frozenset(_HUB_NAMES.values()) | {OTHER, UNKNOWN}
+"""What a card written by Goldpan may say."""
+
+
+def spdx(license: str | None) -> str | None:
+    """Return the SPDX identifier in its own spelling, or None where the licence is not known.
+
+    GitHub says NOASSERTION where it found a licence that it cannot name; ``-only`` and
+    ``-or-later`` are left out, as GitHub does.
+    """
+    if license is None:
+        return None
+    plain = license.lower().removesuffix("-only").removesuffix("-or-later")
+    return _BY_LOWER.get(plain)
+
+
+def hub_license(license: str | None) -> str:
+    """Return the Hub's name of a licence: ``other`` where it has none, ``unknown`` for null."""
+    known = spdx(license)
+    return UNKNOWN if known is None else _HUB_NAMES[known]
+
+
+def hub_licenses(licenses: Iterable[str | None]) -> list[str]:
+    """Return the Hub's names of several licences, each once and sorted."""
+    return sorted({hub_license(license) for license in licenses})

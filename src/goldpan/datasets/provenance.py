@@ -1,0 +1,109 @@
+"""Where a dataset came from, as `provenance.json` tells it.
+
+Nothing in it depends on when, where or by whom the dataset was built: times are those of the
+mined replies, names of files are relative. So building twice gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from goldpan import __version__
+from goldpan.errors import DatasetError
+from goldpan.workspace import Workspace
+
+PROVENANCE = "provenance.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A mined repository that a dataset was made of."""
+
+    repo: str
+    mined_from: datetime | None = None
+    """When the first archived reply came."""
+    mined_until: datetime | None = None
+    """When the last one came."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of what was read, by a name that needs no machine: raw/run-0001.zst, git heads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a builder knows of how the rows came to be; values are plain JSON data."""
+
+    sources: tuple[Source, ...] = ()
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    """The filter profile with all its settings."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """The digest of each criterion's settings and version."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of the builder."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Of the packages on which the rows depend."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Subjects that passed the filters and gave no row, by reason, and the like."""
+    redactions: Mapping[str, int] = field(default_factory=dict)
+    """What was made unreadable in texts, by kind."""
+
+
+_MAPPINGS = ("profile", "digests", "settings", "counts", "redactions")
+
+
+def write_provenance(
+    directory: Path, provenance: Provenance, about: Mapping[str, Any], files: Mapping[str, Any]
+) -> None:
+    """Write `provenance.json` beside the files of a dataset; `about` is what it says of itself."""
+    written = {
+        **about,
+        "sources": [
+            {**asdict(source), "inputs": dict(source.inputs)} for source in provenance.sources
+        ],
+        **{name: dict(getattr(provenance, name)) for name in _MAPPINGS},
+        "goldpan": {"format": _FORMAT, "version": __version__},
+        "versions": {"pyarrow": pa.__version__, **provenance.versions},
+        "files": dict(files),
+    }
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    (directory / PROVENANCE).write_bytes(orjson.dumps(written, option=options))
+
+
+def read_provenance(directory: Path) -> dict[str, Any]:
+    """Read the `provenance.json` of a dataset; raises `DatasetError` where it is none."""
+    path = directory / PROVENANCE
+    remedy = "Give the directory of a dataset that goldpan build wrote"
+    try:
+        read = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise DatasetError(f"{directory} holds no {PROVENANCE}", remedy) from None
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset anew") from None
+    made = read.get("goldpan") if isinstance(read, dict) else None
+    if not isinstance(made, dict) or not isinstance(read.get("files"), dict):
+        raise DatasetError(f"{path} was not written by Goldpan", remedy)
+    if made.get("format") != _FORMAT:
+        raise DatasetError(
+            f"{path} was written by Goldpan {made.get('version')} in another format",
+            "Build the dataset anew with this version",
+        )
+    return dict(read)
+
+
+def finished_datasets(workspace: Workspace) -> list[Path]:
+    """Return the directories of the datasets in a workspace, sorted."""
+    return sorted(path.parent for path in (workspace.root / "datasets").glob(f"*/{PROVENANCE}"))
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,194 @@
+"""Splits: which rows are for training and which for testing, with no near duplicate across.
+
+Every row has a side of its own, by the hash of its group, the hash of its repository, or its
+time. A group of near duplicates goes to the side of its earliest row, and its rows whose own
+side is another are dropped: moved to the earlier side they would show training what comes after
+the cut-off, moved to the later one they would show tests what training has seen.
+
+A hash depends on the seed and the name alone, so rows stay where they are as a dataset grows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from math import ceil
+from typing import Literal, Self
+
+from goldpan.errors import DatasetError, UsageError
+
+Kind = Literal["random", "time", "repository", "none"]
+
+_NAMES = {1: ("test",), 2: ("train", "test"), 3: ("train", "validation", "test")}
+_FORMS = (
+    "random:0.8,0.1,0.1, repository:0.8,0.2, time:2023-01-01, time:2023-01-01,2024-01-01 or none"
+)
+_HASHES = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """How a dataset is split; `parse` reads what people write."""
+
+    kind: Kind = "none"
+    shares: tuple[Fraction, ...] = ()
+    cuts: tuple[datetime, ...] = ()
+    seed: int = 0
+
+    @classmethod
+    def parse(cls, text: str, seed: int = 0) -> Self:
+        """Read a plan such as ``random:0.8,0.1,0.1``; raises `UsageError` where it is none."""
+        kind, _, rest = text.strip().partition(":")
+        values = [value.strip() for value in rest.split(",")] if rest else []
+        match kind:
+            case "none" if not values:
+                return cls(seed=seed)
+            case "random" | "repository" if 2 <= len(values) <= 3:
+                return cls(kind, shares=_shares(text, values), seed=seed)
+            case "time" if 1 <= len(values) <= 2:
+                return cls("time", cuts=_cuts(text, values), seed=seed)
+            case _:
+                raise UsageError(f"{text!r} is no way to split a dataset", f"Write {_FORMS}")
+
+    def __str__(self) -> str:
+        parts = [_plain(share) for share in self.shares]
+        parts += [cut.isoformat().removesuffix("T00:00:00+00:00") for cut in self.cuts]
+        return f"{self.kind}:{','.join(parts)}" if parts else self.kind
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the splits: test, train and test, or these and validation between."""
+        return _NAMES[len(self.shares) or len(self.cuts) + 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What splitting needs to know of a row."""
+
+    id: str
+    group: str
+    repo: str
+    moment: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """What splitting did."""
+
+    plan: str
+    seed: int
+    rows: Mapping[str, int]
+    """By split, those without rows included."""
+    groups: int
+    straddling: int
+    """Groups of near duplicates that lay on several sides."""
+    dropped: int
+    """Rows of such groups that are in no split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """The split of each row, in the order of the rows; None where a row was dropped."""
+
+    names: tuple[str | None, ...]
+    report: SplitReport
+
+
+def assign_splits(rows: Sequence[Candidate], plan: SplitPlan) -> Splits:
+    """Decide on which side each row lies, whatever the order of the rows.
+
+    Raises `DatasetError` where a plan by time meets a row without one.
+    """
+    own = _own_sides(rows, plan)
+    first: dict[str, int] = {}
+    for place, row in enumerate(rows):
+        home = first.get(row.group)
+        if home is None or _age(row) < _age(rows[home]):
+            first[row.group] = place
+    home_side = {group: own[place] for group, place in first.items()}
+    names = tuple(
+        plan.names[side] if side == home_side[row.group] else None
+        for row, side in zip(rows, own, strict=True)
+    )
+    counts = Counter(names)
+    report = SplitReport(
+        str(plan),
+        plan.seed,
+        {name: counts[name] for name in plan.names},
+        len(first),
+        len({row.group for row, name in zip(rows, names, strict=True) if name is None}),
+        counts[None],
+    )
+    return Splits(names, report)
+
+
+def _own_sides(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
+    """Return the side of each row, were it alone in its group: a place in the plan's names."""
+    match plan.kind:
+        case "none":
+            return [0] * len(rows)
+        case "time":
+            return [sum(_moment(row, plan) >= cut for cut in plan.cuts) for row in rows]
+        case "random":
+            return _drawn([row.group for row in rows], plan)
+        case "repository":
+            return _drawn([row.repo.lower() for row in rows], plan)
+
+
+def _moment(row: Candidate, plan: SplitPlan) -> datetime:
+    if row.moment is None:
+        raise DatasetError(
+            f"{row.id} has no time, so it has no side of {plan}",
+            "Split by repository or at random",
+        )
+    return row.moment
+
+
+def _drawn(names: list[str], plan: SplitPlan) -> list[int]:
+    bounds = [ceil(bound * _HASHES) for bound in accumulate(plan.shares)][:-1]
+    seed = hashlib.sha256(f"{plan.seed}\0".encode())
+    sides = []
+    for name in names:
+        drawn = seed.copy()
+        drawn.update(name.encode())
+        number = int.from_bytes(drawn.digest()[:8])
+        sides.append(sum(number >= bound for bound in bounds))
+    return sides
+
+
+def _age(row: Candidate) -> tuple[bool, datetime, str]:
+    """Order rows by time, those without one last, then by id."""
+    return (row.moment is None, row.moment or datetime.max.replace(tzinfo=UTC), row.id)
+
+
+def _shares(text: str, values: list[str]) -> tuple[Fraction, ...]:
+    try:
+        shares = tuple(Fraction(value) for value in values)
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f"The shares of {text!r} are no numbers", f"Write {_FORMS}") from None
+    if min(shares) <= 0 or sum(shares) != 1:
+        raise UsageError(
+            f"The shares of {text!r} are not all above 0 with a sum of 1", f"Write {_FORMS}"
+        )
+    return shares
+
+
+def _plain(share: Fraction) -> str:
+    decimal = str(float(share))
+    return decimal if Fraction(decimal) == share else str(share)
+
+
+def _cuts(text: str, values: list[str]) -> tuple[datetime, ...]:
+    try:
+        cuts = [datetime.fromisoformat(value) for value in values]
+        utc = tuple(cut.astimezone(UTC) if cut.tzinfo else cut.replace(tzinfo=UTC) for cut in cuts)
+    except (ValueError, OverflowError):
+        raise UsageError(f"The cut-offs of {text!r} are no dates", f"Write {_FORMS}") from None
+    if any(later <= earlier for earlier, later in pairwise(utc)):
+        raise UsageError(f"The cut-offs of {text!r} do not rise", "Write the earlier date first")
+    return utc

@@ -1,0 +1,105 @@
+"""What was written: the splits, files and licences that card and Croissant describe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from goldpan.datasets.family import Family
+from goldpan.datasets.splits import SplitReport
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A Parquet file of a dataset."""
+
+    path: str
+    """Relative to the dataset, with slashes."""
+    size: int
+    """Bytes."""
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A split that has rows."""
+
+    name: str
+    rows: int
+    size: int
+    """Bytes of the rows in memory, which the Hub calls num_bytes."""
+    files: tuple[DataFile, ...]
+
+    @property
+    def pattern(self) -> str:
+        """The glob of its files, relative to the dataset."""
+        return f"data/{self.name}-*.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What one source repository gave."""
+
+    repo: str
+    license: str | None
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A dataset as it was written."""
+
+    directory: Path
+    family: Family
+    splits: tuple[Split, ...]
+    report: SplitReport
+    origins: tuple[Origin, ...]
+    """Sorted by name."""
+
+    @property
+    def rows(self) -> int:
+        """The rows of all splits."""
+        return sum(split.rows for split in self.splits)
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """The Parquet files of all splits."""
+        return tuple(file for split in self.splits for file in split.files)
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """One criterion that decided, for the card."""
+
+    criterion: str
+    definition: str
+    alone: int
+    """Subjects that it drops by itself, whatever the others say."""
+    left: int
+    """Subjects left after it and those before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardInputs:
+    """What people are told that the rows do not say."""
+
+    title: str = ""
+    """The name for people; empty for one made of the family and the repositories."""
+    summary: str = ""
+    """A paragraph on this dataset, in the words of who makes it."""
+    notes: str = ""
+    """Markdown of who makes it, put into the card as it is."""
+    version: str = "1.0.0"
+    languages: tuple[str, ...] = ("en",)
+    """The natural languages of the texts, ISO 639-1."""
+    subjects: str = "subjects"
+    """What the funnel counts: issues or fix pairs."""
+    considered: int = 0
+    """How many there were before any filter."""
+    funnel: tuple[FunnelStep, ...] = ()
+    limits: tuple[str, ...] = ()
+    """What one should not conclude from this dataset, beside the limits of its family."""
+    tags: tuple[str, ...] = ()
+    explained: Mapping[str, str] = field(default_factory=dict)
+    """What the reasons in the provenance's counts mean, by reason."""

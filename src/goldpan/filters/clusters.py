@@ -1,0 +1,72 @@
+"""Finds the near duplicates among the issues of a whole workspace, and keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.filters.duplicates.find import find_duplicates
+from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.parquet import writer
+from goldpan.progress import Reporter
+from goldpan.query import open_tables
+from goldpan.records import DUPLICATES
+from goldpan.workspace import Workspace, publish
+
+_INPUTS_KEY = b"goldpan.inputs"
+_BATCH = 4_096
+_TEXTS = """
+SELECT repo, number, created_at, coalesce(title, '') || chr(10) || coalesce(body, '') AS text
+FROM entries WHERE kind = 'issue'
+"""
+
+
+def workspace_duplicates(
+    workspace: Workspace, settings: DuplicateSettings, reporter: Reporter, *, workers: int = 1
+) -> pa.Table:
+    """Return the table `duplicates` over the issues of all mined repositories.
+
+    It lies in ``verdicts/duplicates.parquet`` and is found anew only when an issue or a setting
+    changed. Raises `WorkspaceError` where a table cannot be read.
+    """
+    repos = [
+        repo
+        for repo in workspace.repositories("tables")
+        if workspace.table(repo, "entries").exists()
+    ]
+    inputs = _digest(workspace, repos, settings)
+    path = workspace.root / "verdicts" / "duplicates.parquet"
+    if path.exists() and (pq.read_metadata(path).metadata or {}).get(_INPUTS_KEY) == inputs:
+        return pq.read_table(path)
+    with workspace.scratch() as scratch:
+        with reporter.task("near duplicates", len(repos)) as task:
+            found = find_duplicates(
+                _texts(workspace, repos, task.advance), settings, scratch=scratch, workers=workers
+            )
+        unfinished = scratch / path.name
+        with writer(unfinished, DUPLICATES) as target:
+            target.add_key_value_metadata({_INPUTS_KEY: inputs})
+            target.write_table(found)
+        publish({unfinished: path})
+    return found
+
+
+def _texts(
+    workspace: Workspace, repos: Sequence[str], done: Callable[[], None]
+) -> Iterator[pa.RecordBatch]:
+    for repo in repos:
+        with open_tables(workspace, repo, ["entries"]) as connection:
+            yield from connection.sql(_TEXTS).to_arrow_reader(_BATCH)
+        done()
+
+
+def _digest(workspace: Workspace, repos: Sequence[str], settings: DuplicateSettings) -> bytes:
+    """Return a hash of all that the clusters depend on."""
+    whole = hashlib.sha256(settings.digest().encode())
+    for repo in repos:
+        with workspace.table(repo, "entries").open("rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest().encode()

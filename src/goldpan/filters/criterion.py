@@ -1,0 +1,59 @@
+"""What a criterion is: a definition, its source, settings, and a verdict for every subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import pyarrow as pa
+
+from goldpan.filters.material import Material
+
+S = TypeVar("S")
+
+Subject = Literal["issue", "pair"]
+
+KEYS: dict[Subject, tuple[str, ...]] = {
+    "issue": ("issue",),
+    "pair": ("issue", "pull_repo", "pull"),
+}
+"""The columns that name a subject in a judge's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion(Generic[S]):
+    """One reason to keep or drop a subject.
+
+    `judge` answers with one row for every subject of the repository: the columns of `KEYS`,
+    `keep` (null where it cannot judge), `reason` (a short code, where not kept), and as it likes
+    `value` (a number that was measured) and `evidence` (words for people).
+    """
+
+    name: str
+    subject: Subject
+    definition: str
+    """One sentence that says what is kept."""
+    source: str
+    """The paper and section, or why Goldpan adds it."""
+    settings: type[S]
+    """A frozen dataclass whose fields all have defaults."""
+    judge: Callable[[Material, S], pa.Table]
+    uses: tuple[str, ...] = ()
+    """Criteria whose settings this one reads through the material as well."""
+    version: int = 1
+    """Raised when the same settings give other verdicts than before."""
+    reusable: bool = True
+    """Whether its verdicts hold as long as the repository's own tables are the same."""
+
+    def __post_init__(self) -> None:
+        if self.definition.count(".") != 1:
+            raise ValueError(f"{self.name}: the definition is one sentence")
+
+
+AnyCriterion = Criterion[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NoSettings:
+    """The settings of a criterion that has none."""

@@ -1,0 +1,63 @@
+"""What counts as a near duplicate, and the name of the method that said so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+from goldpan.errors import UsageError
+from goldpan.filters.duplicates.signatures import ALGORITHM
+
+_METHOD = 1
+"""Raised when the same settings give other clusters than before."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateSettings:
+    """Settings of near-duplicate detection; raises `UsageError` where one makes no sense.
+
+    Two texts whose similarity is s meet in a band with probability 1 - (1 - s^rows)^bands: 0.990
+    for s = 0.7 with the defaults, and above 0.9999 from s = 0.8 on.
+    """
+
+    threshold: float = 0.7
+    """Jaccard similarity of the texts' sets of shingles from which on they are near duplicates."""
+    shingle_words: int = 3
+    min_words: int = 16
+    """Shorter texts are compared for equality alone: one word more or less is another text."""
+    bands: int = 25
+    rows: int = 5
+    """Hashes in a band."""
+    window: int = 32
+    """Texts on each side with which a text is compared in one band, however many meet there."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise UsageError(
+                f"threshold {self.threshold} of near duplicates is no similarity",
+                "Give a number above 0 and at most 1",
+            )
+        for name in ("shingle_words", "bands", "rows", "window"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} of near duplicates is below 1", "Give at least 1")
+        if self.min_words < self.shingle_words:
+            raise UsageError(
+                f"min_words {self.min_words} of near duplicates is below shingle_words "
+                f"{self.shingle_words}",
+                "Raise min_words",
+            )
+        if not 0 <= self.seed < 2**64:
+            raise UsageError(
+                f"seed {self.seed} of near duplicates is out of range", "Give 0 to 2^64 - 1"
+            )
+
+    def digest(self) -> str:
+        """Return a short name of the settings, this method and the signatures' algorithm."""
+        method = {
+            "method": _METHOD,
+            "signatures": ALGORITHM,
+            **asdict(self),
+        }
+        return hashlib.sha256(json.dumps(method, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,109 @@
+"""Counts what each criterion takes out: the funnel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from goldpan.filters.criterion import Subject
+from goldpan.filters.profile import Profile
+from goldpan.filters.stored import current_verdicts
+from goldpan.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One criterion in the funnel."""
+
+    criterion: str
+    decides: bool
+    out: int
+    """Subjects that it drops by itself, whatever the others say."""
+    undecided: int
+    """Subjects that it could not judge: they count as dropped where it decides."""
+    only: int
+    """Subjects that would be kept, were it not for this criterion; 0 where it does not decide."""
+    left: int | None
+    """Subjects left after it and all deciding criteria before it; None where it does not decide."""
+    reasons: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """All criteria for one kind of subject, those that decide first, in the profile's order."""
+
+    subject: Subject
+    rows: int
+    kept: int
+    steps: tuple[Step, ...]
+
+
+_COUNTS = """
+SELECT criterion, bool_or(decides), count(*),
+       count(*) FILTER (NOT keep), count(*) FILTER (keep IS NULL)
+FROM verdicts WHERE subject = $subject GROUP BY criterion ORDER BY criterion
+"""
+_REASONS = """
+SELECT criterion, reason, count(*) FROM verdicts
+WHERE subject = $subject AND keep IS DISTINCT FROM true
+GROUP BY ALL ORDER BY ALL
+"""
+_DROPPED = """
+WITH subjects AS (
+  SELECT min(list_position($decide, criterion)) AS first, count(*) AS drops
+  FROM verdicts WHERE subject = $subject AND decides AND keep IS DISTINCT FROM true
+  GROUP BY repo, issue, pull_repo, pull
+)
+SELECT first, count(*), count(*) FILTER (drops = 1) FROM subjects GROUP BY first
+"""
+
+
+def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) -> Funnel:
+    """Count the verdicts on one kind of subject; `decide` gives the order of the steps."""
+    only_subject = {"subject": subject}
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 2")
+        connection.register("verdicts", verdicts)
+        counts = connection.execute(_COUNTS, only_subject).fetchall()
+        reasons: dict[str, dict[str, int]] = {}
+        for criterion, reason, count in connection.execute(_REASONS, only_subject).fetchall():
+            reasons.setdefault(criterion, {})[reason] = count
+        dropped = connection.execute(_DROPPED, {**only_subject, "decide": list(decide)}).fetchall()
+    first = {decide[place - 1]: count for place, count, _ in dropped}
+    alone = {decide[place - 1]: count for place, _, count in dropped}
+    by_name = {row[0]: row[1:] for row in counts}
+    ordered = [name for name in decide if name in by_name]
+    rows = left = max((row[2] for row in counts), default=0)
+    steps = []
+    for name in (*ordered, *(name for name in by_name if name not in ordered)):
+        decides, _, out, undecided = by_name[name]
+        left -= first.get(name, 0)
+        steps.append(
+            Step(
+                name,
+                decides,
+                out,
+                undecided,
+                alone.get(name, 0),
+                left if decides else None,
+                reasons.get(name, {}),
+            )
+        )
+    return Funnel(subject, rows, left, tuple(steps))
+
+
+def read_funnels(
+    workspace: Workspace, repos: Sequence[str], profile: Profile
+) -> tuple[Funnel, Funnel]:
+    """Return the funnels of issues and of fix pairs over repositories, from stored verdicts.
+
+    Raises `WorkspaceError` where a repository was not filtered by this profile as it stands.
+    """
+    verdicts = pa.concat_tables([current_verdicts(workspace, repo, profile) for repo in repos])
+    return (
+        count_funnel(verdicts, "issue", profile.decide),
+        count_funnel(verdicts, "pair", profile.decide),
+    )

@@ -1,0 +1,68 @@
+"""Keeps discussions with few events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.material import Material
+from goldpan.filters.settings import require
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What counts as an event, and how many are allowed."""
+
+    maximum: int = 10
+    """The most events; the paper's value."""
+    count: str = "timeline"
+    """timeline: all items of GitHub's timeline, comments and subscriptions included.
+    discussion: the opening, each comment, and the closing, which are the events of GH Archive
+    that StarCoder counted."""
+    robots: bool = True
+    """Whether robots' openings and comments count; of other items the actors are not known."""
+
+    def __post_init__(self) -> None:
+        require("event-count.count", self.count, ("timeline", "discussion"))
+
+
+_QUERY = """
+SELECT issue, n <= $maximum AS keep,
+       CASE WHEN n IS NULL THEN 'no-timeline' WHEN n > $maximum THEN 'many-events' END AS reason,
+       n AS value,
+       CASE WHEN n > $maximum THEN comments || ' comments among them' END AS evidence
+FROM (
+  SELECT i.number AS issue, comments,
+         CASE WHEN $timeline THEN i.timeline_items - CASE WHEN $robots THEN 0 ELSE by_robots END
+              ELSE (i.closed_at IS NOT NULL)::INT + CASE WHEN $robots THEN 1 + comments
+                   ELSE (NOT i.robot)::INT + comments - by_robots END
+         END AS n
+  FROM issues i JOIN (
+    SELECT number, count(*) FILTER (source = 'comment') AS comments,
+           count(*) FILTER (source = 'comment' AND robot) AS by_robots
+    FROM texts GROUP BY number
+  ) USING (number)
+)
+"""
+
+
+def _judge(material: Material, settings: Settings) -> pa.Table:
+    return material.sql(
+        _QUERY,
+        maximum=settings.maximum,
+        timeline=settings.count == "timeline",
+        robots=settings.robots,
+    )
+
+
+CRITERION = Criterion(
+    name="event-count",
+    subject="issue",
+    definition="Keeps issues with at most ten events.",
+    source="FAUN-Eval, section 3.3.1, Event Count",
+    settings=Settings,
+    judge=_judge,
+    uses=("robots",),
+)

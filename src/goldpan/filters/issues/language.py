@@ -1,0 +1,73 @@
+"""Keeps issues whose prose is in a wanted language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.material import Material
+from goldpan.filters.texts.language import Detected, LanguageRules, detect_languages
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which languages are wanted, and how sure one must be."""
+
+    languages: tuple[str, ...] = ("en",)
+    """ISO 639 codes."""
+    least_characters: int = 20
+    """Letters of prose below which no language is told; what is mostly code has few."""
+    unknown: bool = True
+    """Whether an issue stays whose prose is too short or too odd to tell its language."""
+
+
+_QUERY = """
+SELECT number AS issue, concat_ws(chr(10) || chr(10), title, body) AS text
+FROM issues ORDER BY number
+"""
+_BATCH = 1_000
+
+
+def _judge(material: Material, settings: Settings) -> pa.Table:
+    rules = LanguageRules(least_characters=settings.least_characters)
+    batches = []
+    for batch in material.connection.sql(_QUERY).to_arrow_reader(_BATCH):
+        found = detect_languages(batch["text"].to_pylist(), rules=rules)
+        batches.append(_answer(batch["issue"], found, settings))
+    return pa.concat_tables(batches) if batches else _answer(pa.array([], pa.int64()), [], settings)
+
+
+def _answer(issues: pa.Array, found: list[Detected], settings: Settings) -> pa.Table:
+    reasons = [_reason(one, settings) for one in found]
+    return pa.table(
+        {
+            "issue": issues,
+            "keep": pa.array([reason is None for reason in reasons], pa.bool_()),
+            "reason": pa.array(reasons, pa.string()),
+            "value": pa.array([one.score for one in found], pa.float64()),
+            "evidence": pa.array(
+                [f"{one.language or one.doubt}, {one.characters} letters" for one in found],
+                pa.string(),
+            ),
+        }
+    )
+
+
+def _reason(found: Detected, settings: Settings) -> str | None:
+    if found.language is not None:
+        return None if found.language in settings.languages else "other-language"
+    if found.doubt == "mixed":
+        return "mixed-languages"
+    return None if settings.unknown else "unknown-language"
+
+
+CRITERION = Criterion(
+    name="language",
+    subject="issue",
+    definition="Keeps issues whose title and body are in a wanted language, which is English.",
+    source="Goldpan: models and people are compared on one language",
+    settings=Settings,
+    judge=_judge,
+)

@@ -1,0 +1,35 @@
+"""Keeps one issue of each cluster of near duplicates."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.filters.material import Material
+
+_QUERY = """
+SELECT i.number AS issue, relation IS NULL AS keep,
+       CASE relation WHEN 'exact' THEN 'exact-duplicate' WHEN 'near' THEN 'near-duplicate' END
+         AS reason,
+       similarity AS value,
+       'duplicate of ' || representative_repo || '#' || representative_number AS evidence
+FROM issues i LEFT JOIN (
+  FROM duplicates WHERE lower(repo) = lower($repo) AND relation <> 'representative'
+) USING (number)
+"""
+
+
+def _judge(material: Material, settings: DuplicateSettings) -> pa.Table:
+    return material.sql(_QUERY, repo=material.repo)
+
+
+CRITERION = Criterion(
+    name="near-duplicates",
+    subject="issue",
+    definition="Keeps the earliest issue of those that say nearly the same, in any repository.",
+    source="Goldpan: copies weigh double and leak from training into test data",
+    settings=DuplicateSettings,
+    judge=_judge,
+    reusable=False,
+)

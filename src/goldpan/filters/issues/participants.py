@@ -1,0 +1,47 @@
+"""Keeps discussions between people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.material import Material
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How many people there must be, and who is one."""
+
+    minimum: int = 2
+    """The fewest people who wrote the issue or a comment; the paper's value."""
+    deleted: bool = True
+    """Whether deleted accounts count, all of an issue's together as one person."""
+
+
+_QUERY = """
+SELECT number AS issue, n >= $minimum AS keep,
+       CASE WHEN n < $minimum THEN 'few-participants' END AS reason, n AS value
+FROM (
+  SELECT number,
+         count(DISTINCT author) FILTER (NOT robot)
+         + CASE WHEN $deleted THEN max((author IS NULL AND NOT robot)::INT) ELSE 0 END AS n
+  FROM texts GROUP BY number
+)
+"""
+
+
+def _judge(material: Material, settings: Settings) -> pa.Table:
+    return material.sql(_QUERY, minimum=settings.minimum, deleted=settings.deleted)
+
+
+CRITERION = Criterion(
+    name="participants",
+    subject="issue",
+    definition="Keeps issues that at least two people wrote in, robots not counted.",
+    source="FAUN-Eval, section 3.3.1, Participant Count",
+    settings=Settings,
+    judge=_judge,
+    uses=("robots",),
+)

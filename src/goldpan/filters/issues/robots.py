@@ -1,0 +1,37 @@
+"""Drops what robots wrote, and with it their part in discussions."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.material import Material
+from goldpan.filters.robots import Robots
+
+_QUERY = """
+SELECT i.number AS issue, NOT i.robot AS keep,
+       CASE WHEN i.robot THEN 'robot-' || i.robot_sign END AS reason,
+       coalesce(n, 0) AS value,
+       CASE WHEN i.robot THEN 'opened by ' || coalesce(i.author, 'a deleted account')
+            WHEN n > 0 THEN 'comments by robots: ' || names END AS evidence
+FROM issues i LEFT JOIN (
+  SELECT number, count(*) AS n,
+         left(string_agg(DISTINCT coalesce(author, 'a deleted account'), ', '
+                         ORDER BY coalesce(author, 'a deleted account')), 150) AS names
+  FROM texts WHERE robot AND source = 'comment' GROUP BY number
+) USING (number)
+"""
+
+
+def _judge(material: Material, settings: Robots) -> pa.Table:
+    return material.sql(_QUERY)
+
+
+CRITERION = Criterion(
+    name="robots",
+    subject="issue",
+    definition="Keeps issues that people opened, and takes out what robots said in them.",
+    source="FAUN-Eval, section 3.3.1, Robot Detection",
+    settings=Robots,
+    judge=_judge,
+)

@@ -1,0 +1,88 @@
+"""Keeps issues whose text was written for its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.material import Material
+from goldpan.filters.texts.quality import QualityRules, describe, find_fault, has_prose
+from goldpan.filters.texts.templates import template_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How little a text may say for itself."""
+
+    least_prose: int = 20
+    """Letters of prose beside a trace or a template."""
+    trace_share: float = 0.5
+    """The share of what is no template from which on a text with so little prose is a trace."""
+    template_share: float = 0.05
+    """The share of a repository's issues from which on a line is part of its template; 0 for
+    common templates alone."""
+
+
+_QUERY = "SELECT number AS issue, coalesce(body, '') AS text FROM issues ORDER BY number"
+_BATCH = 4_096
+
+_ANSWER = """
+SELECT i.number AS issue, f.issue IS NULL AS keep, f.reason, f.value, f.evidence
+FROM issues i LEFT JOIN text_faults f ON f.issue = i.number
+"""
+
+_FAULTS = pa.schema(
+    [
+        ("issue", pa.int64()),
+        ("reason", pa.string()),
+        ("value", pa.float64()),
+        ("evidence", pa.string()),
+    ]
+)
+
+
+def _judge(material: Material, settings: Settings) -> pa.Table:
+    faults = pa.Table.from_pylist(list(_faults(material, settings)), _FAULTS)
+    material.connection.register("text_faults", faults)
+    answer = material.sql(_ANSWER)
+    material.connection.unregister("text_faults")
+    return answer
+
+
+def _faults(material: Material, settings: Settings) -> Iterator[dict[str, object]]:
+    rules = QualityRules(settings.least_prose, settings.trace_share)
+    template: frozenset[str] = frozenset()
+    if settings.template_share > 0:
+        bodies = (text for batch in _bodies(material) for text in batch["text"].to_pylist())
+        template = template_lines(bodies, settings.template_share)
+    for batch in _bodies(material):
+        for row in batch.to_pylist():
+            if has_prose(row["text"], rules.least_prose, template):
+                continue
+            quality = describe(row["text"], template)
+            fault = find_fault(quality, rules)
+            if fault:
+                yield {
+                    "issue": row["issue"],
+                    "reason": fault if fault == "empty" else f"only-{fault}",
+                    "value": quality.prose_characters,
+                    "evidence": f"{quality.prose_characters} letters of prose, "
+                    f"{quality.trace_share:.0%} trace, {quality.template_share:.0%} template",
+                }
+
+
+def _bodies(material: Material) -> Iterator[pa.RecordBatch]:
+    yield from material.connection.sql(_QUERY).to_arrow_reader(_BATCH)
+
+
+CRITERION = Criterion(
+    name="text-quality",
+    subject="issue",
+    definition="Keeps issues whose text is more than a trace or an unfilled template.",
+    source="Goldpan: a text that nobody wrote for a reader is no problem statement",
+    settings=Settings,
+    judge=_judge,
+)

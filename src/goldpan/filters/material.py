@@ -1,0 +1,114 @@
+"""What criteria look at: the tables of one repository as views, robots marked.
+
+===============  =================================================================================
+`issues`         the issues of `entries`, with `robot`: whether a robot wrote the issue
+`texts`          the discussions of issues, a row a text: number, source (title | body | comment),
+                 comment_id, author, author_type, author_association, created_at, text, robot
+`pulls`          the pull requests of `entries`
+`pairs`          the fix pairs
+`files`          the changed files as GitHub lists them
+`changes`        the changed files as git tells them (empty without a clone)
+`revisions`      the states before and after each pull (empty without a clone)
+`repositories`   the repository
+`refs`           the table `references`
+`duplicates`     the clusters of near duplicates that touch this repository
+`issue_verdicts` what the criteria said of issues, for criteria that judge pairs
+===============  =================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from goldpan.filters.robots import Robots, mark_robots
+from goldpan.miners.git.objects import Objects
+from goldpan.query import open_tables
+from goldpan.records import CHANGES, DUPLICATES, FILES, PAIRS, REVISIONS, VERDICTS, Table
+from goldpan.workspace import Workspace
+
+_TABLES = ("repositories", "entries", "comments", "references")
+_OPTIONAL = (FILES, PAIRS, CHANGES, REVISIONS)
+
+# Small row groups let both cores work on one repository's texts.
+_WORK = "ATTACH ':memory:' AS work (ROW_GROUP_SIZE 8192)"
+_TEXTS = """
+CREATE TABLE work.said AS
+SELECT number, 'title' AS source, NULL::BIGINT AS comment_id, author, author_type,
+       author_association, created_at, coalesce(title, '') AS text
+FROM entries WHERE kind = 'issue'
+UNION ALL
+SELECT number, 'body', NULL, author, author_type, author_association, created_at,
+       coalesce(body, '')
+FROM entries WHERE kind = 'issue'
+UNION ALL
+SELECT c.number, 'comment', c.comment_id, c.author, c.author_type, c.author_association,
+       c.created_at, coalesce(c.body, '')
+FROM comments c JOIN entries e USING (number)
+WHERE e.kind = 'issue' AND c.kind = 'comment'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The views of one repository, and its history where it was cloned."""
+
+    repo: str
+    workspace: Workspace
+    connection: duckdb.DuckDBPyConnection
+    workers: int
+    """Processes that a criterion may use."""
+
+    def sql(self, query: str, **values: object) -> pa.Table:
+        """Return the answer to a query; `values` are its ``$name`` parameters."""
+        return self.connection.sql(query, params=values or None).to_arrow_table()
+
+    @contextmanager
+    def objects(self) -> Iterator[Objects | None]:
+        """Give the objects of the repository's history, or None without a clone."""
+        clone = self.workspace.clone(self.repo)
+        if not clone.exists():
+            yield None
+            return
+        with Objects(clone) as objects:
+            yield objects
+
+
+@contextmanager
+def open_material(
+    workspace: Workspace, repo: str, robots: Robots, duplicates: pa.Table, workers: int
+) -> Iterator[Material]:
+    """Open a repository's tables for the criteria.
+
+    Raises `WorkspaceError` where the repository was not mined.
+    """
+    optional = [table.name for table in _OPTIONAL]
+    with open_tables(workspace, repo, _TABLES, optional=optional) as connection:
+        for table in _OPTIONAL:
+            if not workspace.table(repo, table.name).exists():
+                _create_empty(connection, table)
+        _create_empty(connection, VERDICTS, "issue_verdicts")
+        name = str(
+            connection.execute(
+                "SELECT coalesce(max(repo), $1) FROM repositories", [repo]
+            ).fetchall()[0][0]
+        )
+        connection.execute(_WORK)
+        connection.execute(_TEXTS)
+        connection.execute("CREATE TEMP VIEW said AS FROM work.said")
+        mark_robots(connection, robots)
+        connection.register("all_duplicates", duplicates)
+        connection.execute(f"CREATE TEMP TABLE {DUPLICATES.name} AS FROM all_duplicates")
+        yield Material(name, workspace, connection, workers)
+
+
+def _create_empty(
+    connection: duckdb.DuckDBPyConnection, table: Table, name: str | None = None
+) -> None:
+    connection.register("no_rows", table.schema.empty_table())
+    connection.execute(f"CREATE TEMP TABLE {name or table.name} AS FROM no_rows")
+    connection.unregister("no_rows")

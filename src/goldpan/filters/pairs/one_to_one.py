@@ -1,0 +1,59 @@
+"""Keeps pairs whose issue and pull request belong to each other alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.material import Material
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which pairs count as others."""
+
+    merged: bool = True
+    """Whether only pairs with a merged pull request count, as the paper drops the rest before;
+    those of pull requests in repositories that were not mined always do."""
+
+
+_QUERY = """
+WITH named AS (
+  SELECT *, lower(pull_repo) AS place, NOT $merged OR merged IS NOT FALSE AS counts,
+         CASE WHEN lower(pull_repo) = lower(repo) THEN '' ELSE pull_repo END || '#' || pull AS name
+  FROM pairs
+), fixes AS (
+  SELECT p.issue, p.place, p.pull, count(*) AS n,
+         'the issue is also fixed by ' || string_agg(o.name, ', ' ORDER BY o.name) AS told
+  FROM named p JOIN named o ON o.issue = p.issue AND o.name <> p.name AND o.counts
+  GROUP BY ALL
+), fixed AS (
+  SELECT p.issue, p.place, p.pull, count(*) AS n,
+         'the pull also fixes ' || string_agg('#' || o.issue, ', ' ORDER BY o.issue) AS told
+  FROM named p JOIN named o ON o.place = p.place AND o.pull = p.pull AND o.issue <> p.issue
+                            AND o.counts
+  GROUP BY ALL
+)
+SELECT issue, pull_repo, pull, a.n IS NULL AND b.n IS NULL AS keep,
+       CASE WHEN a.n > 0 AND b.n > 0 THEN 'many-to-many' WHEN a.n > 0 THEN 'many-pulls'
+            WHEN b.n > 0 THEN 'many-issues' END AS reason,
+       coalesce(a.n, 0) + coalesce(b.n, 0) AS value,
+       left(nullif(concat_ws('; ', a.told, b.told), ''), 200) AS evidence
+FROM named LEFT JOIN fixes a USING (issue, place, pull) LEFT JOIN fixed b USING (issue, place, pull)
+"""
+
+
+def _judge(material: Material, settings: Settings) -> pa.Table:
+    return material.sql(_QUERY, merged=settings.merged)
+
+
+CRITERION = Criterion(
+    name="one-to-one",
+    subject="pair",
+    definition="Keeps pairs whose issue has no other fix and whose pull fixes no other issue.",
+    source="FAUN-Eval, section 3.3.2, One-to-One Fix Check",
+    settings=Settings,
+    judge=_judge,
+)

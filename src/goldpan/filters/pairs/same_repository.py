@@ -1,0 +1,29 @@
+"""Keeps pairs whose pull request stands in the issue's repository."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from goldpan.filters.criterion import Criterion, NoSettings
+from goldpan.filters.material import Material
+
+_QUERY = """
+SELECT issue, pull_repo, pull, lower(pull_repo) = lower(repo) AS keep,
+       CASE WHEN lower(pull_repo) <> lower(repo) THEN 'elsewhere' END AS reason,
+       CASE WHEN lower(pull_repo) <> lower(repo) THEN 'the fix is in ' || pull_repo END AS evidence
+FROM pairs
+"""
+
+
+def _judge(material: Material, settings: NoSettings) -> pa.Table:
+    return material.sql(_QUERY)
+
+
+CRITERION = Criterion(
+    name="same-repository",
+    subject="pair",
+    definition="Keeps pairs whose pull request is in the repository of the issue.",
+    source="FAUN-Eval, section 3.2.2: pairs are those of one repository",
+    settings=NoSettings,
+    judge=_judge,
+)

@@ -1,0 +1,179 @@
+"""Keeps pairs whose change touches what the program does."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.filters.code.substance import Pair, Substance
+from goldpan.filters.code.workers import compare_all
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.material import Material
+from goldpan.miners.git.objects import Object, Objects
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is looked at."""
+
+    most_files: int = 20
+    """Files of a pull request that are compared. A larger change is undecided where none of these
+    has substance."""
+    timeout: float = 20.0
+    """Seconds of processor time for one file."""
+
+
+_READ_AT_ONCE = 64  # changes, two files each
+
+_CHANGES = """
+SELECT number, path, previous_path, kind, blob_before, blob_after
+FROM changes
+WHERE number IN (SELECT pull FROM pairs WHERE lower(pull_repo) = lower(repo))
+QUALIFY row_number() OVER (PARTITION BY number ORDER BY path) <= $most_files
+ORDER BY number, path
+"""
+
+_ANSWER = """
+SELECT p.issue, p.pull_repo, p.pull,
+       CASE WHEN f.keep OR files <= $most_files THEN f.keep END AS keep,
+       CASE WHEN r.number IS NULL OR NOT $cloned THEN 'no-history'
+            WHEN r.state = 'none' THEN 'no-state'
+            WHEN f.number IS NULL THEN 'no-files'
+            WHEN NOT f.keep AND files > $most_files THEN 'many-files' ELSE f.reason END AS reason,
+       f.value,
+       CASE WHEN r.number IS NULL OR NOT $cloned THEN 'run goldpan clone'
+            WHEN r.state = 'none' THEN r.problem
+            ELSE f.evidence END AS evidence
+FROM pairs p
+LEFT JOIN revisions r ON r.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
+LEFT JOIN substance_found f ON f.number = r.number AND r.state <> 'none'
+LEFT JOIN (SELECT number, count(*) AS files FROM changes GROUP BY number) c ON c.number = r.number
+"""
+
+_FOUND = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("keep", pa.bool_()),
+        ("reason", pa.string()),
+        ("value", pa.float64()),
+        ("evidence", pa.string()),
+    ]
+)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What was found of one changed file."""
+
+    row: Row
+    keep: bool | None
+    reason: str | None
+    tokens: int = 0
+    evidence: str = ""
+
+
+def _judge(material: Material, settings: Settings) -> pa.Table:
+    found: list[Row] = []
+    with material.objects() as objects:
+        if objects:
+            rows = _rows(material, settings)
+            judged = _compare(rows, objects, material.workers, settings.timeout)
+            for number, files in groupby(judged, key=lambda one: one.row["number"]):
+                found.append({"number": number, **_sum_up(list(files))})
+    material.connection.register("substance_found", pa.Table.from_pylist(found, _FOUND))
+    cloned = objects is not None
+    answer = material.sql(_ANSWER, most_files=settings.most_files, cloned=cloned)
+    material.connection.unregister("substance_found")
+    return answer
+
+
+def _rows(material: Material, settings: Settings) -> Iterator[Row]:
+    query = material.connection.sql(_CHANGES, params={"most_files": settings.most_files})
+    for batch in query.to_arrow_reader(1_024):
+        yield from batch.to_pylist()
+
+
+def _compare(
+    rows: Iterable[Row], objects: Objects, workers: int, timeout: float
+) -> Iterator[_Judged]:
+    """Judge changed files in order; what cannot be read goes past the workers."""
+    waiting: deque[tuple[Row, str | None]] = deque()
+
+    def pairs() -> Iterator[Pair]:
+        for row, before, after in _read(rows, objects):
+            obstacle = _obstacle(row, before, after)
+            waiting.append((row, obstacle))
+            if obstacle is None:
+                old, new = before.data if before else None, after.data if after else None
+                yield Pair(old, new, row["path"], row["previous_path"])
+
+    def unread() -> Iterator[_Judged]:
+        while waiting and waiting[0][1]:
+            row, obstacle = waiting.popleft()
+            yield _Judged(row, None, obstacle)
+
+    for found in compare_all(pairs(), workers, timeout):
+        yield from unread()
+        yield _judged(waiting.popleft()[0], found)
+    yield from unread()
+
+
+def _read(
+    rows: Iterable[Row], objects: Objects
+) -> Iterator[tuple[Row, Object | None, Object | None]]:
+    source = iter(rows)
+    while some := list(islice(source, _READ_AT_ONCE)):
+        found = objects.read(
+            row[side] or "" for row in some for side in ("blob_before", "blob_after")
+        )
+        for row in some:
+            yield row, next(found), next(found)
+
+
+def _obstacle(row: Row, before: Object | None, after: Object | None) -> str | None:
+    """Return why the two versions cannot be compared."""
+    if row["kind"] != "text":
+        return f"kind-{row['kind']}"
+    for id, version in ((row["blob_before"], before), (row["blob_after"], after)):
+        if id and (version is None or version.data is None):
+            return "file-missing"
+    return None
+
+
+def _judged(row: Row, found: Substance) -> _Judged:
+    how = "" if found.parsed == "tree" else f" ({found.parsed})"
+    evidence = f"{row['path']}{how}: {found.evidence}" if found.evidence else f"{row['path']}{how}"
+    return _Judged(row, found.keep, found.reason, found.changed_tokens, evidence)
+
+
+def _sum_up(files: list[_Judged]) -> Row:
+    """Return one verdict on the files of a pull request: any file with substance is enough."""
+    kept = [one for one in files if one.keep]
+    dropped = [one for one in files if one.keep is False]
+    # A text in no programming language has no substance of this kind, and is no obstacle.
+    unknown = [one for one in files if one.keep is None]
+    unclear = [one for one in unknown if one.reason != "unknown-language"]
+    first = next(iter(kept or unclear or dropped or unknown))
+    return {
+        "keep": first.keep,
+        "reason": first.reason,
+        "value": sum(one.tokens for one in files),
+        "evidence": first.evidence[:200] or None,
+    }
+
+
+CRITERION = Criterion(
+    name="substance",
+    subject="pair",
+    definition="Keeps pairs whose change touches more than comments, docstrings and strings.",
+    source="FAUN-Eval, section 3.3.2, Substance Check",
+    settings=Settings,
+    judge=_judge,
+)

@@ -1,0 +1,119 @@
+"""Keeps pairs whose changed files are code, and no tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import pyarrow as pa
+
+from goldpan.filters.code.languages import CODE_SUFFIXES
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.material import Material
+from goldpan.filters.settings import require
+
+# "Test" as a word in camel case, or "test" at the start of a word in lower or upper case, so that
+# "latest", "contest" and "attestation" are none; and compounds that end in "test".
+_TEST_WORD = re.compile(
+    r"Test|(?:^|[^A-Za-z])(?:test|TEST)"
+    r"|(?i:(?:^|[^a-z])(?:unit|conf|doc|self|py|g|load|smoke|perf|run|my|auto|sys)tests?(?![a-z]))"
+)
+_NO_TEST_WORD = re.compile(r"testa(?:ment|tor|te)|testif(?:y|ie)|testimon|testosterone", re.I)
+_SPEC_FILE = re.compile(r"(?:^|/)spec/.*\.rb$|_spec\.rb$|[._-]spec\.[cm]?[jt]sx?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which suffixes are code, and what tells a test."""
+
+    more: tuple[str, ...] = ()
+    """Suffixes that count as well, such as `.sql`."""
+    fewer: tuple[str, ...] = ()
+    """Suffixes that do not count, such as `.sh`."""
+    tests: str = "words"
+    """words: `test` as a word of the path, and spec files. contains: the letters anywhere.
+    kept: tests count as code."""
+
+    def __post_init__(self) -> None:
+        require("suffix.tests", self.tests, ("words", "contains", "kept"))
+
+
+# Git tells what was merged; without it, GitHub's own list stands for it.
+_QUERY = """
+SELECT p.issue, p.pull_repo, p.pull, q.number IS NOT NULL AS mined,
+       CASE WHEN coalesce(r.state, 'none') <> 'none' THEN c.paths ELSE f.paths END AS paths
+FROM pairs p
+LEFT JOIN pulls q ON q.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
+LEFT JOIN revisions r ON r.number = q.number
+LEFT JOIN (SELECT number, list(path ORDER BY path) AS paths FROM changes GROUP BY number) c
+  ON c.number = q.number
+LEFT JOIN (SELECT number, list(path ORDER BY path) AS paths
+           FROM files GROUP BY number) f
+  ON f.number = q.number
+ORDER BY p.issue, p.pull_repo, p.pull
+"""
+
+
+def is_test_by_words(path: str) -> bool:
+    """Say whether a word of a path tells of tests: `test_x.py`, not `latest.py` or `contest/`."""
+    return (
+        _TEST_WORD.search(_NO_TEST_WORD.sub("", path)) is not None
+        or _SPEC_FILE.search(path) is not None
+    )
+
+
+def is_test_by_letters(path: str) -> bool:
+    """Say whether a path contains the word "test", the paper's rule."""
+    return "test" in path.lower()
+
+
+_TESTS: dict[str, Callable[[str], bool]] = {
+    "words": is_test_by_words,
+    "contains": is_test_by_letters,
+    "kept": lambda path: False,
+}
+
+
+def _judge(material: Material, settings: Settings) -> pa.Table:
+    suffixes = (CODE_SUFFIXES | set(settings.more)) - set(settings.fewer)
+    is_test = _TESTS[settings.tests]
+
+    def fault(path: str) -> str | None:
+        if is_test(path):
+            return "test"
+        return None if PurePosixPath(path).suffix.lower() in suffixes else "no-code"
+
+    pairs = material.sql(_QUERY)
+    keeps, reasons, values, evidence = [], [], [], []
+    for mined, paths in zip(pairs["mined"].to_pylist(), pairs["paths"].to_pylist(), strict=True):
+        bad = [(path, found) for path in paths or () if (found := fault(path))]
+        reason: str | None
+        if not paths:
+            keep, reason = None, "no-files" if mined else "pull-not-mined"
+        else:
+            keep, reason = not bad, bad[0][1] if bad else None
+        keeps.append(keep)
+        reasons.append(reason)
+        values.append(len(bad) if paths else None)
+        evidence.append(bad[0][0][:200] if bad else None)
+    return pa.table(
+        {
+            **{name: pairs[name] for name in ("issue", "pull_repo", "pull")},
+            "keep": pa.array(keeps, pa.bool_()),
+            "reason": pa.array(reasons, pa.string()),
+            "value": pa.array(values, pa.float64()),
+            "evidence": pa.array(evidence, pa.string()),
+        }
+    )
+
+
+CRITERION = Criterion(
+    name="suffix",
+    subject="pair",
+    definition="Keeps pairs that change only files with a code suffix, none of them a test.",
+    source="FAUN-Eval, section 3.3.2, Suffix Detection",
+    settings=Settings,
+    judge=_judge,
+)

@@ -1,0 +1,186 @@
+"""Runs all criteria over repositories and keeps their verdicts.
+
+Every criterion judges every subject, whatever the others say, so that the funnel can be read in
+any order. A verdict whose settings, version and tables are those of the last run is kept, so a
+changed threshold costs its own criterion alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.clusters import workspace_duplicates
+from goldpan.filters.criterion import KEYS, AnyCriterion, Subject
+from goldpan.filters.funnel import Funnel, count_funnel
+from goldpan.filters.material import Material, open_material
+from goldpan.filters.profile import Profile
+from goldpan.filters.stored import INPUTS_KEY, inputs_digest
+from goldpan.parquet import write, writer
+from goldpan.progress import Reporter
+from goldpan.records import VERDICTS
+from goldpan.workspace import Workspace, publish
+
+_STAGE = "filter"
+_SUBJECTS: dict[Subject, str] = {
+    "issue": "SELECT number AS issue FROM issues",
+    "pair": "SELECT issue, pull_repo, pull FROM pairs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What filtering a repository gave."""
+
+    repo: str
+    profile: str
+    issues: Funnel
+    pairs: Funnel
+    judged: tuple[str, ...]
+    """The criteria that were run."""
+    reused: tuple[str, ...]
+    """The criteria whose earlier verdicts still hold."""
+    cloned: bool
+    """Whether the history of the code is there, which some criteria need."""
+    seconds: float
+
+
+def run_filters(
+    workspace: Workspace,
+    repos: Sequence[str],
+    profile: Profile,
+    reporter: Reporter,
+    *,
+    workers: int = 1,
+) -> list[Filtered]:
+    """Judge the issues and fix pairs of repositories and write their verdicts.
+
+    Raises `WorkspaceError` where a repository was not mined.
+    """
+    duplicates = workspace_duplicates(
+        workspace, profile.settings["near-duplicates"], reporter, workers=workers
+    )
+    return [_filter(workspace, repo, profile, duplicates, reporter, workers) for repo in repos]
+
+
+def _filter(
+    workspace: Workspace,
+    repo: str,
+    profile: Profile,
+    duplicates: pa.Table,
+    reporter: Reporter,
+    workers: int,
+) -> Filtered:
+    begun = time.monotonic()
+    inputs = inputs_digest(workspace, repo)
+    earlier = _Earlier(workspace.verdicts(repo, profile.name), inputs)
+    judged: list[str] = []
+    reused: list[str] = []
+    robots = profile.settings["robots"]
+    with open_material(workspace, repo, robots, duplicates, workers) as material:
+        tables = []
+        known = criteria()
+        with reporter.task(f"{material.repo} filters", len(known)) as task:
+            for criterion in known.values():
+                digest = profile.digest(criterion)
+                rows = earlier.rows(criterion, digest)
+                (judged if rows is None else reused).append(criterion.name)
+                if rows is None:
+                    rows = _judge(material, criterion, profile.settings[criterion.name])
+                rows = _complete(rows, material.repo, criterion, profile, digest)
+                tables.append(rows)
+                if criterion.subject == "issue":
+                    _show_to_pairs(material, rows)
+                task.advance()
+        verdicts = pa.concat_tables(tables).sort_by(
+            [(name, "ascending") for name in VERDICTS.order]
+        )
+        with workspace.scratch() as scratch:
+            path = scratch / "verdicts.parquet"
+            with writer(path, VERDICTS) as target:
+                target.add_key_value_metadata({INPUTS_KEY: inputs.encode()})
+                write(target, VERDICTS, material.repo, verdicts)
+            publish({path: workspace.verdicts(repo, profile.name)})
+        return Filtered(
+            material.repo,
+            profile.name,
+            count_funnel(verdicts, "issue", profile.decide),
+            count_funnel(verdicts, "pair", profile.decide),
+            tuple(judged),
+            tuple(reused),
+            workspace.clone(repo).exists(),
+            time.monotonic() - begun,
+        )
+
+
+def _judge(material: Material, criterion: AnyCriterion, settings: object) -> pa.Table:
+    """Return a criterion's answer, having checked that it judged each subject once."""
+    answer = criterion.judge(material, settings)
+    keys = KEYS[criterion.subject]
+    subjects = material.sql(_SUBJECTS[criterion.subject])
+    matched = answer.select(keys).join(subjects, list(keys), join_type="inner")
+    if not len(answer) == len(subjects) == len(matched):
+        raise ValueError(
+            f"{criterion.name} judged {len(answer)} subjects of {len(subjects)}, "
+            f"{len(matched)} of them known"
+        )
+    return answer
+
+
+def _complete(
+    rows: pa.Table, repo: str, criterion: AnyCriterion, profile: Profile, digest: str
+) -> pa.Table:
+    """Return verdicts in the columns of the table."""
+    given: dict[str, object] = {
+        "repo": repo,
+        "subject": criterion.subject,
+        "stage": _STAGE,
+        "criterion": criterion.name,
+        "decides": criterion.name in profile.decide,
+        "profile": profile.name,
+        "settings": digest,
+    }
+    columns = []
+    for field in VERDICTS.schema:
+        if field.name in given:
+            columns.append(pa.repeat(pa.scalar(given[field.name], field.type), len(rows)))
+        elif field.name in rows.column_names:
+            columns.append(rows[field.name].cast(field.type))
+        else:
+            columns.append(pa.nulls(len(rows), field.type))
+    return pa.table(columns, schema=VERDICTS.schema)
+
+
+def _show_to_pairs(material: Material, rows: pa.Table) -> None:
+    material.connection.register("new_verdicts", rows)
+    material.connection.execute("INSERT INTO issue_verdicts FROM new_verdicts")
+    material.connection.unregister("new_verdicts")
+
+
+class _Earlier:
+    """The verdicts of the last run, as far as its tables were these."""
+
+    def __init__(self, path: Path, inputs: str) -> None:
+        self._verdicts: pa.Table | None = None
+        if path.exists():
+            metadata = pq.read_metadata(path).metadata or {}
+            if metadata.get(INPUTS_KEY) == inputs.encode():
+                self._verdicts = pq.read_table(path)
+
+    def rows(self, criterion: AnyCriterion, digest: str) -> pa.Table | None:
+        """Return what the criterion said with the same settings, if it did."""
+        if self._verdicts is None or not criterion.reusable:
+            return None
+        same = pc.and_(
+            pc.equal(self._verdicts["criterion"], criterion.name),
+            pc.equal(self._verdicts["settings"], digest),
+        )
+        rows = self._verdicts.filter(same)
+        return rows if len(rows) else None

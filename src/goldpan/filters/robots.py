@@ -1,0 +1,187 @@
+"""Tells robots from people: by the type and name of an account, and by what it says.
+
+GitHub marks its apps as bots, but many robots run as plain accounts, and some speak through
+people's accounts. Names alone mislead: `abbott` and `robot-dreams` are people. What is known of
+robots stands in `robots.toml` (FAUN-Eval, section 3.3.1, Robot Detection).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import duckdb
+import pyarrow as pa
+
+from goldpan.filters.settings import require
+
+# "-bot", "_robot", "bot-", "-bot-", "-bot2" as words, and "...Bot" as the last word of a name in
+# camel case. "robot-" is no sign: people call themselves so.
+_ROBOT_NAME = re.compile(r"\[bot\]$|(?:^|[-_])(?:(?:ro)?bots?[0-9]*$|bot[-_])|[a-z0-9]Bot$")
+
+# What may stand before an automatic text: greetings, mentions, emoji, emphasis, HTML comments.
+_BEFORE = (
+    r"(\s|<!--[^>]*-->|:[a-z0-9_+-]+:|[^\x00-\x7F]|[#*_~|-]"
+    r"|@[a-z0-9_/-]+[,:!]?|(hi|hello|hey|dear)( there)?[ ,!]|[.,!])*"
+)
+
+# What varies between copies of an automatic text: mentions, references, numbers, addresses, each to
+# the end of its word.
+_VARIABLE = r"[@#0-9/]\S*"
+_SHORTEST_REPEATED = 80
+_COMPARED = 160
+_START = 1000  # characters in which the start of an automatic text is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """What makes a robot."""
+
+    types: tuple[str, ...] = ("bot",)
+    """GitHub's types of accounts that are robots."""
+    login_rule: str = "words"
+    """words: `bot` as a word of the login. contains: the letters `bot` anywhere in it."""
+    catalogue: bool = True
+    """Whether the robots of `robots.toml` count."""
+    logins: tuple[str, ...] = ()
+    """More robots; upper and lower case are alike."""
+    people: tuple[str, ...] = ()
+    """Logins that are never robots' by name; upper and lower case are alike."""
+    responses: bool = True
+    """Whether a text that begins like a known automatic response is a robot's."""
+    repeated: int = 10
+    """A comment of at least 80 characters under this many issues is a robot's; 0 turns it off."""
+
+    def __post_init__(self) -> None:
+        require("robots.login_rule", self.login_rule, ("words", "contains"))
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A kind of automatic text: expressions for how it starts, and examples."""
+
+    name: str
+    starts: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What `robots.toml` knows."""
+
+    logins: frozenset[str]
+    responses: tuple[Response, ...]
+
+    def pattern(self) -> str:
+        """Return one expression, in RE2's syntax, for how automatic texts start."""
+        starts = "|".join(f"({start})" for one in self.responses for start in one.starts)
+        return f"(?is)^{_BEFORE}({starts})"
+
+
+@cache
+def catalogue() -> Catalogue:
+    """Return the catalogue of robots that ships with Goldpan."""
+    data = tomllib.loads((files("goldpan.filters") / "robots.toml").read_text(encoding="utf-8"))
+    responses = [
+        Response(one["name"], tuple(one["starts"]), tuple(one["examples"]))
+        for one in data["responses"]
+    ]
+    return Catalogue(frozenset(data["logins"]), tuple(responses))
+
+
+def robot_sign(login: str, kind: str | None, robots: Robots) -> str | None:
+    """Return what shows that an account is a robot's: type, login or catalogue; None for people."""
+    lower = login.lower()
+    if kind in robots.types:
+        return "type"
+    if lower in {one.lower() for one in robots.people}:
+        return None
+    if robots.login_rule == "contains":
+        if "bot" in lower or "bot" in (kind or ""):
+            return "login"
+    elif _ROBOT_NAME.search(login):
+        return "login"
+    if lower in {one.lower() for one in robots.logins}:
+        return "catalogue"
+    return "catalogue" if robots.catalogue and lower in catalogue().logins else None
+
+
+_AUTOMATIC = """
+WITH gists AS MATERIALIZED (
+  SELECT number, comment_id, regexp_replace(left(text, $compared), $variable, '', 'g') AS gist
+  FROM said
+  WHERE $repeated > 0 AND source = 'comment' AND length(text) >= $shortest
+), often AS (
+  SELECT gist FROM gists WHERE length(gist) >= $shortest
+  GROUP BY gist HAVING count(DISTINCT number) >= $repeated
+)
+SELECT number, comment_id, 'repeated' AS sign FROM gists SEMI JOIN often USING (gist)
+UNION ALL
+SELECT number, coalesce(comment_id, 0), 'response'
+FROM said
+WHERE $responses AND source <> 'title' AND regexp_matches(left(text, $start), $pattern)
+"""
+
+_VIEWS = """
+CREATE TEMP TABLE robot_accounts AS FROM found_accounts;
+CREATE TEMP TABLE robot_texts AS
+  SELECT number, comment_id, max(sign) AS sign FROM found_texts GROUP BY ALL;
+CREATE TEMP VIEW texts AS
+  SELECT s.*, coalesce(a.sign, t.sign) IS NOT NULL AS robot
+  FROM said s LEFT JOIN robot_accounts a
+    ON a.author = s.author AND a.author_type IS NOT DISTINCT FROM s.author_type
+  LEFT JOIN robot_texts t ON t.number = s.number AND t.comment_id = coalesce(s.comment_id, 0);
+CREATE TEMP VIEW issues AS
+  SELECT e.*, coalesce(a.sign, t.sign) IS NOT NULL AS robot, coalesce(a.sign, t.sign) AS robot_sign
+  FROM entries e LEFT JOIN robot_accounts a
+    ON a.author = e.author AND a.author_type IS NOT DISTINCT FROM e.author_type
+  LEFT JOIN robot_texts t ON t.number = e.number AND t.comment_id = 0
+  WHERE e.kind = 'issue';
+CREATE TEMP VIEW pulls AS
+  SELECT e.*, a.sign IS NOT NULL AS robot, a.sign AS robot_sign
+  FROM entries e LEFT JOIN robot_accounts a
+    ON a.author = e.author AND a.author_type IS NOT DISTINCT FROM e.author_type
+  WHERE e.kind = 'pull';
+"""
+
+
+def mark_robots(connection: duckdb.DuckDBPyConnection, robots: Robots) -> None:
+    """Turn `said` and `entries` into the views `texts`, `issues` and `pulls`, with `robot`.
+
+    The last two also tell by which sign a robot was known, as `robot_sign`: type, login,
+    catalogue, response or repeated.
+    """
+    accounts = connection.execute(
+        "SELECT author, author_type FROM said WHERE author IS NOT NULL"
+        " UNION SELECT author, author_type FROM entries WHERE author IS NOT NULL ORDER BY ALL"
+    ).fetchall()
+    signs = [(login, kind, robot_sign(login, kind, robots)) for login, kind in accounts]
+    found = [one for one in signs if one[2] is not None]
+    connection.register(
+        "found_accounts",
+        pa.table(
+            [pa.array([one[column] for one in found], pa.string()) for column in range(3)],
+            names=["author", "author_type", "sign"],
+        ),
+    )
+    connection.register(
+        "found_texts",
+        connection.sql(
+            _AUTOMATIC,
+            params={
+                "responses": robots.responses,
+                "pattern": catalogue().pattern(),
+                "start": _START,
+                "repeated": robots.repeated,
+                "variable": _VARIABLE,
+                "compared": _COMPARED,
+                "shortest": _SHORTEST_REPEATED,
+            },
+        ).to_arrow_table(),
+    )
+    connection.execute(_VIEWS)
+    connection.unregister("found_accounts")
+    connection.unregister("found_texts")

@@ -1,0 +1,85 @@
+"""Reads stored verdicts, and knows whether they still hold."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from goldpan.errors import WorkspaceError
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.profile import Profile
+from goldpan.workspace import Workspace
+
+INPUTS_KEY = b"goldpan.inputs"
+"""The key in the file's metadata under which the digest of the tables stands."""
+
+_INPUTS = (
+    "repositories",
+    "entries",
+    "comments",
+    "references",
+    "files",
+    "pairs",
+    "revisions",
+    "changes",
+)
+
+
+def read_verdicts(workspace: Workspace, repo: str, profile: str) -> pa.Table:
+    """Return a repository's verdicts under a profile.
+
+    Raises `WorkspaceError` where there are none or their file is damaged.
+    """
+    path = workspace.verdicts(repo, profile)
+    if not path.exists():
+        raise WorkspaceError(
+            f"{repo} was not filtered by the profile {profile}",
+            f"Run goldpan filter --repo {repo} --profile {profile}",
+        )
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise WorkspaceError(
+            f"{path} cannot be read ({str(error).splitlines()[0]})",
+            f"Remove it and run goldpan filter --repo {repo} --profile {profile}",
+        ) from error
+
+
+def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Table:
+    """Return a repository's verdicts, made of today's tables with today's settings.
+
+    Raises `WorkspaceError` where they are older than the tables or the profile.
+    """
+    verdicts = read_verdicts(workspace, repo, profile.name)
+    metadata = pq.read_metadata(workspace.verdicts(repo, profile.name)).metadata or {}
+    remedy = f"Run goldpan filter --repo {repo} --profile {profile.name} again"
+    if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
+        raise WorkspaceError(f"The tables of {repo} changed since they were filtered", remedy)
+    stored = verdicts.group_by(["criterion", "settings"]).aggregate([]).to_pylist()
+    for row in stored:
+        criterion = criteria().get(row["criterion"])
+        if criterion is None or profile.digest(criterion) != row["settings"]:
+            raise WorkspaceError(
+                f"The criterion {row['criterion']} changed since {repo} was filtered", remedy
+            )
+    decided = set(verdicts.filter(pc.field("decides"))["criterion"].unique().to_pylist())
+    if len(verdicts) and not decided <= set(profile.decide):
+        raise WorkspaceError(
+            f"The profile {profile.name} changed since {repo} was filtered", remedy
+        )
+    return verdicts
+
+
+def inputs_digest(workspace: Workspace, repo: str) -> str:
+    """Return a hash of all tables that criteria read."""
+    whole = hashlib.sha256()
+    for name in _INPUTS:
+        path = workspace.table(repo, name)
+        whole.update(name.encode())
+        if path.exists():
+            with path.open("rb") as file:
+                whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()

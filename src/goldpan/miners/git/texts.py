@@ -1,0 +1,69 @@
+"""What a file's bytes are: text in which encoding, with which line ends, or no text."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Literal
+
+Encoding = Literal["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1"]
+LineEnds = Literal["lf", "crlf", "cr", "mixed", "none"]
+
+_POINTER = re.compile(rb"version https://(?:git-lfs|hawser)\.github\.com/spec/v\d")
+_LONGEST_POINTER = 1_024
+_MARKS: tuple[tuple[bytes, Encoding], ...] = (
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def is_pointer(data: bytes) -> bool:
+    """Tell a file that Git LFS put in the place of a large one."""
+    return len(data) < _LONGEST_POINTER and _POINTER.match(data) is not None
+
+
+def encodings(data: bytes) -> tuple[Encoding, ...]:
+    """Return the encodings that give the bytes back exactly, the best one first.
+
+    A file with a NUL is binary and has none, unless it is UTF-16 and says so by its mark, which
+    then is the text's first character. Latin-1 gives back everything else.
+    """
+    for mark, name in _MARKS:
+        if data.startswith(mark) and _decodes(data, name):
+            return (name,)
+    if b"\0" in data:
+        return ()
+    if not _decodes(data, "utf-8"):
+        return ("latin-1",)
+    if data.startswith(codecs.BOM_UTF8):
+        return ("utf-8-sig", "utf-8", "latin-1")
+    return ("utf-8", "latin-1")
+
+
+def shared_encoding(*versions: bytes) -> Encoding | None:
+    """Return the best encoding that gives all versions of a file back exactly, if there is one."""
+    found = [encodings(data) for data in versions]
+    return next((name for name in found[0] if all(name in others for others in found)), None)
+
+
+def line_ends(data: bytes, encoding: Encoding) -> LineEnds:
+    """Return how the lines of a text end."""
+    text = data.decode(encoding) if encoding.startswith("utf-16") else data.decode("latin-1")
+    pairs = text.count("\r\n")
+    counts = {"crlf": pairs, "lf": text.count("\n") - pairs, "cr": text.count("\r") - pairs}
+    found: list[LineEnds] = [name for name in ("crlf", "lf", "cr") if counts[name]]
+    return found[0] if len(found) == 1 else "mixed" if found else "none"
+
+
+def ends_its_line(data: bytes, encoding: Encoding) -> bool:
+    """Tell whether the last line of a text has an end; an empty text has no line without one."""
+    text = data.decode(encoding) if encoding.startswith("utf-16") else data.decode("latin-1")
+    return text in ("", "\ufeff") or text.endswith(("\n", "\r"))
+
+
+def _decodes(data: bytes, encoding: Encoding) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True

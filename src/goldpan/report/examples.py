@@ -1,0 +1,240 @@
+"""Draws examples from datasets and lays their evidence side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.family import Family
+from goldpan.errors import DatasetError
+from goldpan.filters.texts.private import redact
+from goldpan.report.blocks import blocks_as_diff
+from goldpan.report.diff import Sides, side_by_side
+from goldpan.report.tables import file_list, rows
+from goldpan.report.tree import Branch, draw_around
+from goldpan.report.visible import Excerpt, excerpt, line
+
+_SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
+_MOST_TURNS = 12
+
+_DRAWN = """
+SELECT id FROM shards WHERE id IS NOT NULL ORDER BY md5($seed || ' ' || id), id LIMIT $most
+"""
+_VERDICTS = """
+SELECT subject, criterion, decides, keep, reason, value, evidence FROM verdicts
+WHERE repo = $repo AND issue = $issue
+  AND (subject = 'issue' OR (subject = 'pair' AND pull_repo = $repo AND pull = $pull))
+ORDER BY subject, NOT decides, criterion
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one criterion said of the subject of an example."""
+
+    subject: str
+    criterion: str
+    decides: bool
+    keep: bool | None
+    reason: str | None
+    value: float | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Something said in a dialogue."""
+
+    role: str
+    at: str
+    text: Excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The reference of a question, and what else was said."""
+
+    said: Turn
+    dialogue: tuple[Turn, ...]
+    left_out: int
+    """Turns that are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The file that a fix changed, in its folder tree."""
+
+    path: str
+    branches: tuple[Branch, ...]
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The change of one file."""
+
+    path: str
+    previous_path: str | None
+    language: str
+    pull_title: str
+    pull_body: Excerpt
+    sides: Sides
+    patch: Excerpt | None
+    """The blocks as they are, where they make no diff."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One row of a dataset with what the filters said of its subject."""
+
+    id: str
+    split: str
+    repo: str
+    issue: int
+    pull: int | None
+    title: str
+    body: Excerpt
+    role: str
+    """The author association of who opened the issue, where the row tells."""
+    opened: str
+    labels: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+    answer: Answer | None = None
+    location: Location | None = None
+    edit: Edit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset with examples of it."""
+
+    name: str
+    family: Family
+    splits: Mapping[str, int]
+    examples: tuple[Example, ...]
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows in all splits."""
+        return sum(self.splits.values())
+
+
+def draw_examples(
+    connection: duckdb.DuckDBPyConnection, directory: Path, seed: int, most: int
+) -> Dataset:
+    """Draw at most `most` rows of a dataset, the same for the same rows and seed.
+
+    `connection` holds the view `verdicts`. Raises `DatasetError` where the directory holds no
+    dataset of a known family or a damaged one.
+    """
+    files = sorted((directory / "data").glob("*.parquet"))
+    remedy = "Give the directory of a dataset that goldpan build wrote"
+    if not files:
+        raise DatasetError(f"{directory} holds no data/*.parquet", remedy)
+    try:
+        connection.execute(
+            f"CREATE OR REPLACE TEMP VIEW shards AS FROM read_parquet({file_list(files)}, "
+            "union_by_name = true, filename = true)"
+        )
+        columns = {row["column_name"] for row in rows(connection, "DESCRIBE shards")}
+        family = _family(columns)
+        if family is None:
+            raise DatasetError(f"{directory} holds no kind of dataset that is known", remedy)
+        splits: dict[str, int] = {}
+        for row in rows(connection, "SELECT filename, count(*) AS n FROM shards GROUP BY filename"):
+            split = _split(row["filename"])
+            splits[split] = splits.get(split, 0) + row["n"]
+        drawn = [row["id"] for row in rows(connection, _DRAWN, seed=str(seed), most=most)]
+        found = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=drawn)
+    except duckdb.Error as error:
+        raise DatasetError(
+            f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build it anew"
+        ) from error
+    found.sort(key=lambda row: (drawn.index(row["id"]), row["filename"]))
+    examples = tuple(_example(connection, row) for row in found[:most])
+    return Dataset(directory.resolve().name, family, dict(sorted(splits.items())), examples)
+
+
+def _family(columns: set[str]) -> Family | None:
+    """Return the kind of dataset that has these columns."""
+    for family in FAMILIES.values():
+        if {"id", "repo", "issue", "title", "body", family.target} <= columns:
+            return family
+    return None
+
+
+def _split(filename: str) -> str:
+    shard = _SHARD.fullmatch(Path(filename).stem)
+    return shard[1] if shard else Path(filename).stem
+
+
+def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> Example:
+    subject = {"repo": row["repo"], "issue": row["issue"], "pull": row.get("pull") or 0}
+    return Example(
+        id=row["id"],
+        split=_split(row["filename"]),
+        repo=row["repo"] or "",
+        issue=row["issue"] or 0,
+        pull=row.get("pull"),
+        title=row["title"] or "",
+        body=excerpt(row["body"]),
+        role=row.get("question_role") or "",
+        opened=_day(row.get("created_at")),
+        labels=tuple(row.get("labels") or ())[:12],
+        verdicts=tuple(_verdict(one) for one in rows(connection, _VERDICTS, **subject)),
+        answer=_answer(row) if "answer" in row else None,
+        location=_location(row) if "changed_path" in row else None,
+        edit=_edit(row) if "patch" in row else None,
+    )
+
+
+def _verdict(row: Mapping[str, Any]) -> Verdict:
+    return Verdict(**{**row, "evidence": line(redact(row["evidence"] or "").text)})
+
+
+def _answer(row: Mapping[str, Any]) -> Answer:
+    said = Turn(
+        row.get("answer_role") or "",
+        _day(row.get("answer_created_at")),
+        excerpt(row["answer"]),
+    )
+    turns: Sequence[Mapping[str, Any]] = row.get("dialogue") or ()
+    others = [
+        Turn(turn["role"] or "", _day(turn["created_at"]), excerpt(turn["content"], 600, 2000))
+        for turn in turns[1 : 1 + _MOST_TURNS]
+    ]
+    return Answer(said, tuple(others), max(0, len(turns) - 1 - _MOST_TURNS))
+
+
+def _location(row: Mapping[str, Any]) -> Location:
+    path = row["changed_path"] or ""
+    paths = row.get("paths") or ()
+    branches = draw_around(paths, path) if path in paths else [Branch("", path, changed=True)]
+    return Location(path, tuple(branches), len(paths))
+
+
+def _edit(row: Mapping[str, Any]) -> Edit:
+    sides = side_by_side(row.get("diff") or "")
+    if not sides.rows:  # git takes UTF-16 for binary
+        blocks = [(one["search"], one["replace"]) for one in row.get("edits") or ()]
+        sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
+    return Edit(
+        path=row.get("path") or "",
+        previous_path=row.get("previous_path"),
+        language=row.get("code_language") or "",
+        pull_title=row.get("pull_title") or "",
+        pull_body=excerpt(row.get("pull_body"), 500, 4000),
+        sides=sides,
+        patch=None if sides.rows else excerpt(row["patch"]),
+    )
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d}" if moment else ""

@@ -1,0 +1,68 @@
+"""Says what each repository gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import duckdb
+
+from goldpan.report.tables import rows
+
+_OVERVIEW = """
+WITH found AS (
+  SELECT repo, count(*) FILTER (kind = 'issue') AS issues,
+         count(*) FILTER (kind = 'pull') AS pulls,
+         strftime(min(created_at), '%Y-%m-%d') AS first,
+         strftime(max(updated_at), '%Y-%m-%d') AS last
+  FROM entries GROUP BY repo
+), said AS (SELECT repo, count(*) AS comments FROM comments GROUP BY repo),
+tied AS (SELECT repo, count(*) AS pairs FROM pairs GROUP BY repo),
+passed AS (
+  SELECT repo, count(*) FILTER (subject = 'issue') AS kept_issues,
+         count(*) FILTER (subject = 'pair') AS kept_pairs
+  FROM kept GROUP BY repo
+), known AS (SELECT repo, any_value(language) AS language, any_value(license) AS license
+             FROM repositories GROUP BY repo)
+SELECT repo, coalesce(language, '') AS language, coalesce(license, '') AS license,
+       coalesce(first, '') AS first, coalesce(last, '') AS last, issues, pulls,
+       coalesce(comments, 0) AS comments, coalesce(kept_issues, 0) AS kept_issues,
+       coalesce(pairs, 0) AS pairs, coalesce(kept_pairs, 0) AS kept_pairs
+FROM found LEFT JOIN said USING (repo) LEFT JOIN tied USING (repo)
+LEFT JOIN passed USING (repo) LEFT JOIN known USING (repo)
+ORDER BY issues + pulls DESC, repo
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The numbers of one repository, or of all together."""
+
+    repo: str
+    language: str
+    license: str
+    first: str
+    """The day of the oldest entry."""
+    last: str
+    """The day of the last change that was mined."""
+    issues: int
+    pulls: int
+    comments: int
+    kept_issues: int
+    pairs: int
+    kept_pairs: int
+
+
+_COUNTS = [field.name for field in fields(Overview) if field.type in ("int", int)]
+
+
+def overview(connection: duckdb.DuckDBPyConnection) -> list[Overview]:
+    """Return the numbers of each repository, the largest first."""
+    return [Overview(**row) for row in rows(connection, _OVERVIEW)]
+
+
+def total(found: list[Overview]) -> Overview:
+    """Add up the numbers of several repositories."""
+    counts = {name: sum(getattr(one, name) for one in found) for name in _COUNTS}
+    days = [one.first for one in found if one.first]
+    last = max((one.last for one in found), default="")
+    return Overview("", "", "", min(days, default=""), last, **counts)

@@ -1,0 +1,236 @@
+"""Writes the report: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from goldpan import __version__
+from goldpan.errors import WorkspaceError
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.funnel import Funnel, read_funnels
+from goldpan.filters.profile import Profile
+from goldpan.report import charts
+from goldpan.report.distributions import measure
+from goldpan.report.dropped import Dropped, draw_dropped
+from goldpan.report.examples import draw_examples
+from goldpan.report.funnels import PLURAL, frequent, levels
+from goldpan.report.overview import Overview, overview, total
+from goldpan.report.tables import open_repositories
+from goldpan.report.visible import line, visible
+from goldpan.workspace import Workspace, make_directory
+
+SEED = 0
+_MOST_EXAMPLES = 12
+_MOST_A_DATASET = 4
+_MOST_REPOSITORIES = 200
+_MOST_FUNNELS = 24
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFacts:
+    """What was written."""
+
+    output: Path
+    size: int
+    """Bytes."""
+    repos: tuple[str, ...]
+    datasets: tuple[str, ...]
+    examples: int
+    """Rows of datasets that the report shows."""
+    dropped: int
+    """Dropped subjects that it shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Funnels:
+    repo: str
+    issues: Funnel
+    pairs: Funnel
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A criterion with what it drops."""
+
+    name: str
+    subject: str
+    decides: bool
+    out: int
+    definition: str
+    source: str
+    settings: tuple[tuple[str, str], ...]
+    dropped: tuple[Dropped, ...]
+
+
+def write_report(
+    workspace: Workspace,
+    repos: Sequence[str],
+    profile: Profile,
+    datasets: Sequence[Path],
+    output: Path,
+    *,
+    seed: int = SEED,
+) -> ReportFacts:
+    """Write the report on filtered repositories, with examples of datasets, as one HTML file.
+
+    Raises `WorkspaceError` where a repository was not filtered by the profile or the file cannot
+    be written, `DatasetError` where a directory holds no dataset.
+    """
+    whole = read_funnels(workspace, repos, profile)
+    funnels = [_Funnels(repo, *read_funnels(workspace, [repo], profile)) for repo in repos]
+    with open_repositories(workspace, repos, profile.name) as connection:
+        repositories = overview(connection)
+        measured = measure(connection)
+        dropped = draw_dropped(connection, seed)
+        most = max(1, min(_MOST_A_DATASET, _MOST_EXAMPLES // max(1, len(datasets))))
+        drawn = [draw_examples(connection, path, seed, most) for path in datasets]
+    page = render(
+        "report.html.jinja",
+        title=f"Goldpan report: {_heading(repositories)}",
+        heading=_heading(repositories),
+        seed=seed,
+        profile=profile,
+        total=total(repositories),
+        repositories=repositories,
+        most_repositories=_MOST_REPOSITORIES,
+        funnels=whole,
+        by_repository=_largest(funnels) if len(funnels) > 1 else [],
+        charts=measured,
+        datasets=drawn,
+        criteria=_groups(profile, whole, dropped),
+    )
+    write_page(page, output)
+    return ReportFacts(
+        output,
+        len(page.encode()),
+        tuple(one.repo for one in repositories),
+        tuple(one.name for one in drawn),
+        sum(len(one.examples) for one in drawn),
+        sum(len(found) for found in dropped.values()),
+    )
+
+
+def render(template: str, **values: object) -> str:
+    """Render a page; all strings in `values` are made visible and escaped.
+
+    The policy in its head allows the style sheet by its digest, and nothing else at all.
+    """
+    environment = Environment(
+        loader=PackageLoader("goldpan.report"),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "line": line,
+        "measure": _measure,
+        "number": lambda count: f"{count:,}",
+        "percent": charts.percent,
+        "share": charts.share,
+        "short": charts.short,
+    }
+    environment.globals |= {
+        "frequent": frequent,
+        "github": _github,
+        "levels": levels,
+        "plural": PLURAL,
+    }
+    style = _style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return environment.get_template(template).render(
+        # The style sheet is ours; escaping it would change its digest.
+        style=Markup(style),  # noqa: S704
+        policy=policy,
+        version=__version__,
+        **values,
+    )
+
+
+def write_page(page: str, output: Path) -> None:
+    """Write a page; raises `WorkspaceError` where that fails."""
+    try:
+        make_directory(output.parent)
+        output.write_bytes(page.encode())
+    except OSError as error:
+        raise WorkspaceError(
+            f"{output} cannot be written: {error.strerror or error}", "Choose another place"
+        ) from None
+
+
+def _style() -> str:
+    return (Path(__file__).parent / "templates" / "report.css").read_text(encoding="utf-8")
+
+
+def _finalize(value: object) -> object:
+    """Make whatever a template prints visible; macros have done so with their own."""
+    return visible(value) if type(value) is str else value
+
+
+def _github(repo: str | None, number: int | None, kind: str) -> str:
+    """Return the address of an issue or pull request, or nothing where the name is none."""
+    if not repo or not number or not _REPOSITORY.fullmatch(repo):
+        return ""
+    return f"https://github.com/{repo}/{'pull' if kind == 'pull' else 'issues'}/{int(number)}"
+
+
+def _measure(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3g}"
+
+
+def _heading(found: Sequence[Overview]) -> str:
+    names = [one.repo for one in found]
+    if len(names) <= 3:
+        return ", ".join(names) or "No repository"
+    return f"{names[0]} and {len(names) - 1:,} more repositories"
+
+
+def _largest(funnels: Sequence[_Funnels]) -> list[_Funnels]:
+    ordered = sorted(funnels, key=lambda one: (-one.issues.rows, one.repo))
+    return ordered[:_MOST_FUNNELS]
+
+
+def _groups(
+    profile: Profile,
+    funnels: Sequence[Funnel],
+    dropped: Mapping[tuple[str, str], Sequence[Dropped]],
+) -> list[_Group]:
+    """Return all criteria of the verdicts in the order of the funnels."""
+    known = criteria()
+    groups = []
+    for funnel in funnels:
+        for step in funnel.steps:
+            criterion = known.get(step.criterion)
+            settings = asdict(profile.settings[step.criterion]) if criterion else {}
+            groups.append(
+                _Group(
+                    step.criterion,
+                    funnel.subject,
+                    step.decides,
+                    step.out + step.undecided,
+                    criterion.definition if criterion else "",
+                    criterion.source if criterion else "",
+                    tuple((name, _setting(value)) for name, value in settings.items()),
+                    tuple(dropped.get((funnel.subject, step.criterion), ())),
+                )
+            )
+    return groups
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) if len(value) <= 8 else f"{len(value):,} entries"
+    return str(value).lower() if isinstance(value, bool) else str(value)

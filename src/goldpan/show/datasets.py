@@ -1,0 +1,132 @@
+"""Shows what building, publishing and tracing datasets gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from goldpan.show.terminal import clean
+
+if TYPE_CHECKING:  # these take long to import, and each command needs one of them
+    from goldpan.builders.build import Built
+    from goldpan.builders.edits.files import Applied
+    from goldpan.datasets.hub import Published
+    from goldpan.report.page import ReportFacts
+    from goldpan.trace import Trace
+
+_MOST_CHANGES = 30
+
+
+def built_json(found: Built) -> dict[str, Any]:
+    """Return what was built as plain data."""
+    written = found.written
+    return {
+        "directory": str(written.directory),
+        "family": written.family.name,
+        "examples": written.rows,
+        "splits": {split.name: split.rows for split in written.splits},
+        "considered": found.considered,
+        "kept": found.kept,
+        "dropped": dict(found.dropped),
+        "redacted": dict(found.redacted),
+        "straddling_groups": written.report.straddling,
+        "dropped_by_split": written.report.dropped,
+        "seconds": round(found.seconds, 3),
+    }
+
+
+def built(found: Built) -> None:
+    """Show what a dataset holds, and what became of the rest."""
+    console = Console(highlight=False, soft_wrap=True)
+    written = found.written
+    console.print(
+        f"\n[bold]{written.family.name}[/bold]: {written.rows:,} examples in {found.seconds:.1f} s"
+    )
+    table = Table("split", "examples", "bytes", box=None, header_style="dim")
+    for split in written.splits:
+        size = sum(file.size for file in split.files)
+        table.add_row(split.name, f"{split.rows:,}", f"{size:,}")
+    console.print(table)
+    console.print(f"{found.considered:,} considered, {found.kept:,} kept by the filters")
+    for reason, count in sorted(found.dropped.items()):
+        console.print(Text(f"  {count:,} gave no example: ") + clean(reason))
+    if written.report.dropped:
+        console.print(
+            f"  {written.report.dropped:,} are in no split: near duplicates of "
+            "examples on another side"
+        )
+    for kind, count in sorted(found.redacted.items()):
+        console.print(Text(f"  {count:,} made unreadable in texts: ") + clean(kind))
+    console.print(Text(f"It lies in {written.directory}"))
+
+
+def applied(found: Applied) -> None:
+    """Show which files blocks changed."""
+    console = Console(highlight=False, soft_wrap=True)
+    done = "changed" if found.written else "would change"
+    for file in found.files:
+        line = Text(f"{file.action} ") + clean(file.path)
+        console.print(line + Text(f" ({file.blocks:,} blocks)"))
+    console.print(f"{len(found.files):,} files {done}")
+
+
+def published(found: Published) -> None:
+    """Show what was sent, or would be."""
+    console = Console(highlight=False, soft_wrap=True)
+    for change in found.changes[:_MOST_CHANGES]:
+        console.print(Text(f"  {change.action} ") + clean(change.path) + f" {change.size:,} bytes")
+    if len(found.changes) > _MOST_CHANGES:
+        console.print(f"  and {len(found.changes) - _MOST_CHANGES:,} more")
+    if found.dry_run:
+        console.print(f"Nothing was sent. All checks passed; it would go to {found.url}")
+        if not found.compared:
+            console.print("Without a token the Hub was not asked what it holds already.")
+        return
+    if not found.changes:
+        console.print(f"{found.url} holds the same content already")
+    else:
+        console.print(f"Published as {found.url} in commit {found.commit}")
+    if found.tag:
+        console.print(f"Tagged {found.tag}")
+
+
+def traced(found: Trace) -> None:
+    """Show where an example comes from."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(clean(found.id))
+    console.print(Text(f"split {found.split} of {found.dataset}"))
+    console.print("\nEntries", style="bold")
+    for one in found.entries:
+        if one.entry:
+            console.print(
+                Text(f"  {one.repo}#{one.number} {one.entry['kind']}: ") + clean(one.entry["title"])
+            )
+    console.print("\nEvidence", style="bold")
+    numbers = {one.number for one in found.entries}
+    for pair in found.entries[0].pairs:
+        if pair["pull"] in numbers:
+            console.print(f"  {', '.join(pair['signals'])}")
+            for evidence in pair["evidence"]:
+                if evidence["excerpt"]:
+                    console.print(Text(f"    {evidence['where']}: ") + clean(evidence["excerpt"]))
+    console.print("\nGit objects", style="bold")
+    for thing in found.objects:
+        state = f"{thing.kind}, {thing.size:,} bytes" if thing.size is not None else "not there"
+        console.print(f"  {thing.column} {thing.sha}  {state}")
+    console.print("\nRaw replies", style="bold")
+    for reply in found.replies:
+        state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
+        console.print(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
+
+
+def reported(found: ReportFacts) -> None:
+    """Show where a report lies and what it holds."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"{found.examples:,} examples and {found.dropped:,} dropped subjects of "
+        f"{len(found.repos):,} repositories, {found.size / 1e6:.1f} MB"
+    )
+    console.print(Text(f"Open {found.output} in a browser"))

@@ -1,0 +1,35 @@
+"""Shows what cloning and reading histories gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from goldpan.miners.git.clone import Cloned
+from goldpan.miners.git.revisions import History
+
+_MOST_NUMBERS = 20
+
+
+def histories(found: Sequence[tuple[Cloned, History]]) -> None:
+    """Show how many pull requests have which state, and what was odd."""
+    console = Console(highlight=False, soft_wrap=True)
+    for cloned, history in found:
+        console.print(
+            f"\n[bold]{history.repo}[/bold]: {cloned.refs:,} refs, {history.pulls:,} pull requests "
+            f"read, {history.changes:,} changed files, {history.fetched:,} files fetched"
+        )
+        if cloned.kept:
+            console.print(f"{cloned.kept:,} commits that the source no longer names are kept")
+        table = Table("state or note", "pull requests", box=None, header_style="dim")
+        for name, count in (*history.states.items(), *history.notes.items()):
+            table.add_row(name, f"{count:,}")
+        console.print(table)
+        if history.disagreeing:
+            numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
+            more = len(history.disagreeing) - _MOST_NUMBERS
+            console.print(
+                f"Not as large as GitHub says: {numbers}" + (f" and {more:,} more" * (more > 0))
+            )

@@ -1,0 +1,152 @@
+"""Walks from a published example back to raw replies and git objects: `goldpan trace`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from goldpan.datasets.provenance import finished_datasets
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.explain import Explanation, explain
+from goldpan.miners.archive import Archive
+from goldpan.miners.git.objects import Objects
+from goldpan.workspace import Workspace
+
+_OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after")
+
+
+@dataclass(frozen=True, slots=True)
+class RawReply:
+    """An archived reply that the example was made of."""
+
+    name: str
+    part: str
+    fetched_at: str | None
+    sha256: str | None
+    """Of the body; None where the archive no longer holds the reply."""
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GitObject:
+    """A git object that the example was made of."""
+
+    column: str
+    sha: str
+    kind: str | None
+    """Null where the clone lacks it."""
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Where one example comes from."""
+
+    id: str
+    dataset: str
+    split: str
+    example: dict[str, Any]
+    replies: tuple[RawReply, ...]
+    objects: tuple[GitObject, ...]
+    entries: tuple[Explanation, ...]
+    """What is known of the issue, and of the pull request where there is one."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every source is still there."""
+        return all(one.sha256 for one in self.replies) and all(one.kind for one in self.objects)
+
+
+def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) -> Trace:
+    """Trace an example of the given dataset directories, else of all in the workspace.
+
+    Raises `UsageError` where no dataset holds it, `WorkspaceError` where its repository is gone.
+    """
+    directories = list(datasets) or finished_datasets(workspace)
+    for directory in directories:
+        found = _find(directory, example_id)
+        if found:
+            split, example = found
+            break
+    else:
+        places = ", ".join(map(str, directories)) or f"{workspace.root}/datasets, which is empty"
+        raise UsageError(
+            f"No example {example_id!r} is in {places}",
+            "Give the id as it stands in the dataset, and --dataset DIR if it lies elsewhere",
+        )
+    repo = example["repo"]
+    numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]
+    return Trace(
+        example_id,
+        str(directory),
+        split,
+        {name: _plain(value) for name, value in example.items()},
+        tuple(_replies(workspace, repo, example.get("raw") or ())),
+        tuple(_objects(workspace.clone(repo), example)),
+        tuple(explain(workspace, f"{repo}#{number}") for number in numbers),
+    )
+
+
+def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the split and the row of an example, if the dataset holds it."""
+    for path in sorted(directory.glob("data/*.parquet")):
+        try:
+            with duckdb.connect() as connection:
+                connection.execute("SET TimeZone = 'UTC'")
+                rows = (
+                    connection.read_parquet(str(path))
+                    .filter(duckdb.ColumnExpression("id") == duckdb.ConstantExpression(example_id))
+                    .to_arrow_table()
+                    .to_pylist()
+                )
+        except duckdb.Error as error:
+            raise WorkspaceError(
+                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build the dataset anew"
+            ) from error
+        if rows:
+            return path.name.rsplit("-", 3)[0], rows[0]
+    return None
+
+
+def _replies(workspace: Workspace, repo: str, names: Sequence[str]) -> list[RawReply]:
+    records = {record.name: record for record in Archive(workspace.raw(repo)).records}
+    found = []
+    for name in names:
+        meta = records[name].meta if name in records else {}
+        found.append(
+            RawReply(
+                name,
+                str(meta.get("part", "")),
+                meta.get("at"),
+                meta.get("sha256"),
+                meta.get("size"),
+            )
+        )
+    return found
+
+
+def _objects(clone: Path, example: dict[str, Any]) -> list[GitObject]:
+    named = [(column, example[column]) for column in _OBJECTS if example.get(column)]
+    if not clone.exists():
+        return [GitObject(column, sha, None, None) for column, sha in named]
+    with Objects(clone) as objects:
+        infos = list(objects.info(sha for _, sha in named))
+    return [
+        GitObject(column, sha, info.kind if info else None, info.size if info else None)
+        for (column, sha), info in zip(named, infos, strict=True)
+    ]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return value

@@ -1,0 +1,135 @@
+"""Small repositories written as tables, and what the filters say of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.filters.pipeline import run_filters
+from goldpan.filters.profile import load_profile
+from goldpan.parquet import write, writer
+from goldpan.progress import Reporter
+from goldpan.records import (
+    CHANGES,
+    COMMENTS,
+    ENTRIES,
+    FILES,
+    PAIRS,
+    REFERENCES,
+    REPOSITORIES,
+    REVISIONS,
+    Table,
+)
+from goldpan.workspace import Workspace
+
+REPO = "Octo/Gem"
+LONG = "The sluice box leaks at the seam when the flow is higher than two litres a second. " * 4
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+Row = dict[str, Any]
+
+_ids = itertools.count(1)
+
+
+def issue(number: int, body: str | None = LONG, **given: Any) -> Row:
+    """Return a closed issue by alice."""
+    common = {"kind": "issue", "title": f"Leak {number}", "author": "alice", "author_type": "user"}
+    times = {"created_at": NOON, "closed_at": NOON, "state": "closed", "timeline_items": 3}
+    return {"number": number, "body": body, "labels": [], **common, **times, **given}
+
+
+def comment(
+    number: int, body: str | None = "Thank you", author: str | None = "bob", **given: Any
+) -> Row:
+    """Return a comment, by bob."""
+    kind = {"author_type": None if author is None else "user", "created_at": NOON}
+    common = {"comment_id": next(_ids), "kind": "comment", "author": author, **kind}
+    return {"number": number, "body": body, **common, **given}
+
+
+def pull(number: int, **given: Any) -> Row:
+    """Return a merged pull request by carol that changes one file."""
+    common = {"kind": "pull", "title": f"Mend {number}", "author": "carol", "author_type": "user"}
+    return {"number": number, **common, "merged": True, "changed_files": 1, **given}
+
+
+def pair(issue: int, pull: int, **given: Any) -> Row:
+    """Return a fix pair whose pull request was merged."""
+    common = {"pull_repo": REPO, "signals": ["keyword"], "merged": True, "evidence": []}
+    return {"issue": issue, "pull": pull, **common, **given}
+
+
+def build(
+    root: Path,
+    entries: Iterable[Row] = (),
+    comments: Iterable[Row] = (),
+    *,
+    pairs: Iterable[Row] | None = None,
+    references: Iterable[Row] = (),
+    files: Iterable[Row] = (),
+    revisions: Iterable[Row] | None = None,
+    changes: Iterable[Row] | None = None,
+    license: str | None = "MIT",
+) -> Workspace:
+    """Write a repository's tables; those that are None are not there."""
+    place = Workspace(root)
+    _save(place, REPOSITORIES, [{"default_branch": "main", "license": license}])
+    tables: tuple[tuple[Table, Iterable[Row] | None], ...] = (
+        (ENTRIES, entries),
+        (COMMENTS, comments),
+        (REFERENCES, references),
+        (FILES, files),
+        (PAIRS, pairs),
+        (REVISIONS, revisions),
+        (CHANGES, changes),
+    )
+    for table, content in tables:
+        if content is not None:
+            _save(place, table, content)
+    return place
+
+
+def judge(place: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
+    """Return a criterion's verdicts, by issue or by (issue, pull)."""
+    return judge_all(place, {criterion: settings})[criterion]
+
+
+def judge_all(
+    place: Workspace, settings: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, dict[Any, Row]]:
+    """Return all verdicts of all criteria, by criterion."""
+    profile = place.root / "try.toml"
+    lines = ["decide = []"]
+    for name, values in (settings or {}).items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    profile.write_text("\n".join(lines), encoding="utf-8")
+    run_filters(place, [REPO], load_profile(str(profile)), Reporter(quiet=True))
+    found: dict[str, dict[Any, Row]] = {}
+    for row in pq.read_table(place.verdicts(REPO, "try")).to_pylist():
+        key = row["issue"] if row["subject"] == "issue" else (row["issue"], row["pull"])
+        assert found.setdefault(row["criterion"], {}).setdefault(key, row) is row
+    return found
+
+
+def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:
+    """Return the reasons of what was not kept; a question mark stands for what was not judged."""
+    return {
+        key: ("?" if row["keep"] is None else "") + row["reason"]
+        for key, row in verdicts.items()
+        if not row["keep"]
+    }
+
+
+def _save(place: Workspace, table: Table, content: Iterable[Row]) -> None:
+    path = place.table(REPO, table.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = [{**dict.fromkeys(table.schema.names), "repo": REPO, **row} for row in content]
+    with writer(path, table) as target:
+        write(target, table, REPO, pa.Table.from_pylist(made, schema=table.schema))

@@ -1,0 +1,124 @@
+"""A git server over HTTP on 127.0.0.1 that asks for a token and can cut connections."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.twin.history import git
+
+
+class GitServer:
+    """Serves the repositories below a folder while its `with` block runs.
+
+    With a `token` it answers 401 to whoever does not send it; from `cut_after` on it ends each
+    packed reply after so many bytes. `authorizations` lists what came with each request.
+    """
+
+    def __init__(self, root: Path, *, token: str | None = None, cut_after: int = 0) -> None:
+        self.root = root
+        self.token = token
+        self.cut_after = cut_after
+        self.authorizations: list[str | None] = []
+        self.posts = 0
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self.host = f"127.0.0.1:{self._server.server_address[1]}"
+
+    def url(self, name: str) -> str:
+        """Return a repository's address."""
+        return f"http://{self.host}/{name}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def allows(self, authorization: str | None) -> bool:
+        """Tell whether a request may pass."""
+        if self.token is None:
+            return True
+        wanted = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
+        return authorization == f"Basic {wanted}"
+
+
+def _handler(owner: GitServer) -> type[BaseHTTPRequestHandler]:
+    backend = Path(git("--exec-path").decode().strip()) / "git-http-backend"
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Keep quiet."""
+
+        def do_GET(self) -> None:
+            self._answer(b"")
+
+        def do_POST(self) -> None:
+            owner.posts += 1
+            self._answer(self._body())
+
+        def _body(self) -> bytes:
+            if self.headers.get("Transfer-Encoding") == "chunked":
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+                return body
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+        def _answer(self, body: bytes) -> None:
+            sent = self.headers.get("Authorization")
+            owner.authorizations.append(sent)
+            if not owner.allows(sent):
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", 'Basic realm="git"')
+                self.end_headers()
+                return
+            path, _, query = self.path.partition("?")
+            done = subprocess.run(
+                [str(backend)],
+                input=body,
+                stdout=subprocess.PIPE,
+                env={
+                    "PATH": os.environ["PATH"],
+                    "GIT_CONFIG_NOSYSTEM": "1",
+                    "GIT_CONFIG_GLOBAL": os.devnull,
+                    "GIT_PROJECT_ROOT": str(owner.root),
+                    "GIT_HTTP_EXPORT_ALL": "1",
+                    "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+                    "REQUEST_METHOD": self.command,
+                    "PATH_INFO": path,
+                    "QUERY_STRING": query,
+                    "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+                    "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+                    "REMOTE_ADDR": "127.0.0.1",
+                },
+                check=False,
+            )
+            head, _, content = done.stdout.partition(b"\r\n\r\n")
+            fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+            self.send_response(int(fields.pop("Status", "200 OK").split()[0]))
+            for name, value in fields.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if owner.cut_after and b"PACK" in content:
+                content = content[: owner.cut_after]
+                self.close_connection = True
+            self.wfile.write(content)
+
+    return Handler

@@ -1,0 +1,362 @@
+"""A local Hugging Face Hub over real HTTP: datasets only, without Xet, its state on disk."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import parse_qs, unquote
+
+import yaml  # type: ignore[import-untyped]
+
+from tests.hub_http import Answer, Asked, Listener, RefusedError
+
+PAGE = 2
+"""Files a page of a tree: small, so that every listing has several."""
+_DATE = "2024-01-01T00:00:00.000Z"
+_ATTRIBUTES = b"*.parquet filter=lfs diff=lfs merge=lfs -text\n"
+_ID = r"(?P<id>[^/]+/[^/]+)"
+
+State = dict[str, Any]
+"""Of a repository: private, head, commits (the files of each), tags, messages."""
+Owners = set[str] | None
+"""For whom the asker may write; None without a token."""
+
+
+class Seen(NamedTuple):
+    method: str
+    path: str
+    received: int
+    """Bytes of the body that arrived."""
+
+
+class Hub:
+    """A Hub on 127.0.0.1 while its `with` block runs.
+
+    `tokens` are the known tokens with the owners for whom they may write. Faults: `cut_after`
+    breaks a PUT after so many bytes of its body, `refuse` answers a path that holds the key with
+    a status, `before_commit` runs once when a commit arrives, before it is looked at, `warns`
+    gives every card a warning. A `.gitignore` ignores everything, unless the client has its own.
+    """
+
+    def __init__(self, directory: Path, tokens: dict[str, set[str]]) -> None:
+        self.directory = directory
+        self.tokens = tokens
+        self.requests: list[Seen] = []
+        self.cut_after: int | None = None
+        self.refuse: dict[str, int] = {}
+        self.before_commit: Callable[[], None] | None = None
+        self.warns = False
+        for name in ("repos", "large", "small"):
+            (directory / name).mkdir(parents=True, exist_ok=True)
+        self._listener = Listener(self._handle, self._cut)
+        self.url = self._listener.url
+
+    def __enter__(self) -> Self:
+        self._listener.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._listener.close()
+        if self._listener.crashes and error is None:
+            raise RuntimeError("the Hub failed inside") from self._listener.crashes[0]
+
+    def repo(self, repo_id: str) -> State | None:
+        """Return the state of a repository."""
+        path = self._path(repo_id)
+        return dict(json.loads(path.read_text())) if path.exists() else None
+
+    def create(self, repo_id: str, *, private: bool = False) -> None:
+        state: State = {"private": private, "head": None, "commits": {}, "tags": {}, "messages": []}
+        self.commit(repo_id, state, {".gitattributes": self._small(_ATTRIBUTES)}, "initial commit")
+
+    def commit(
+        self, repo_id: str, state: dict[str, Any], files: dict[str, Any], message: str
+    ) -> None:
+        text = json.dumps([state["head"], files, message], sort_keys=True)
+        state["head"] = hashlib.sha1(text.encode()).hexdigest()
+        state["commits"][state["head"]] = files
+        state["messages"].append(message)
+        self._path(repo_id).write_text(json.dumps(state))
+
+    def add(self, repo_id: str, path: str, content: bytes) -> None:
+        """Commit a small file, as somebody else would."""
+        state = self.repo(repo_id)
+        assert state is not None
+        files = {**state["commits"][state["head"]], path: self._small(content)}
+        self.commit(repo_id, state, files, f"add {path}")
+
+    def files(self, repo_id: str) -> dict[str, Any]:
+        """Return the files at the head of a repository."""
+        state = self.repo(repo_id)
+        assert state is not None
+        return dict(state["commits"][state["head"]])
+
+    def content(self, file: dict[str, Any]) -> bytes:
+        path = f"large/{file['lfs']}" if "lfs" in file else f"small/{file['oid']}"
+        return (self.directory / path).read_bytes()
+
+    def count(self, method: str, part: str = "") -> int:
+        """Return how many requests of a method had this in their path."""
+        return sum(seen.method == method and part in seen.path for seen in self.requests)
+
+    def _path(self, repo_id: str) -> Path:
+        return self.directory / "repos" / f"{repo_id.replace('/', '__')}.json"
+
+    def _small(self, content: bytes) -> dict[str, Any]:
+        oid = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+        (self.directory / "small" / oid).write_bytes(content)
+        return {"oid": oid, "size": len(content)}
+
+    def _handle(self, asked: Asked) -> Answer:
+        self.requests.append(Seen(asked.method, asked.path, len(asked.data)))
+        for part, status in self.refuse.items():
+            if part in asked.path:
+                raise RefusedError(status, message=f"as the test wished, {asked.token}")
+        if asked.token and asked.token not in self.tokens:
+            raise RefusedError(401, message="Invalid credentials in Authorization header")
+        owners = self.tokens[asked.token] if asked.token else None
+        for method, pattern, name in _ROUTES:
+            if method == asked.method and (found := re.fullmatch(pattern, asked.path)):
+                parts = {k: unquote(v) for k, v in found.groupdict().items() if v is not None}
+                answer: Answer = getattr(self, name)(asked=asked, owners=owners, **parts)
+                return answer
+        raise RefusedError(404, message=f"no such route: {asked.method} {asked.path}")
+
+    def _cut(self, asked: Asked, length: int) -> int | None:
+        cut = self.cut_after if asked.method == "PUT" else None
+        if cut is None or cut >= length:
+            return None
+        self.requests.append(Seen(asked.method, asked.path, cut))
+        return cut
+
+    # Routes: each answers one call of the Hub's client.
+
+    def _create(self, asked: Asked, owners: Owners) -> Answer:
+        told = json.loads(asked.data)
+        assert told["type"] == "dataset"
+        repo_id = f"{told['organization']}/{told['name']}"
+        self._writer(owners, repo_id)
+        if self.repo(repo_id):
+            raise RefusedError(409, message="You already created this dataset repo")
+        self.create(repo_id, private=told.get("visibility") == "private")
+        return Answer({"url": f"{self.url}/datasets/{repo_id}", "name": repo_id})
+
+    def _validate(self, asked: Asked, owners: Owners) -> Answer:
+        _, head, _ = json.loads(asked.data)["content"].split("---\n", 2)
+        errors = [] if yaml.safe_load(head).get("license") else [{"message": "no license"}]
+        warnings = [{"message": "as the test wished"}] if self.warns else []
+        return Answer({"errors": errors, "warnings": warnings}, 400 if errors else 200)
+
+    def _info(self, asked: Asked, owners: Owners, id: str, rev: str = "main") -> Answer:
+        state = self._reader(owners, id)
+        sha = self._sha(state, rev)
+        about = {"_id": "0", "id": id, "author": id.split("/")[0], "sha": sha}
+        times = {"lastModified": _DATE, "createdAt": _DATE}
+        facts = {"private": state["private"], "gated": False, "disabled": False, "tags": []}
+        siblings = [{"rfilename": path} for path in sorted(state["commits"][sha])]
+        return Answer({**about, **times, **facts, "siblings": siblings})
+
+    def _refs(self, asked: Asked, owners: Owners, id: str) -> Answer:
+        state = self._reader(owners, id)
+        tags = [
+            {"name": name, "ref": f"refs/tags/{name}", "targetCommit": sha}
+            for name, sha in state["tags"].items()
+        ]
+        main = {"name": "main", "ref": "refs/heads/main", "targetCommit": state["head"]}
+        return Answer({"branches": [main], "tags": tags, "converts": []})
+
+    def _tree(
+        self, asked: Asked, owners: Owners, id: str, rev: str, under: str | None = None
+    ) -> Answer:
+        state = self._reader(owners, id)
+        files = state["commits"][self._sha(state, rev)]
+        recursive = asked.query.get("recursive", "").lower() == "true"
+        listed = list(_listing(files, f"{under}/" if under else "", recursive=recursive))
+        if under and not listed:
+            raise RefusedError(404, "EntryNotFound", "no such folder")
+        at = int(asked.query.get("cursor", 0))
+        page = f"?recursive={str(recursive).lower()}&cursor={at + PAGE}"
+        link = f'<{self.url}{asked.path}{page}>; rel="next"'
+        return Answer(
+            listed[at : at + PAGE], headers={"Link": link} if at + PAGE < len(listed) else {}
+        )
+
+    def _paths_info(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
+        state = self._reader(owners, id)
+        files = state["commits"][self._sha(state, rev)]
+        form = parse_qs(asked.data.decode())
+        paths = form["paths"] if "paths" in form else json.loads(asked.data)["paths"]
+        return Answer([_described(path, files[path]) for path in paths if path in files])
+
+    def _preupload(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
+        self._writer(owners, id)
+        files = self.files(id)
+        told = json.loads(asked.data)
+        ignoring = ".gitignore" in files and told.get("gitIgnore") is None
+        answers = []
+        for one in told["files"]:
+            large = one["path"].endswith(".parquet")
+            there = files.get(one["path"], {})
+            answers.append(
+                {
+                    "path": one["path"],
+                    "uploadMode": "lfs" if large else "regular",
+                    "shouldIgnore": ignoring,
+                    "oid": there.get("lfs" if large else "oid"),
+                }
+            )
+        return Answer({"files": answers})
+
+    def _batch(self, asked: Asked, owners: Owners, id: str) -> Answer:
+        self._writer(owners, id)
+        objects = []
+        for one in json.loads(asked.data)["objects"]:
+            told = {"oid": one["oid"], "size": one["size"]}
+            if not (self.directory / "large" / one["oid"]).exists():
+                upload = {"href": f"{self.url}/lfs/{one['oid']}?signature=secret", "header": {}}
+                verify = {"href": f"{self.url}/lfs/verify", "header": {}}
+                told["actions"] = {"upload": upload, "verify": verify}
+            objects.append(told)
+        return Answer({"transfer": "basic", "objects": objects})
+
+    def _put(self, asked: Asked, owners: Owners, oid: str) -> Answer:
+        if hashlib.sha256(asked.data).hexdigest() != oid:
+            raise RefusedError(400, message="the content is not what was announced")
+        (self.directory / "large" / oid).write_bytes(asked.data)
+        return Answer()
+
+    def _verify(self, asked: Asked, owners: Owners) -> Answer:
+        told = json.loads(asked.data)
+        path = self.directory / "large" / told["oid"]
+        if not path.exists() or path.stat().st_size != told["size"]:
+            raise RefusedError(404, message="no such object")
+        return Answer()
+
+    def _commit(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
+        self._writer(owners, id)
+        if self.before_commit:
+            self.before_commit()
+            self.before_commit = None
+        state = self._reader(owners, id)
+        header, *operations = [json.loads(line) for line in asked.data.splitlines()]
+        parent = header["value"].get("parentCommit")
+        if parent and parent != state["head"]:
+            raise RefusedError(412, message="A commit has happened since. Please refresh.")
+        files = dict(state["commits"][state["head"]])
+        for operation in operations:
+            value = operation["value"]
+            match operation["key"]:
+                case "file":
+                    files[value["path"]] = self._small(base64.b64decode(value["content"]))
+                case "lfsFile":
+                    assert (self.directory / "large" / value["oid"]).exists()
+                    pointer = hashlib.sha1(value["oid"].encode()).hexdigest()
+                    size = value["size"]
+                    files[value["path"]] = {"oid": pointer, "size": size, "lfs": value["oid"]}
+                case "deletedFile":
+                    if files.pop(value["path"], None) is None:
+                        raise RefusedError(404, "EntryNotFound", "no file with this name")
+                case other:
+                    raise AssertionError(other)
+        self.commit(id, state, files, header["value"]["summary"])
+        url = f"{self.url}/datasets/{id}/commit/{state['head']}"
+        return Answer({"success": True, "commitOid": state["head"], "commitUrl": url})
+
+    def _tag(self, asked: Asked, owners: Owners, id: str, rev: str) -> Answer:
+        self._writer(owners, id)
+        state = self._reader(owners, id)
+        tag = json.loads(asked.data)["tag"]
+        if tag in state["tags"]:
+            raise RefusedError(409, message=f"Tag reference exists already: {tag}")
+        state["tags"][tag] = self._sha(state, rev)
+        self._path(id).write_text(json.dumps(state))
+        return Answer({})
+
+    def _resolve(self, asked: Asked, owners: Owners, id: str, rev: str, path: str) -> Answer:
+        state = self._reader(owners, id)
+        sha = self._sha(state, rev)
+        file = state["commits"][sha].get(path)
+        if file is None:
+            raise RefusedError(404, "EntryNotFound", "Entry not found")
+        content = self.content(file)
+        headers = {"X-Repo-Commit": sha, "Accept-Ranges": "bytes"}
+        headers["ETag"] = f'"{file.get("lfs", file["oid"])}"'
+        if "lfs" in file:
+            headers |= {"X-Linked-Etag": headers["ETag"], "X-Linked-Size": str(file["size"])}
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.span or "")
+        if wanted:
+            first, last = int(wanted[1]), min(int(wanted[2] or file["size"]), file["size"] - 1)
+            headers["Content-Range"] = f"bytes {first}-{last}/{file['size']}"
+            return Answer(content[first : last + 1], 206, headers)
+        return Answer(content, headers=headers)
+
+    def _reader(self, owners: Owners, repo_id: str) -> State:
+        state = self.repo(repo_id)
+        owner = repo_id.split("/")[0]
+        if state is None or (state["private"] and owner not in (owners or set())):
+            status = 401 if owners is None else 404
+            raise RefusedError(status, "RepoNotFound", "Repository not found")
+        return state
+
+    def _writer(self, owners: Owners, repo_id: str) -> None:
+        if owners is None:
+            raise RefusedError(401, message="Invalid username or password.")
+        if repo_id.split("/")[0] not in owners:
+            raise RefusedError(403, message="You don't have the rights to write here")
+
+    def _sha(self, state: State, rev: str) -> str:
+        sha = state["head"] if rev == "main" else state["tags"].get(rev, rev)
+        if sha not in state["commits"]:
+            raise RefusedError(404, "RevisionNotFound", "Revision not found")
+        return str(sha)
+
+
+def _listing(files: dict[str, Any], prefix: str, *, recursive: bool) -> Iterator[dict[str, Any]]:
+    folders: set[str] = set()
+    for path in sorted(files):
+        if not path.startswith(prefix):
+            continue
+        inner = path.removeprefix(prefix).split("/")
+        for depth in range(1, len(inner) if recursive else min(2, len(inner))):
+            folder = prefix + "/".join(inner[:depth])
+            if folder not in folders:
+                folders.add(folder)
+                yield {"type": "directory", "oid": "0" * 40, "size": 0, "path": folder}
+        if recursive or len(inner) == 1:
+            yield _described(path, files[path])
+
+
+def _described(path: str, file: dict[str, Any]) -> dict[str, Any]:
+    one = {"type": "file", "oid": file["oid"], "size": file["size"], "path": path}
+    if "lfs" in file:
+        one["lfs"] = {"oid": file["lfs"], "size": file["size"], "pointerSize": 130}
+    return one
+
+
+_REV = r"(?P<rev>[^/]+)"
+_ROUTES = [
+    ("POST", r"/api/repos/create", "_create"),
+    ("POST", r"/api/validate-yaml", "_validate"),
+    ("GET", rf"/api/datasets/{_ID}(/revision/{_REV})?", "_info"),
+    ("GET", rf"/api/datasets/{_ID}/refs", "_refs"),
+    ("GET", rf"/api/datasets/{_ID}/tree/{_REV}(/(?P<under>.+))?", "_tree"),
+    ("POST", rf"/api/datasets/{_ID}/paths-info/{_REV}", "_paths_info"),
+    ("POST", rf"/api/datasets/{_ID}/preupload/{_REV}", "_preupload"),
+    ("POST", rf"/datasets/{_ID}\.git/info/lfs/objects/batch", "_batch"),
+    ("PUT", r"/lfs/(?P<oid>[0-9a-f]{64})", "_put"),
+    ("POST", r"/lfs/verify", "_verify"),
+    ("POST", rf"/api/datasets/{_ID}/commit/{_REV}", "_commit"),
+    ("POST", rf"/api/datasets/{_ID}/tag/{_REV}", "_tag"),
+    ("GET", rf"/datasets/{_ID}/resolve/{_REV}/(?P<path>.+)", "_resolve"),
+]

@@ -1,0 +1,69 @@
+"""The texts of a real repository's issues, pull requests and comments, for measuring against."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
+SOURCE = DATA / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
+
+needs_real_texts = [
+    pytest.mark.real_data,
+    pytest.mark.skipif(
+        not SOURCE.exists(),
+        reason=f"{SOURCE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What people wrote in one issue or pull request."""
+
+    number: int
+    is_issue: bool
+    title: str
+    body: str
+    comments: tuple[str, ...]
+
+
+@cache
+def real_entries() -> tuple[Entry, ...]:
+    """Return all entries of bitcoin-core/secp256k1."""
+    with lzma.open(SOURCE) as lines:
+        return tuple(_entry(json.loads(line)) for line in lines)
+
+
+def real_texts() -> list[str]:
+    """Return all titles, bodies and comments that say something."""
+    return [
+        text
+        for entry in real_entries()
+        for text in (entry.title, entry.body, *entry.comments)
+        if text.strip()
+    ]
+
+
+def _entry(one: dict[str, object]) -> Entry:
+    written = one["issue"] if one["type"] == "issue" else one["pull"]
+    assert isinstance(written, dict)
+    comments = [*_list(one.get("events")), *_list(one.get("comments"))]
+    return Entry(
+        number=written["number"],
+        is_issue=one["type"] == "issue",
+        title=written["title"],
+        body=written.get("body") or "",
+        comments=tuple(comment.get("body") or "" for comment in comments),
+    )
+
+
+def _list(value: object) -> list[dict[str, str]]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,254 @@
+"""A filtered workspace and datasets made by hand, for tests of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.family import Family
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.profile import Profile
+from goldpan.records import (
+    COMMENTS,
+    ENTRIES,
+    PAIRS,
+    REPOSITORIES,
+    REVISIONS,
+    VERDICTS,
+    Table,
+)
+from goldpan.workspace import Workspace
+
+REPO = "prospector/sluice"
+OTHER = "prospector/riffle"
+PROFILE = Profile(
+    "plain",
+    "A profile for tests",
+    ("length", "people", "landed"),
+    MappingProxyType({name: one.settings() for name, one in criteria().items()}),
+)
+
+HOSTILE = (
+    "<script>document.title='owned';alert(1)</script>"
+    "<img src=https://evil.example/a.png onerror=\"document.title='owned'\">"
+    "</td></table></p></div></style></pre><style>body{display:none}</style>"
+    "<svg onload=alert(2)><iframe src=https://evil.example/></iframe>"
+    "\"' onmouseover=alert(3) x=' {{ 7*7 }} {% raw %} &lt;b&gt; &#0; "
+    "![shot](https://evil.example/shot.png) [click](javascript:alert(4)) "
+    "\u202egnp.exe\u202c zero\u200bwidth \x1b[31mred\x07 \U000e0041\U000e0042 ]]> --> "
+    "<base href=https://evil.example/><meta http-equiv=refresh content='0;url=https://evil.example'>"
+)
+"""Text that tries to run, load, restyle, break out and deceive."""
+
+DIFF = """\
+--- a/src/pan.py
++++ b/src/pan.py
+@@ -3,4 +3,5 @@
+ import sieve
+ def wash(gravel):
+-    return sieve.shake(gravel, times=3)
++    water = sieve.fill()
++    return sieve.shake(gravel, times=4)
+ # end
+@@ -40,2 +41,2 @@
+ def rest():
+-    pass
+\\ No newline at end of file
++    return None
+"""
+
+
+def day(year: int, month: int = 1, number: int = 1) -> datetime:
+    return datetime(year, month, number, tzinfo=UTC)
+
+
+def write(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as Parquet; columns that they lack are null."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema=schema), path)
+
+
+def verdict(issue: int, criterion: str, keep: bool | None, **more: Any) -> dict[str, Any]:
+    return {
+        "repo": REPO,
+        "subject": "issue",
+        "issue": issue,
+        "stage": "filter",
+        "criterion": criterion,
+        "decides": criterion in PROFILE.decide,
+        "keep": keep,
+        "profile": PROFILE.name,
+        "settings": "0",
+        **more,
+    }
+
+
+def make_workspace(
+    root: Path,
+    *,
+    repo: str = REPO,
+    issues: int = 12,
+    title: str = "Pan leaks",
+    body: str = "It does.",
+) -> Workspace:
+    """Write a repository of `issues` issues, of which every third is short, with pulls 101 on.
+
+    Odd issues have two participants; each of the first four has a fix pair, two of them merged.
+    """
+    workspace = Workspace(root)
+
+    def save(table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+        path = workspace.table(repo, table.name)
+        write(path, table.schema, ({"repo": repo, **row} for row in rows))
+
+    numbers = range(1, issues + 1)
+    save(REPOSITORIES, [{"language": "Python", "license": "MIT", "default_branch": "main"}])
+    save(
+        ENTRIES,
+        [
+            {
+                "number": n,
+                "kind": "issue",
+                "title": f"{title} {n}",
+                "body": body * n,
+                "created_at": day(2018 + n % 5),
+                "updated_at": day(2024),
+                "author_association": "member" if n % 4 == 0 else "none",
+                "labels": ["bug"] if n % 2 else ["bug", title],
+            }
+            for n in numbers
+        ]
+        + [
+            {
+                "number": 100 + n,
+                "kind": "pull",
+                "title": f"Mend {title} {n}",
+                "created_at": day(2020),
+                "changed_files": n,
+            }
+            for n in numbers
+        ],
+    )
+    save(
+        COMMENTS,
+        [
+            {
+                "number": n,
+                "comment_id": n,
+                "kind": "comment",
+                "author_association": "member",
+                "body": "Try a finer sieve.",
+            }
+            for n in numbers
+        ],
+    )
+    save(
+        PAIRS,
+        [
+            {
+                "issue": n,
+                "pull_repo": repo,
+                "pull": 100 + n,
+                "signals": ["keyword"] if n % 2 else ["keyword", "closed_by"],
+                "merged": n < 3,
+            }
+            for n in range(1, min(issues, 4) + 1)
+        ],
+    )
+    save(REVISIONS, [{"number": 101, "state": "base"}, {"number": 102, "state": "merge_parent"}])
+    verdicts = [
+        given
+        for n in numbers
+        for given in (
+            verdict(
+                n,
+                "length",
+                n % 3 != 0,
+                reason=None if n % 3 else "too-short",
+                value=float(10 * n),
+            ),
+            verdict(
+                n,
+                "people",
+                None if n == 2 else n % 2 == 1,
+                reason=None if n % 2 else "alone",
+                evidence=title,
+            ),
+            verdict(n, "tone", n != 5, reason="rude" if n == 5 else None),
+        )
+    ] + [
+        verdict(
+            n,
+            "landed",
+            n < 3,
+            subject="pair",
+            pull_repo=repo,
+            pull=100 + n,
+            reason=None if n < 3 else "not-merged",
+        )
+        for n in range(1, min(issues, 4) + 1)
+    ]
+    for given in verdicts:
+        given["repo"] = repo
+    write(workspace.verdicts(repo, PROFILE.name), VERDICTS.schema, verdicts)
+    return workspace
+
+
+def example(family: Family, issue: int, text: str, **more: Any) -> dict[str, Any]:
+    """Return a row of a dataset in which each text is `text`."""
+    return {
+        "id": f"{family.name}:{REPO}#{issue}",
+        "repo": REPO,
+        "issue": issue,
+        "pull": 100 + issue,
+        "title": text,
+        "body": text,
+        "created_at": day(2021),
+        "labels": [text],
+        "question_role": "none",
+        "answer": text,
+        "answer_role": "member",
+        "answer_created_at": day(2021, 2),
+        "dialogue": [
+            {"role": "none", "content": text, "created_at": day(2021)},
+            {"role": "member", "content": text, "created_at": day(2021, 2)},
+        ],
+        "paths": ["src/pan.py", "src/sieve.py", "src/deep/down.py", "setup.py"],
+        "changed_path": "src/pan.py",
+        "pull_title": text,
+        "pull_body": text,
+        "path": "src/pan.py",
+        "code_language": "python",
+        "file_before": "import sieve\n",
+        "patch": "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n",
+        "diff": DIFF,
+        **more,
+    }
+
+
+def make_dataset(
+    root: Path, family: Family, rows: Iterable[Mapping[str, Any]], split: str = "train"
+) -> Path:
+    """Write rows as the only shard of a split."""
+    names = set(family.schema.names)
+    kept = [{key: value for key, value in row.items() if key in names} for row in rows]
+    path = root / family.name
+    write(path / "data" / f"{split}-00000-of-00001.parquet", family.schema, kept)
+    return path
+
+
+def make_datasets(
+    root: Path, text: str = "The pan leaks.", rows: int = 3, **more: Any
+) -> list[Path]:
+    """Write one dataset of each family."""
+    return [
+        make_dataset(root, family, [example(family, n, text, **more) for n in range(1, rows + 1)])
+        for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)
+    ]

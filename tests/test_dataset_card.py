@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml  # type: ignore[import-untyped]
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.datasets.card import escape, size_category
+from goldpan.datasets.examples import FAMILIES, QA
+from goldpan.datasets.family import Family
+from goldpan.datasets.licenses import hub_licenses, spdx
+from goldpan.datasets.provenance import Source
+from tests.examples import CARD, PROVENANCE, example, examples, write
+
+every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
+HOSTILE = (
+    'a|b <script>alert(1)</script> [x](http://evil) `$x$` **b** \x1b[31m @everyone "\n---\n# c'
+)
+
+
+def front_matter(directory: Path) -> dict[str, Any]:
+    _, head, _ = (directory / "README.md").read_text().split("---\n", 2)
+    return dict(yaml.safe_load(head))
+
+
+def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:
+    rows = [*examples(QA, 20), example(QA, 1, "p/q", license="Apache-2.0")]
+    written = write(tmp_path, QA, rows, "time:2019-01-01,2020-01-11")
+    card = (written.directory / "README.md").read_text()
+    head = front_matter(written.directory)
+    assert head["license"] == ["apache-2.0", "mit"]
+    assert head["size_categories"] == ["n<1K"]
+    assert head["configs"][0]["data_files"] == [
+        {"split": "validation", "path": "data/validation-*.parquet"},
+        {"split": "test", "path": "data/test-*.parquet"},
+    ]
+    info = head["dataset_info"]
+    assert [(one["name"], one["num_examples"]) for one in info["splits"]] == [
+        ("validation", 10),
+        ("test", 11),
+    ]
+    assert info["download_size"] == sum(file.size for file in written.files)
+    assert head["pretty_name"] == "Question answering from o/n and p/q"
+    for said in (
+        "Made for a test.",
+        "mined until 2024-05-02",
+        "| robots | Issues that a human wrote. | 10 | 490 |",
+        "Of 500 issues, these criteria of the profile default decided",
+        "| no-answer | 3 |",
+        "| MIT | 1 | 20 |",
+        "| p/q | Apache-2.0 | 1 |",
+        "email (4)",
+        "No example lies in train.",
+        "- It is small.",
+        "hu2024fauneval",
+        *(f"| `{column.name}` |" for column in QA.columns),
+    ):
+        assert said in card
+    assert not re.search(r"[^\n]\n## ", card)
+
+
+def test_hostile_names_cannot_write_the_card(tmp_path: Path) -> None:
+    rows = [example(QA, 1, license=HOSTILE, repo="o/n")]
+    written = write(
+        tmp_path,
+        QA,
+        rows,
+        card=replace(CARD, title=HOSTILE, summary=HOSTILE, limits=(HOSTILE,), tags=("a: b #c",)),
+        provenance=replace(PROVENANCE, counts={HOSTILE: 1}, redactions={HOSTILE: 2}),
+    )
+    text = (written.directory / "README.md").read_text()
+    assert front_matter(written.directory)["pretty_name"] == HOSTILE
+    body = text.split("\n---\n", 1)[1]
+    assert "<script" not in body
+    assert "\x1b" not in text
+    assert "http://" not in body
+    assert not re.search(r"(?<!\\)\*\*b", body)
+    assert body.count("\n# ") == 0
+    assert len(re.findall(r"(?m)^\| .*a\\\|b.*(?<!\\)\|$", body)) == 3
+    json.loads((written.directory / "croissant.json").read_text())
+
+
+@given(st.text(st.characters(), max_size=60))
+def test_escaped_text_is_one_line_without_markup(text: str) -> None:
+    escaped = escape(text)
+    escaped.encode()
+    assert "\n" not in escaped
+    assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]#|~$]", re.sub(r"&#\d+;", "", escaped))
+    assert not re.search(r"[<>@]", escaped)
+    assert all(char.isprintable() for char in escaped)
+
+
+@every_family
+def test_every_column_is_described_in_one_sentence(family: Family) -> None:
+    names = [column.name for column in family.columns]
+    assert len(set(names)) == len(names)
+    for column in family.columns:
+        sentences = [column.description, *column.parts.values()]
+        assert all(one.endswith(".") and ". " not in one for one in sentences)
+        kind = column.kind.value_type if pa.types.is_list(column.kind) else column.kind
+        fields = [field.name for field in kind] if pa.types.is_struct(kind) else []
+        assert list(column.parts) == fields
+    for name in (*family.order, *family.subject, *family.inputs, family.target, family.moment):
+        assert family.column(name).name == name
+    assert family.table.key == ("id",)
+
+
+def test_licences_are_known_by_spdx_and_by_the_hub() -> None:
+    assert [spdx(name) for name in ("mit", "GPL-3.0-or-later", "NOASSERTION", None)] == [
+        "MIT",
+        "GPL-3.0",
+        None,
+        None,
+    ]
+    assert hub_licenses(["MIT", "MIT", "0BSD", None, "GFDL-1.3"]) == [
+        "gfdl",
+        "mit",
+        "other",
+        "unknown",
+    ]
+    assert [size_category(rows) for rows in (999, 1_000, 99_999, 10**6)] == [
+        "n<1K",
+        "1K<n<10K",
+        "10K<n<100K",
+        "1M<n<10M",
+    ]
+
+
+def test_sources_without_times_give_no_dates(tmp_path: Path) -> None:
+    written = write(
+        tmp_path, QA, examples(QA, 1), provenance=replace(PROVENANCE, sources=(Source("o/n"),))
+    )
+    assert "mined until" not in (written.directory / "README.md").read_text()
+    assert "datePublished" not in (written.directory / "croissant.json").read_text()

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from goldpan.datasets.check import check_dataset
+from goldpan.datasets.check_texts import Problem
+from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
+from goldpan.datasets.provenance import digest
+from tests.examples import CARD, PROVENANCE, example, examples, write
+
+
+class Found(NamedTuple):
+    kind: str
+    start: int
+    end: int
+
+
+def find(text: str) -> tuple[Found, ...]:
+    """Find the words SECRET and EMAIL, for tests of what is done about findings."""
+    words = {"SECRET": "secret:token", "EMAIL": "email"}
+    return tuple(
+        Found(kind, text.find(word), text.find(word) + len(word))
+        for word, kind in words.items()
+        if word in text
+    )
+
+
+def check(directory: Path, **options: Any) -> list[Problem]:
+    return check_dataset(directory, find_private=find, **options)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rows = [*examples(QA, 20), example(QA, 1, "p/q", license="Apache-2.0")]
+    return write(tmp_path_factory.mktemp("sound"), QA, rows, "time:2020-01-11").directory
+
+
+@pytest.fixture
+def dataset(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "dataset"))
+
+
+def change_card(directory: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change the card's YAML and make the provenance agree, as a careless tool might."""
+    path = directory / "README.md"
+    _, head, body = path.read_text().split("---\n", 2)
+    values = yaml.safe_load(head)
+    change(values)
+    path.write_text(f"---\n{yaml.safe_dump(values)}---\n{body}")
+    vouch(directory, "README.md")
+
+
+def vouch(directory: Path, *names: str) -> None:
+    path = directory / "provenance.json"
+    told = json.loads(path.read_text())
+    for name in names:
+        told["files"][name] = {"sha256": digest(directory / name), "bytes": 0}
+    path.write_text(json.dumps(told))
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
+def test_a_fresh_dataset_has_no_problem(tmp_path: Path, family: Any) -> None:
+    written = write(tmp_path, family, examples(family, 40), "random:0.5,0.5", shard_bytes=1)
+    assert check(written.directory) == []
+
+
+def test_each_problem_names_file_cause_and_remedy() -> None:
+    problem = Problem("README.md", "it is missing", "Build the dataset anew")
+    assert str(problem) == "README.md: it is missing. Build the dataset anew."
+
+
+def test_what_is_no_dataset_is_one_problem(dataset: Path, tmp_path: Path) -> None:
+    (problem,) = check(tmp_path)
+    assert problem.file == "provenance.json"
+    assert "holds no provenance.json" in problem.cause
+    told = json.loads((dataset / "provenance.json").read_text())
+    (dataset / "provenance.json").write_text(json.dumps({**told, "family": "songs"}))
+    (problem,) = check(dataset)
+    assert "does not know the family 'songs'" in problem.cause
+    older = {**told, "goldpan": {"format": 0, "version": "0.0.1"}}
+    (dataset / "provenance.json").write_text(json.dumps(older))
+    (problem,) = check(dataset)
+    assert "by Goldpan 0.0.1 in another format" in problem.cause
+
+
+DATA = "data/test-00000-of-00001.parquet"
+
+
+def _flip(directory: Path) -> None:
+    data = bytearray((directory / DATA).read_bytes())
+    data[100] ^= 1
+    (directory / DATA).write_bytes(data)
+
+
+def _spoil(directory: Path) -> None:
+    path = directory / "README.md"
+    path.write_text(path.read_text() + "!")
+
+
+def _link(directory: Path) -> None:
+    (directory / DATA).rename(directory.parent / "elsewhere")
+    (directory / DATA).symlink_to(directory.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("break_it", "file", "cause"),
+    [
+        (_flip, DATA, "was changed since provenance.json was written"),
+        (_link, DATA, "a link or no plain file"),
+        (lambda d: (d / DATA).unlink(), DATA, "is missing"),
+        (lambda d: (d / "README.md").unlink(), "README.md", "is missing"),
+        (_spoil, "README.md", "was changed"),
+        (lambda d: (d / "croissant.json").write_text("{}"), "croissant.json", "was changed"),
+        (lambda d: (d / ".env").write_text("TOKEN=x"), ".env", "does not name it"),
+        (lambda d: (d / "data" / "more.parquet").touch(), "data/more.parquet", "does not name"),
+    ],
+)
+def test_files_have_to_be_those_of_the_provenance(
+    dataset: Path, break_it: Callable[[Path], object], file: str, cause: str
+) -> None:
+    break_it(dataset)
+    (problem,) = check(dataset)
+    assert problem.file == file
+    assert cause in problem.cause
+    assert problem.remedy
+
+
+def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
+    for path in dataset.iterdir():
+        if path.name != "provenance.json":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    told = json.loads((dataset / "provenance.json").read_text())
+    (dataset / "provenance.json").write_text(json.dumps({**told, "files": {}}))
+    assert [problem.cause for problem in check(dataset)] == [
+        "it names no README.md",
+        "it names no data",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda card: card.pop("configs"), "KeyError"),
+        (lambda card: card.update(dataset_info=[]), "TypeError"),
+        (
+            lambda card: card["dataset_info"]["splits"][1].update(num_examples=7),
+            "tells of 7 examples in test, where 11 are",
+        ),
+        (
+            lambda card: card["dataset_info"]["splits"].pop(),
+            "tells of None examples in test, where 11 are",
+        ),
+        (
+            lambda card: card["configs"][0]["data_files"].append(
+                {"split": "more", "path": "data/more-*"}
+            ),
+            "tells of None examples in more, where 0 are",
+        ),
+        (lambda card: card["dataset_info"].update(download_size=1), "download_size"),
+        (lambda card: card["dataset_info"]["features"].pop(), "features"),
+        (lambda card: card.update(license="mit"), "not that of the examples"),
+        (lambda card: card.update(license="mine"), "knows no licence 'mine'"),
+        (lambda card: card.pop("license"), "KeyError"),
+    ],
+)
+def test_the_card_has_to_agree_with_the_files(
+    dataset: Path, change: Callable[[dict[str, Any]], object], cause: str
+) -> None:
+    change_card(dataset, change)
+    problems = check(dataset)
+    assert any(cause in problem.cause for problem in problems), problems
+    assert {problem.file for problem in problems} == {"README.md"}
+
+
+@pytest.mark.parametrize("pattern", ["data/*.parquet", "data/none-*"])
+def test_every_file_is_in_one_split(dataset: Path, pattern: str) -> None:
+    change_card(dataset, lambda card: card["configs"][0]["data_files"][0].update(path=pattern))
+    problems = check(dataset)
+    assert any("splits of the card, not one" in problem.cause for problem in problems)
+
+
+@pytest.mark.parametrize("text", ["", "# No YAML", "---\n", "---\n- a\n---\n", "---\na: [\n---\n"])
+def test_a_card_without_yaml_is_told(dataset: Path, text: str) -> None:
+    (dataset / "README.md").write_text(text)
+    vouch(dataset, "README.md")
+    (problem,) = check(dataset)
+    assert "its YAML cannot be read" in problem.cause
+    assert "\n" not in problem.cause
+
+
+def test_data_of_another_family_or_no_data_at_all_is_told(dataset: Path, tmp_path: Path) -> None:
+    other = write(tmp_path, CODE_EDIT, examples(CODE_EDIT, 11)).directory
+    shutil.copy(other / DATA, dataset / DATA)
+    vouch(dataset, DATA)
+    assert any("columns are not those of qa" in problem.cause for problem in check(dataset))
+    (dataset / DATA).write_bytes(b"PAR1 nonsense")
+    vouch(dataset, DATA)
+    assert any("cannot be read" in problem.cause for problem in check(dataset))
+
+
+def test_licences_have_to_be_known_and_allowed(tmp_path: Path) -> None:
+    rows = [
+        example(QA, 1, license="MIT"),
+        example(QA, 2, "p/q", license="GPL-3.0"),
+        example(QA, 3, "r/s", license=None),
+        example(QA, 4, "t/u", license="NOASSERTION"),
+        example(QA, 5, "t/u", license="NOASSERTION"),
+    ]
+    directory = write(tmp_path, QA, rows).directory
+    assert [problem.cause for problem in check(directory)] == [
+        "1 examples are of r/s, whose licence is not known",
+        "2 examples are of t/u, whose licence is NOASSERTION",
+    ]
+    named = check(directory, allowed_licenses=["mit", "unknown"])
+    assert [problem.cause for problem in named] == [
+        "1 examples are of p/q, whose licence is GPL-3.0 and not in the allow-list"
+    ]
+    assert "allow GPL-3.0" in named[0].remedy
+    assert check(directory, allowed_licenses=["MIT", "GPL-3.0-only", "Unknown"]) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("title", "my SECRET"),
+        ("body", "SECRET"),
+        ("labels", ["bug", "SECRET"]),
+        ("answer", "a SECRET"),
+        ("dialogue", [{"role": "none", "content": "SECRET", "created_at": None, "comment_id": 1}]),
+    ],
+)
+def test_secrets_are_found_in_all_texts_and_not_repeated(
+    tmp_path: Path, column: str, value: Any
+) -> None:
+    rows = [*examples(QA, 100), example(QA, 101, **{column: value})]
+    (problem,) = check(write(tmp_path, QA, rows).directory)
+    assert problem.file == DATA
+    assert problem.cause == f"qa:o/n#101 has secret:token in its {column}"
+    assert "SECRET" not in str(problem)
+
+
+def test_many_secrets_are_counted(tmp_path: Path) -> None:
+    problems = check(write(tmp_path, QA, examples(QA, 50, body="SECRET")).directory)
+    assert len(problems) == 21
+    assert problems[-1].cause == "30 more texts hold what should not be public"
+
+
+@pytest.mark.parametrize("column", ["file_before", "patch", "diff", "pull_title", "pull_body"])
+def test_secrets_are_found_in_code(tmp_path: Path, column: str) -> None:
+    rows = examples(CODE_EDIT, 1, **{column: "key = SECRET"})
+    (problem,) = check(write(tmp_path, CODE_EDIT, rows).directory)
+    assert problem.cause == f"code-edit:o/n#1+10001 has secret:token in its {column}"
+
+
+def test_personal_data_is_found_in_prose_and_stays_in_code(tmp_path: Path) -> None:
+    rows = examples(CODE_EDIT, 1, file_before="EMAIL", edits=[{"search": "EMAIL", "replace": ""}])
+    assert check(write(tmp_path, CODE_EDIT, rows).directory) == []
+    rows = examples(CODE_EDIT, 1, body="EMAIL", labels=["EMAIL"])
+    assert [problem.cause for problem in check(write(tmp_path, CODE_EDIT, rows).directory)] == [
+        "code-edit:o/n#1+10001 has email in its body",
+        "code-edit:o/n#1+10001 has email in its labels",
+    ]
+
+
+def test_goldpans_own_search_is_the_default(tmp_path: Path) -> None:
+    token = "ghp_" + "".join(chr(97 + 7 * at % 26) for at in range(36))
+    rows = [
+        example(CODE_EDIT, 1, body="Write to ada.lovelace@analytical-engine.org"),
+        example(CODE_EDIT, 2, file_before="/* ada.lovelace@analytical-engine.org */"),
+        example(CODE_EDIT, 3, edits=[{"search": "a", "replace": f"token = '{token}'"}]),
+        example(CODE_EDIT, 4),
+    ]
+    problems = check_dataset(write(tmp_path, CODE_EDIT, rows).directory)
+    assert [problem.cause.split()[0] for problem in problems] == [
+        "code-edit:o/n#1+10001",
+        "code-edit:o/n#3+10003",
+    ]
+    assert "email in its body" in problems[0].cause
+    assert "in its edits" in problems[1].cause
+    assert token not in str(problems[1])
+
+
+def test_paths_of_this_machine_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    for place in (f"{tmp_path}/datasets/made/x", "/home/somebody/work", f"{tmp_path}/raw/x"):
+        settings = replace(PROVENANCE, settings={"source": place})
+        directory = write(tmp_path, QA, examples(QA, 1), provenance=settings).directory
+        problems = check(directory)
+        assert {problem.file for problem in problems} == {"provenance.json"}
+        assert "of this machine" in problems[0].cause
+    noted = replace(CARD, notes=f"See {tmp_path}/notes")
+    (problem,) = check(write(tmp_path, QA, examples(QA, 1), card=noted).directory)
+    assert problem.file == "README.md"

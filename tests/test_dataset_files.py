@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+import orjson
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml  # type: ignore[import-untyped]
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.datasets.card import features
+from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, QA
+from goldpan.datasets.family import Family
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.spool import spooled
+from goldpan.errors import DatasetError, WorkspaceError
+from goldpan.workspace import Workspace
+from tests.examples import CARD, PROVENANCE, example, examples, write
+
+every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
+
+
+def content(directory: Path) -> dict[str, bytes]:
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
+
+
+def front_matter(directory: Path) -> dict[str, Any]:
+    _, head, _ = (directory / "README.md").read_text().split("---\n", 2)
+    return dict(yaml.safe_load(head))
+
+
+def run(script: str, *arguments: str) -> Any:
+    """Run a script without a network in a process of its own and return what it prints."""
+    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HOME": arguments[0] + "-home"}
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env={**os.environ, **offline},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@every_family
+def test_the_same_rows_give_the_same_bytes(tmp_path: Path, family: Family) -> None:
+    rows = examples(family, 300)
+    plan = "random:0.8,0.1,0.1"
+    first = write(tmp_path / "one", family, rows, plan)
+    second = write(tmp_path / "elsewhere" / "two", family, rows[::-1], plan, name="other")
+    table = pa.Table.from_batches(family.batches(rows[100:] + rows[:100])).combine_chunks()
+    card, provenance = CARD, PROVENANCE
+    workspace = Workspace(tmp_path / "three")
+    third = write_dataset(
+        workspace,
+        workspace.dataset("x"),
+        family,
+        table.select(table.column_names[::-1]),
+        SplitPlan.parse(plan),
+        provenance,
+        card,
+    )
+    assert content(first.directory) == content(second.directory) == content(third.directory)
+    assert len(content(first.directory)) == 6
+    assert not list((tmp_path / "one" / "tmp").iterdir())
+
+
+_LOAD = """
+import json, sys
+import datasets
+made = datasets.load_dataset(sys.argv[1], cache_dir=sys.argv[1] + "-cache")
+json.dump({
+    "file": datasets.__file__,
+    "features": {name: one.features._to_yaml_list() for name, one in made.items()},
+    "rows": {name: [row["id"] for row in one] for name, one in made.items()},
+    "first": made["train"].to_pandas().head(1).to_json(date_format="iso"),
+}, sys.stdout)
+"""
+
+
+@every_family
+def test_datasets_loads_what_the_card_says(tmp_path: Path, family: Family) -> None:
+    written = write(tmp_path, family, examples(family, 100), "time:2020-03-01")
+    loaded = run(_LOAD, str(written.directory))
+    card = front_matter(written.directory)["dataset_info"]
+    assert loaded["features"] == dict.fromkeys(["train", "test"], card["features"])
+    assert card["features"] == features(family.schema)
+    assert {name: len(rows) for name, rows in loaded["rows"].items()} == {"train": 59, "test": 41}
+    assert loaded["rows"]["test"][0] == example(family, 60)["id"]
+    assert json.loads(loaded["first"])["title"] == {"0": "Crash 1"}
+    assert "goldpan" not in loaded["file"]
+
+
+_CROISSANT = """
+import json, sys
+import mlcroissant
+made = mlcroissant.Dataset(jsonld=sys.argv[1] + "/croissant.json")
+def plain(value):
+    if isinstance(value, bytes): return value.decode()
+    if isinstance(value, dict):
+        return {key.split("/")[-1]: plain(one) for key, one in value.items()}
+    if isinstance(value, list): return [plain(one) for one in value]
+    return value.isoformat() if hasattr(value, "isoformat") else value
+sets = [one.uuid for one in made.metadata.record_sets]
+rows = {name: [plain(row) for row in made.records(name)] for name in sets}
+json.dump(rows, sys.stdout, default=int)
+"""
+
+
+@every_family
+def test_croissant_is_valid_and_loads_every_row(tmp_path: Path, family: Family) -> None:
+    rows = examples(family, 5)
+    written = write(tmp_path, family, rows, "time:2020-01-05", shard_bytes=1)
+    program = Path(sys.executable).with_name("mlcroissant")
+    path = written.directory / "croissant.json"
+    done = subprocess.run(
+        [program, "validate", "--jsonld", path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr.lower()
+    loaded = run(_CROISSANT, str(written.directory))
+    assert set(loaded) == {"train", "test"}
+    expected = json.loads(orjson.dumps([_plain(row) for row in rows]))
+    assert loaded["train"] + loaded["test"] == expected
+    files = {one["@id"]: one for one in json.loads(path.read_text())["distribution"]}
+    for file in written.files:
+        assert files[file.path]["sha256"] == file.sha256
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    names = [column.name for column in FAMILIES[row["id"].split(":")[0]].columns]
+    return {name: row[name] for name in names}
+
+
+@every_family
+def test_duckdb_and_pandas_read_it(tmp_path: Path, family: Family) -> None:
+    written = write(tmp_path, family, examples(family, 250), "random:0.9,0.1", shard_bytes=1)
+    place = f"{written.directory}/data/*.parquet"
+    with duckdb.connect() as connection:
+        ids = connection.sql(f"SELECT id FROM '{place}' ORDER BY issue").fetchall()
+        kinds = connection.sql(f"SELECT typeof(labels), typeof(created_at) FROM '{place}' LIMIT 1")
+        assert kinds.fetchall() == [("VARCHAR[]", "TIMESTAMP WITH TIME ZONE")]
+    assert [one for (one,) in ids] == [row["id"] for row in examples(family, 250)]
+    frames = [pd.read_parquet(written.directory / file.path) for file in written.files]
+    assert sum(map(len, frames)) == 250
+    assert list(frames[0].columns) == [column.name for column in family.columns]
+
+
+def test_rows_are_sorted_and_cut_into_bounded_files(tmp_path: Path) -> None:
+    rows = [example(QA, issue, repo) for repo in ("p/q", "o/n") for issue in range(1500, 0, -1)]
+    written = write(tmp_path, QA, rows, shard_bytes=200_000)
+    (split,) = written.splits
+    assert len(split.files) == 3
+    assert [file.path for file in split.files] == [
+        f"data/test-0000{number}-of-00003.parquet" for number in range(3)
+    ]
+    tables = [pq.ParquetFile(written.directory / file.path) for file in split.files]
+    groups = [
+        table.metadata.row_group(number).num_rows
+        for table in tables
+        for number in range(table.num_row_groups)
+    ]
+    assert all(count <= 1_063 for count in groups)
+    together = pa.concat_tables([table.read() for table in tables])
+    keys = list(zip(together["repo"].to_pylist(), together["issue"].to_pylist(), strict=True))
+    assert keys == [(repo, issue) for repo in ("o/n", "p/q") for issue in range(1, 1501)]
+    assert together.schema == QA.schema
+    assert tables[0].metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_near_duplicates_stay_together_and_groups_are_not_published(tmp_path: Path) -> None:
+    rows = [example(QA, issue, group=f"g{issue % 7}") for issue in range(1, 200)]
+    written = write(tmp_path, QA, rows, "random:0.5,0.5")
+    sides: dict[int, set[str]] = {}
+    for split in written.splits:
+        table = pq.read_table(written.directory / split.files[0].path)
+        assert "group" not in table.column_names
+        for issue in table["issue"].to_pylist():
+            sides.setdefault(issue % 7, set()).add(split.name)
+    assert len(written.splits) == 2
+    assert all(len(names) == 1 for names in sides.values())
+    assert written.report.groups == 7
+
+
+def test_rows_about_one_issue_are_never_parted(tmp_path: Path) -> None:
+    rows = [
+        example(CODE_EDIT, issue, id=f"code-edit:o/n#{issue}+{pull}", pull=pull)
+        for issue in range(40)
+        for pull in (1, 2)
+    ]
+    written = write(tmp_path, CODE_EDIT, rows, "random:0.5,0.5")
+    found = [
+        set(pq.read_table(written.directory / split.files[0].path)["issue"].to_pylist())
+        for split in written.splits
+    ]
+    assert not found[0] & found[1]
+    assert written.report.groups == 40
+    with pytest.raises(ValueError, match="o/n#3 is in the groups a and b"):
+        write(tmp_path, CODE_EDIT, [{**rows[6], "group": "a"}, {**rows[7], "group": "b"}])
+
+
+def test_provenance_names_every_file_and_nothing_of_this_machine(tmp_path: Path) -> None:
+    written = write(tmp_path, QA, examples(QA, 30), "time:2020-01-10")
+    told = json.loads((written.directory / "provenance.json").read_bytes())
+    files = content(written.directory)
+    data = files.pop("provenance.json")
+    assert told["files"] == {
+        name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        for name, data in files.items()
+    }
+    assert told["family"] == "qa"
+    assert told["splits"]["rows"] == {"train": 8, "test": 22}
+    assert told["splits"]["plan"] == "time:2020-01-10"
+    assert told["sources"][0]["inputs"] == {"raw/run-0001.zst": "ab" * 32}
+    assert told["digests"] == dict(PROVENANCE.digests)
+    for text in (data, files["README.md"], files["croissant.json"]):
+        assert str(tmp_path).encode() not in text
+
+
+def test_an_earlier_version_is_replaced_whole(tmp_path: Path) -> None:
+    many = write(tmp_path, QA, examples(QA, 300), "random:0.5,0.5", shard_bytes=1)
+    few = write(tmp_path, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 3))
+    assert many.directory == few.directory
+    assert len(content(few.directory)) == 4
+    (file,) = few.files
+    assert pq.read_table(few.directory / file.path).num_rows == 3
+
+
+def test_a_failing_builder_leaves_the_earlier_version(tmp_path: Path) -> None:
+    written = write(tmp_path, QA, examples(QA, 3))
+    before = content(written.directory)
+
+    def failing() -> Any:
+        yield from examples(QA, 500)
+        raise WorkspaceError("It broke", "Mend it")
+
+    with pytest.raises(WorkspaceError, match="It broke"):
+        write(tmp_path, QA, failing())
+    assert content(written.directory) == before
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_what_is_no_dataset_is_not_replaced(tmp_path: Path) -> None:
+    directory = Workspace(tmp_path).dataset("made")
+    directory.mkdir(parents=True)
+    write(tmp_path, QA, examples(QA, 1))
+    for name, text in (("provenance.json", "{}"), ("provenance.json", "nonsense"), ("x", "")):
+        for path in directory.rglob("*"):
+            if path.is_file():
+                path.unlink()
+        (directory / name).write_text(text)
+        with pytest.raises(DatasetError, match=r"is not replaced, as it is no dataset") as caught:
+            write(tmp_path, QA, examples(QA, 1))
+        assert "Choose another directory" in str(caught.value)
+        assert (directory / name).read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("rows", "cause"),
+    [
+        ([], "would be empty"),
+        ([example(QA, 1), example(QA, 2, id="qa:o/n#1")], "stands twice: qa:o/n#1"),
+        ([example(QA, 1, id=None)], "has no id"),
+    ],
+)
+def test_wrong_rows_are_refused(tmp_path: Path, rows: list[dict[str, Any]], cause: str) -> None:
+    with pytest.raises(DatasetError, match=cause):
+        write(tmp_path, QA, rows)
+    assert not Workspace(tmp_path).dataset("made").exists()
+
+
+def test_a_row_that_lacks_a_column_is_a_defect(tmp_path: Path) -> None:
+    row = example(QA, 1)
+    del row["answer"], row["license"]
+    with pytest.raises(ValueError, match="qa:o/n#1 lacks answer, license"):
+        write(tmp_path, QA, [row])
+
+
+def test_counters_may_fill_while_rows_are_made(tmp_path: Path) -> None:
+    dropped: Counter[str] = Counter()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for row in examples(QA, 300):
+            dropped["late"] += 1
+            yield row
+
+    written = write(tmp_path, QA, rows(), provenance=replace(PROVENANCE, counts=dropped))
+    told = json.loads((written.directory / "provenance.json").read_text())
+    assert told["counts"] == {"late": 300}
+    assert "| late | 300 |" in (written.directory / "README.md").read_text()
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no second disk")
+def test_a_dataset_may_go_to_another_disk(tmp_path: Path) -> None:
+    with TemporaryDirectory(dir="/dev/shm") as name:
+        workspace, directory = Workspace(tmp_path / "workspace"), Path(name) / "made"
+        for count in (5, 3):
+            batches = QA.batches(examples(QA, count))
+            write_dataset(workspace, directory, QA, batches, SplitPlan(), PROVENANCE, CARD)
+        assert pq.read_table(directory / "data").num_rows == 3
+        assert [path.name for path in Path(name).iterdir()] == ["made"]
+
+
+def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "made").write_text("mine")
+    with pytest.raises(DatasetError, match="made cannot be read"):
+        write(tmp_path, QA, examples(QA, 1))
+
+
+NUMBERS = st.lists(st.integers(0, 400), min_size=1, max_size=200)
+
+
+@given(NUMBERS.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows))))))
+def test_a_spool_gives_rows_in_any_order(tmp_path_factory: Any, drawn: Any) -> None:
+    rows, order = drawn
+    schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
+    table = pa.table({"number": rows, "text": [f"é{one}" for one in rows]}, schema)
+    path = tmp_path_factory.mktemp("spool") / "rows.arrow"
+    with spooled(path, schema, table.to_batches(max_chunksize=90), ["number"]) as spool:
+        assert spool.facts == table.select(["number"])
+        read = list(spool.read(order))
+    assert all(len(part) <= 64 for part in read)
+    assert pa.concat_tables(read).to_pydict() == table.take(order).to_pydict()

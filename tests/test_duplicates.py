@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.filters.duplicates import settings as settings_module
+from goldpan.filters.duplicates.find import find_duplicates, group_ids
+from goldpan.filters.duplicates.leaks import Leak, find_leaks
+from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.filters.duplicates.shingles import ShingleFile
+from goldpan.filters.duplicates.signatures import signatures
+from goldpan.filters.duplicates.words import fold, words
+from goldpan.records import DUPLICATES
+
+Row = tuple[str, int, str]
+
+# With these no similar pair is missed: 0.3^60 is nothing.
+SURE = DuplicateSettings(min_words=3, bands=60, rows=1, window=100)
+CRASH = (
+    "The server crashes when a client sends an empty header after the handshake has ended "
+    "because the parser reads past the end of the buffer and nobody checks the length first"
+)
+
+
+def table(rows: Sequence[Row]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [(), (), ()]
+    kinds = (pa.string(), pa.int64(), pa.string())
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, ["repo", "number", "text"])
+
+
+def found(
+    rows: Sequence[Row], settings: DuplicateSettings | None = None
+) -> dict[tuple[str, int], dict[str, object]]:
+    answer = find_duplicates([table(rows)], settings or DuplicateSettings())
+    return {(row["repo"], row["number"]): row for row in answer.to_pylist()}
+
+
+def shingles(text: str, width: int = 3) -> set[tuple[str, ...]]:
+    split = re.findall(r"\w+", text.lower())
+    return {tuple(split[at : at + width]) for at in range(len(split) - width + 1)}
+
+
+def jaccard(left: str, right: str) -> float:
+    one, other = shingles(left), shingles(right)
+    return len(one & other) / len(one | other)
+
+
+def prose(chance: random.Random, count: int) -> list[str]:
+    return [f"word{chance.randrange(5_000)}" for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("Title\r\n\r\n  Body\t text ", "title body text"),
+        ("ＦＵＬＬ width ① ﬁle", "full width 1 file"),
+        ("Straße", "strasse"),
+        ("e\u0301tat", "\u00e9tat"),
+        ("a <!-- Please describe\nthe bug --> b<!---->c", "a b c"),
+        ("a <!-- never closed", "a <!-- never closed"),
+        ("a <!--> b --> c", "a c"),
+        (" \n\u00a0\u3000", ""),
+        ("<!-- template -->", ""),
+    ],
+)
+def test_fold(text: str, folded: str) -> None:
+    assert fold(text) == folded
+
+
+@pytest.mark.parametrize(
+    ("folded", "expected"),
+    [
+        ("foo->bar(x_1, 2.5); #12", ["foo", "bar", "x_1", "2", "5", "12"]),
+        ("naïve “quotes” d’accord", ["naïve", "quotes", "d", "accord"]),
+        ("修复 bug在windows上", ["修", "复", "bug", "在", "windows", "上"]),
+        ("서버 오류", ["서버", "오류"]),
+        ("\ud800 \0 x", ["x"]),
+    ],
+)
+def test_words(folded: str, expected: list[str]) -> None:
+    assert words(folded) == expected
+
+
+@pytest.mark.parametrize("other", ["é", "修"])
+@given(text=st.text(st.characters(max_codepoint=127)))
+def test_words_of_ascii_are_those_of_the_general_rules(other: str, text: str) -> None:
+    folded = fold(text)
+    assert [*words(folded), other] == words(f"{folded} {other}")
+
+
+def test_exact_duplicates_across_repositories() -> None:
+    rows = found(
+        [
+            ("b/b", 1, CRASH),
+            ("a/a", 7, CRASH.upper().replace(" ", "\n")),
+            ("a/a", 3, "Something else"),
+            ("a/a", 9, f"{CRASH} <!-- hidden -->"),
+        ]
+    )
+    assert sorted(rows) == [("a/a", 7), ("a/a", 9), ("b/b", 1)]
+    assert {row["cluster"] for row in rows.values()} == {"a/a#7"}
+    assert {key: row["relation"] for key, row in rows.items()} == {
+        ("a/a", 7): "representative",
+        ("a/a", 9): "exact",
+        ("b/b", 1): "exact",
+    }
+    assert {row["size"] for row in rows.values()} == {3}
+    assert {row["similarity"] for row in rows.values()} == {1.0}
+    assert (rows["a/a", 7]["nearest_repo"], rows["a/a", 7]["nearest_number"]) == ("a/a", 9)
+    assert (rows["b/b", 1]["nearest_repo"], rows["b/b", 1]["nearest_number"]) == ("a/a", 7)
+
+
+def test_near_duplicates_tell_their_true_similarity() -> None:
+    edited = CRASH.replace("empty", "overlong")
+    rows = found([("a/a", 1, CRASH), ("b/b", 2, edited), ("b/b", 3, " ".join(CRASH.split()[::-1]))])
+    assert sorted(rows) == [("a/a", 1), ("b/b", 2)]
+    near = rows["b/b", 2]
+    assert (near["relation"], near["representative_repo"]) == ("near", "a/a")
+    assert near["similarity"] == near["nearest_similarity"] == jaccard(CRASH, edited)
+
+
+def test_the_earliest_text_represents() -> None:
+    columns = table([("a/a", 1, CRASH), ("b/b", 2, CRASH), ("c/c", 3, CRASH)])
+    times = [None, datetime(2024, 5, 2, tzinfo=UTC), datetime(2024, 5, 1, tzinfo=UTC)]
+    dated = columns.append_column("created_at", pa.array(times, pa.timestamp("us", tz="UTC")))
+    answer = find_duplicates([dated], DuplicateSettings())
+    assert set(answer["cluster"].to_pylist()) == {"c/c#3"}
+    assert set(answer["representative_number"].to_pylist()) == {3}
+
+
+def test_short_texts_are_compared_for_equality_alone() -> None:
+    short = "Bump the version after the release of 0.4.1"
+    rows = found(
+        [("a/a", 1, short), ("a/a", 2, short.replace("0.4.1", "0.4.2")), ("a/a", 3, f"{short}  ")]
+    )
+    assert sorted(rows) == [("a/a", 1), ("a/a", 3)]
+
+
+def test_texts_that_say_nothing_are_no_duplicates() -> None:
+    assert found([("a/a", 1, ""), ("a/a", 2, " \n"), ("a/a", 3, "<!-- -->")]) == {}
+    nothing = pa.table({"repo": ["a/a", "a/a"], "number": [1, 2], "text": [None, None]})
+    nothing = nothing.set_column(2, "text", nothing["text"].cast(pa.string()))
+    assert len(find_duplicates([nothing], DuplicateSettings())) == 0
+    assert find_duplicates([], DuplicateSettings()).schema == DUPLICATES.schema
+
+
+def test_equal_words_with_other_marks_are_near() -> None:
+    rows = found([("a/a", 1, CRASH), ("a/a", 2, CRASH.replace(" ", "_ ").replace("_", ", "))])
+    assert (rows["a/a", 2]["relation"], rows["a/a", 2]["similarity"]) == ("near", 1.0)
+
+
+def test_chains_are_recorded_as_such() -> None:
+    chance = random.Random(1)
+    start = prose(chance, 100)
+    chain = [start[shift : shift + 80] for shift in (0, 10, 20)]
+    texts = [" ".join(link) for link in chain]
+    assert jaccard(texts[0], texts[2]) < 0.7 < jaccard(texts[0], texts[1])
+    rows = found([("a/a", number, text) for number, text in enumerate(texts)], SURE)
+    assert {row["cluster"] for row in rows.values()} == {"a/a#0"}
+    last = rows["a/a", 2]
+    assert (last["relation"], last["similarity"]) == ("near", jaccard(texts[0], texts[2]))
+    assert (last["nearest_number"], last["nearest_similarity"]) == (1, jaccard(texts[1], texts[2]))
+
+
+TEXTS = st.lists(
+    st.lists(st.sampled_from("abcd"), max_size=9).map(" ".join), min_size=1, max_size=14
+)
+
+
+@given(TEXTS, st.randoms(use_true_random=False), st.integers(1, 5))
+def test_order_and_batches_change_nothing(
+    texts: list[str], chance: random.Random, size: int
+) -> None:
+    rows = [(f"o/{number % 3}", number, text) for number, text in enumerate(texts)]
+    answer = find_duplicates([table(rows)], SURE)
+    chance.shuffle(rows)
+    shuffled = find_duplicates(table(rows).to_batches(max_chunksize=size), SURE)
+    assert written(shuffled) == written(answer)
+    assert answer.schema == DUPLICATES.schema
+    keys = list(zip(answer["repo"].to_pylist(), answer["number"].to_pylist(), strict=True))
+    assert keys == sorted(keys)
+
+
+def written(answer: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, answer.schema) as target:
+        target.write_table(answer)
+    return bytes(sink.getvalue())
+
+
+@given(TEXTS)
+def test_clusters_are_the_chains_of_similar_texts(texts: list[str]) -> None:
+    group = list(range(len(texts)))
+    for right, text in enumerate(texts):
+        for left in range(right):
+            other = texts[left]
+            long = min(len(text.split()), len(other.split())) >= SURE.min_words
+            if text and (text == other or (long and jaccard(text, other) >= SURE.threshold)):
+                old, new = group[right], group[left]
+                group = [min(old, new) if item in (old, new) else item for item in group]
+    rows = found([("o/r", number, text) for number, text in enumerate(texts)], SURE)
+    clusters = {number: row["representative_number"] for (_, number), row in rows.items()}
+    assert clusters == {at: item for at, item in enumerate(group) if group.count(item) > 1}
+    for (_, number), row in rows.items():
+        text, nearest = texts[number], texts[int(str(row["nearest_number"]))]
+        assert row["nearest_number"] != number
+        if text != nearest:
+            assert row["nearest_similarity"] == jaccard(text, nearest) >= SURE.threshold
+        root = texts[int(str(row["representative_number"]))]
+        assert row["similarity"] == (1.0 if text == root else jaccard(text, root))
+
+
+def test_processes_change_nothing() -> None:
+    chance = random.Random(2)
+    texts = [" ".join(prose(chance, 9_000)) for _ in range(40)]
+    texts += [text.replace("word1", "word2", 40) for text in texts]
+    batches = table([("o/r", at, text) for at, text in enumerate(texts)]).to_batches(20)
+    answers = [find_duplicates(batches, DuplicateSettings(), workers=count) for count in (1, 2)]
+    assert len(answers[0]) == 80
+    assert written(answers[0]) == written(answers[1])
+
+
+def test_a_text_that_comes_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"o/r#4 comes twice"):
+        found([("o/r", 4, "one"), ("o/q", 4, "two"), ("o/r", 4, "three")])
+
+
+def test_group_ids() -> None:
+    rows = [("a/a", 1, CRASH), ("b/b", 2, CRASH), ("b/b", 3, "something else")]
+    answer = find_duplicates([table(rows)], DuplicateSettings())
+    subjects = [("b/b", 3), ("b/b", 2), ("a/a", 1), ("c/c", 9), ("b/b", 1)]
+    assert group_ids(answer, subjects) == ["b/b#3", "a/a#1", "a/a#1", "c/c#9", "b/b#1"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"threshold": 0.0},
+        {"threshold": 1.1},
+        {"threshold": float("nan")},
+        {"shingle_words": 0},
+        {"min_words": 2},
+        {"bands": 0},
+        {"rows": 0},
+        {"window": 0},
+        {"seed": -1},
+        {"seed": 2**64},
+    ],
+)
+def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        DuplicateSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_digest_names_settings_and_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = DuplicateSettings().digest()
+    assert digest != DuplicateSettings(threshold=0.8).digest()
+    assert found([("a/a", 1, CRASH), ("a/a", 2, CRASH)])["a/a", 1]["settings"] == digest
+    monkeypatch.setattr(settings_module, "ALGORITHM", "rensa RMinHash 3")
+    assert digest != DuplicateSettings().digest()
+
+
+def test_signatures_are_the_same_everywhere() -> None:
+    """Should rensa's algorithm change, its version in `ALGORITHM` must have changed too."""
+    hashes = np.arange(1, 1_001, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    values = signatures(hashes, np.array([3, 3, 1_000]), 5, seed=7)
+    assert values.tolist() == [
+        [1995499071, 141936780, 952027929, 2986038751, 132270007],
+        [4294967295, 4294967295, 4294967295, 4294967295, 4294967295],
+        [124988, 8425364, 1801611, 1338458, 4224477],
+    ]
+
+
+def test_a_full_disk_is_told() -> None:
+    with Path("/dev/full").open("r+b", buffering=0) as file:
+        shingle_file = ShingleFile(file)
+        with pytest.raises(WorkspaceError, match="No space left on device"):
+            shingle_file.append(np.arange(4, dtype=np.uint64), np.array([4]))
+
+
+def test_leaks() -> None:
+    edited = CRASH.replace("empty", "overlong")
+    other = " ".join(prose(random.Random(3), 30))
+    corpus = [["unrelated", edited, CRASH, ""], [CRASH.upper(), other]]
+    asked = ["", CRASH, "new", other.replace("word", "other"), f"{CRASH} today", "Unrelated", other]
+    leaks = find_leaks(corpus, asked, DuplicateSettings())
+    assert leaks == [
+        Leak(1, 2, "exact", 1.0),
+        Leak(4, 2, "near", jaccard(CRASH, f"{CRASH} today")),
+        Leak(5, 0, "exact", 1.0),
+        Leak(6, 5, "exact", 1.0),
+    ]
+
+
+def test_leaks_are_sought_in_the_corpus_alone() -> None:
+    edited = CRASH.replace("empty", "overlong")
+    assert find_leaks([["something else"]], [CRASH, edited, CRASH], DuplicateSettings()) == []
+    assert find_leaks([], [CRASH, edited], DuplicateSettings()) == []
+    assert find_leaks([[CRASH, edited]], [], DuplicateSettings()) == []
+
+
+@given(TEXTS, TEXTS)
+def test_leaks_name_the_most_similar_text(corpus: list[str], asked: list[str]) -> None:
+    leaks = {leak.asked: leak for leak in find_leaks([corpus], asked, SURE)}
+    for at, text in enumerate(asked):
+        likes = [
+            (1.0 if text == other else jaccard(text, other), -place)
+            for place, other in enumerate(corpus)
+            if text and (text == other or min(len(text.split()), len(other.split())) >= 3)
+        ]
+        best = max((like for like in likes if like[0] >= SURE.threshold), default=None)
+        if best is None:
+            assert at not in leaks
+        else:
+            assert leaks[at].similarity == best[0]
+            found_text = corpus[leaks[at].found]
+            assert corpus.index(found_text) == leaks[at].found
+            assert (found_text == text) == (leaks[at].relation == "exact")

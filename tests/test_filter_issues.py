@@ -1,0 +1,350 @@
+"""Criteria for issues, each with what it keeps and what it drops."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldpan.errors import UsageError
+from goldpan.filters.catalogue import criteria
+from tests.filtering import (
+    LONG,
+    NOON,
+    REPO,
+    Row,
+    build,
+    comment,
+    dropped,
+    issue,
+    judge,
+    judge_all,
+    pull,
+)
+
+ROBOT: Row = {"author": "ci-bot"}
+
+
+def test_comment_scale(tmp_path: Path) -> None:
+    entries = [
+        issue(1, "x" * 199),
+        issue(2, "x" * 200),
+        issue(3, "x" * 100, title="y" * 100),
+        issue(4, None),
+        issue(5, "x" * 150),
+        issue(6, "\U0001f600" * 200),
+        issue(7, "x" * 150),
+        issue(8, "x" * 600),
+    ]
+    comments = [comment(5, "y" * 50), comment(7, "y" * 50, **ROBOT)]
+    place = build(tmp_path, entries, comments)
+    short = dict.fromkeys((1, 3, 4, 7), "too-short")
+    found = judge(place, "comment-scale", maximum=599)
+    assert dropped(found) == {**short, 8: "too-long"}
+    assert [found[number]["value"] for number in (1, 4, 5, 6)] == [199, 0, 200, 200]
+    assert set(dropped(judge(place, "comment-scale", title=True))) == {4, 7}
+    assert set(dropped(judge(place, "comment-scale", robots=True))) == {1, 3, 4}
+
+
+MARKED = timedelta(hours=1)
+
+
+def mark(number: int, hours: int, *, undone: bool = False, **given: Any) -> Row:
+    signal = "unmarked_as_duplicate" if undone else "marked_as_duplicate"
+    ends = {"number": number, "target_repo": REPO, "target_number": 90, "observed_on": number}
+    return {"signal": signal, "at": NOON + hours * MARKED, **ends, **given}
+
+
+def test_redundancy_by_what_github_knows(tmp_path: Path) -> None:
+    entries = [
+        issue(1),
+        issue(2, state_reason="duplicate"),
+        issue(3, state_reason="completed"),
+        issue(4),
+        issue(5),
+        issue(6),
+        issue(7),
+        issue(8, labels=["Duplicate"]),
+        issue(9, labels=["type: Duplicate", "ui"]),
+        issue(10, labels=["*duplicate"]),
+        issue(11, labels=["possible-duplicate", "not a duplicate", "duplicates"]),
+        issue(12),
+    ]
+    references = [
+        mark(4, 1),
+        mark(5, 1),
+        mark(5, 2, undone=True),
+        *(mark(6, 1), mark(6, 2, undone=True), mark(6, 3)),
+        *(mark(7, 1), mark(7, 2, undone=True), mark(7, 1, target_number=91)),
+        mark(12, 1, repo="else/where"),
+        mark(3, 1, signal="mention"),
+    ]
+    place = build(tmp_path, entries, references=references)
+    marked = dict.fromkeys((4, 6, 7), "marked")
+    labelled = dict.fromkeys((8, 9, 10), "label")
+    found = judge(place, "redundancy")
+    assert dropped(found) == {2: "state-reason", **marked, **labelled}
+    assert found[7]["evidence"] == "marked as a duplicate of Octo/Gem#91"
+    assert dropped(judge(place, "redundancy", labels=[])) == {2: "state-reason", **marked}
+
+
+def test_redundancy_by_words(tmp_path: Path) -> None:
+    entries = [
+        issue(1),
+        issue(2),
+        issue(3),
+        issue(4),
+        issue(5, "This is a duplicate of #1, but that was closed. " + LONG),
+        issue(6, title="[dup] Leak"),
+        issue(7),
+        issue(8),
+    ]
+    comments = [
+        comment(1, "Duplicate of #9", comment_id=801),
+        comment(2, "Sorry, dupe of #9", comment_id=802),
+        comment(3, "Maybe a duplicate of #9?"),
+        comment(4, "> Duplicate of #9\n\nNo, this is not a duplicate of #9."),
+        comment(7, "Duplicate of #9", **ROBOT),
+        comment(8, "#9 is a duplicate of #8"),
+    ]
+    place = build(tmp_path, entries, comments)
+    said = {1: "marker", 2: "keyword", 5: "keyword", 6: "keyword"}
+    found = judge(place, "redundancy")
+    assert dropped(found) == said
+    assert found[2]["evidence"] == "802: Sorry, dupe of #9"
+    assert dropped(judge(place, "redundancy", keywords=False)) == {1: "marker"}
+    assert dropped(judge(place, "redundancy", guesses=True)) == {**said, 3: "keyword"}
+    assert set(dropped(judge(place, "redundancy", body=False, robots=True))) == {1, 2, 7}
+    assert set(dropped(judge(place, "redundancy", literal=True))) == {*said, 3, 4, 8}
+
+
+INTERNAL = [
+    "no link at all",
+    "https://github.com/o/r/issues/1#x",
+    "http://www.github.com/o/r.",
+    "www.github.com/o/r",
+    "<https://gist.github.com/x>",
+    "[docs](https://docs.github.com/en/x)",
+    "https://raw.githubusercontent.com/o/r/main/x.c",
+    "https://GitHub.com/o/r和更多",
+    "**https://github.com**",
+    "[link](docs/x.md) and [mail](mailto:a@b.org) and a@b.org",
+    "http://localhost:8080/x and http://127.0.0.1/x and http://192.168.1.4/x",
+    "C:// and a // b and http:// and x.y.z",
+    "<!-- see https://evil.org/x -->",
+    "https://ci@github.com/o/r.git",
+]
+EXTERNAL = [
+    "https://example.com/x",
+    "HTTP://Evil.ORG",
+    "ftp://evil.org/x",
+    "see www.evil.org",
+    "[x](https://evil.org)",
+    "[x]: https://evil.org 'title'",
+    "[x]: //evil.org/x",
+    "[x](//evil.org/x)",
+    "<img src='//evil.org/x.png'>",
+    '<a href="https://evil.org/x">x</a>',
+    "<https://evil.org>",
+    "https://github.com@evil.org/",
+    "https://github.com.evil.org/o/r",
+    "https://evilgithub.com/o/r",
+    "https://evil.org/github.com/",
+    "https://evil.org?x=github.com",
+    "https://o.github.io/r",
+    "https://git.io/abc",
+    "//x and https://8.8.8.8/x",
+    "https://münchen.de/x",
+    "(https://evil.org)",
+]
+MEDIA = [
+    "![x](https://user-images.githubusercontent.com/1/2.png)",
+    "https://github.com/user-attachments/assets/0a0b",
+    "https://github.com/o/r/assets/1/0a0b",
+    "![x](https://github.com/o/r/blob/main/x.JPG?raw=true)",
+    "<img src=https://camo.githubusercontent.com/0a>",
+    "https://private-user-images.githubusercontent.com/1/2-3?jwt=x",
+]
+CODE = [
+    "`https://evil.org`",
+    "```\nhttps://evil.org\n```",
+    "~~~\nhttps://evil.org",
+    "<pre>https://evil.org</pre>",
+]
+
+
+def numbered(texts: list[str], first: int) -> list[Row]:
+    return [issue(number, text) for number, text in enumerate(texts, first)]
+
+
+def test_external_check(tmp_path: Path) -> None:
+    entries = [
+        *numbered(INTERNAL, 100),
+        *numbered(EXTERNAL, 200),
+        *numbered(MEDIA, 300),
+        *numbered(CODE, 400),
+        issue(1),
+        issue(2),
+        issue(3, title="https://evil.org/in-title"),
+        issue(4, "https://ghe.ours.org/o/r https://b.org https://a.org https://b.org"),
+    ]
+    comments = [comment(1, "https://evil.org/c"), comment(2, "https://evil.org/r", **ROBOT)]
+    place = build(tmp_path, entries, comments)
+    outside = {*range(200, 200 + len(EXTERNAL)), 1, 3, 4}
+    media, code = set(range(300, 300 + len(MEDIA))), set(range(400, 400 + len(CODE)))
+    found = judge(place, "external-check")
+    assert dropped(found) == dict.fromkeys({*outside, *code, 2}, "external-link")
+    assert (found[4]["value"], found[4]["evidence"]) == (3, "https://a.org")
+    strict = {"code": False, "media": "external", "robots": False}
+    strict |= {"hosts": ["github.com", "githubusercontent.com", "ours.org"]}
+    strict |= {"ignored_hosts": ["example.com", "a.org", "b.org"]}
+    pictures = dict.fromkeys(media, "external-media")
+    links = dict.fromkeys(outside - {200, 4}, "external-link")
+    assert dropped(judge(place, "external-check", **strict)) == links | pictures
+    needed = dropped(judge(place, "external-check", required=True, media="ignored"))
+    assert {number for number, reason in needed.items() if reason == "no-internal-link"} == {
+        100,
+        *range(109, 113),
+        *media,
+    }
+
+
+def test_event_count(tmp_path: Path) -> None:
+    entries = [
+        issue(1, timeline_items=10),
+        issue(2, timeline_items=11),
+        issue(3, timeline_items=None),
+        issue(4, timeline_items=13, closed_at=None),
+        issue(5, timeline_items=12),
+    ]
+    comments = [
+        *(comment(4) for _ in range(10)),
+        *(comment(5) for _ in range(8)),
+        *(comment(5, **ROBOT) for _ in range(2)),
+    ]
+    place = build(tmp_path, entries, comments)
+    assert dropped(judge(place, "event-count")) == {
+        **dict.fromkeys((2, 4, 5), "many-events"),
+        3: "?no-timeline",
+    }
+    assert set(dropped(judge(place, "event-count", robots=False))) == {2, 3, 4}
+    found = judge(place, "event-count", count="discussion")
+    assert {number: row["value"] for number, row in found.items()} == {
+        1: 2,
+        2: 2,
+        3: 2,
+        4: 11,
+        5: 12,
+    }
+    assert set(dropped(found)) == {4, 5}
+    assert set(dropped(judge(place, "event-count", count="discussion", robots=False))) == {4}
+
+
+def test_participants_and_answers(tmp_path: Path) -> None:
+    ghost: Row = {"author": None, "author_type": None}
+    entries = [
+        issue(1),
+        issue(2),
+        issue(3),
+        issue(4, **ghost),
+        issue(5, **ghost),
+        issue(6),
+        issue(7, state="open", closed_at=None),
+        issue(8),
+    ]
+    comments = [
+        comment(2, author="alice"),
+        comment(3, **ROBOT),
+        comment(4, author=None),
+        comment(5, author="bob"),
+        comment(6, author=None),
+        comment(7),
+        comment(8),
+        comment(8, author="alice"),
+    ]
+    place = build(tmp_path, entries, comments)
+    found = judge_all(place)
+    people = {number: row["value"] for number, row in found["participants"].items()}
+    assert people == {1: 1, 2: 1, 3: 1, 4: 1, 5: 2, 6: 2, 7: 2, 8: 2}
+    assert dropped(found["participants"]) == dict.fromkeys((1, 2, 3, 4), "few-participants")
+    assert set(dropped(judge(place, "participants", deleted=False))) == {1, 2, 3, 4, 5, 6}
+    silent = dict.fromkeys((1, 2, 3, 4), "no-reply")
+    assert dropped(found["answered"]) == {**silent, 7: "still-open"}
+    assert dropped(judge(place, "answered", closed=False)) == silent
+
+
+@pytest.mark.parametrize(
+    ("license", "reason"),
+    [
+        ("MIT", None),
+        ("apache-2.0", None),
+        ("LGPL-2.1-or-later", None),
+        ("GPL-3.0", "license-not-allowed"),
+        ("AGPL-3.0-only", "license-not-allowed"),
+        ("NOASSERTION", "no-known-license"),
+        (None, "no-known-license"),
+    ],
+)
+def test_license(tmp_path: Path, license: str | None, reason: str | None) -> None:
+    found = judge(build(tmp_path, [issue(1)], license=license), "license")
+    assert dropped(found) == ({1: reason} if reason else {})
+    assert license is None or found[1]["evidence"] == license
+
+
+def test_near_duplicates(tmp_path: Path) -> None:
+    words = " ".join(f"word{n}" for n in range(60))
+    entries = [
+        issue(1, words, title="Leak", created_at=NOON + MARKED),
+        issue(2, words, title="Leak", created_at=NOON),
+        issue(3, words + " once more", title="Leak", created_at=NOON + 2 * MARKED),
+        issue(4),
+    ]
+    found = judge(build(tmp_path, entries), "near-duplicates")
+    assert dropped(found) == {1: "exact-duplicate", 3: "near-duplicate"}
+    assert found[3]["evidence"] == "duplicate of Octo/Gem#2"
+    assert 0.9 < found[3]["value"] < 1
+    assert found[2]["keep"] and found[2]["value"] is None
+
+
+def test_empty_repository_and_one_without_anything_to_say(tmp_path: Path) -> None:
+    assert judge_all(build(tmp_path / "empty")) == {}
+    assert judge_all(build(tmp_path / "pulls", [pull(1)])) == {}
+    blank = issue(1, None, title=None, author=None, author_type=None, labels=None, state=None)
+    found = judge_all(
+        build(tmp_path / "blank", [blank], [comment(1, None, author=None)], license=None)
+    )
+    issues = {name for name, criterion in criteria().items() if criterion.subject == "issue"}
+    assert set(found) == issues
+
+
+def test_hostile_texts_cost_little(tmp_path: Path) -> None:
+    parts = ("](//", "<!--", "```\n", "https://", "www.", "https://a@", "`", "<pre", "dup of #2 ")
+    more = ("\x00\x1b[31m", "\u202e", "'; DROP TABLE entries; --", "{{ x }}", "%s$minimum")
+    entries = [issue(n, (part * 100_000)[:100_000]) for n, part in enumerate([*parts, *more], 1)]
+    place = build(tmp_path, entries)
+    begun = time.monotonic()
+    found = judge_all(place, {"external-check": {"code": False, "media": "external"}})
+    assert time.monotonic() - begun < 30
+    assert {len(verdicts) for verdicts in found.values()} == {len(entries)}
+    assert all(len(row["evidence"] or "") <= 200 for row in found["redundancy"].values())
+
+
+def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
+    entries = [issue(n, f"https://evil.org/{n} {LONG}", title="Same") for n in range(1, 30)]
+    comments = [comment(n, f"Duplicate of #{n + 1}", author=f"user{n % 7}") for n in range(1, 30)]
+    one = judge_all(build(tmp_path / "one", entries, comments))
+    other = judge_all(build(tmp_path / "other", entries[::-1], comments[::-1]))
+    assert one == other
+
+
+def test_settings_are_checked() -> None:
+    for name, settings in (
+        ("event-count", {"count": "all"}),
+        ("external-check", {"media": "no"}),
+        ("private", {"drop": ["emails"]}),
+    ):
+        with pytest.raises(UsageError, match=name):
+            criteria()[name].settings(**settings)

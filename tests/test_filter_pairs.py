@@ -1,0 +1,363 @@
+"""Criteria for fix pairs, each with what it keeps and what it drops."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from goldpan.errors import UsageError
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
+from goldpan.workspace import Workspace
+from tests.filtering import (
+    REPO,
+    Row,
+    build,
+    comment,
+    dropped,
+    issue,
+    judge,
+    judge_all,
+    pair,
+    pull,
+)
+
+ELSEWHERE = "Octo/Other"
+
+
+def revision(number: int, **given: object) -> Row:
+    return {"number": number, "state": "base", "agrees": True, "notes": [], **given}
+
+
+def change(number: int, path: str = "src/box.c", **given: object) -> Row:
+    common = {"path": path, "status": "modified", "kind": "text"}
+    return {"number": number, **common, **given}
+
+
+def file(number: int, path: str) -> Row:
+    return {"number": number, "path": path, "status": "modified"}
+
+
+def test_merged_and_same_repository(tmp_path: Path) -> None:
+    pairs = [
+        pair(1, 11),
+        pair(2, 12, merged=False),
+        pair(3, 13, merged=None, pull_repo=ELSEWHERE),
+        pair(4, 14, pull_repo="OCTO/gem"),
+    ]
+    entries = [*(issue(n) for n in (1, 2, 3, 4)), *(pull(n) for n in (11, 12, 14))]
+    found = judge_all(build(tmp_path, entries, pairs=pairs))
+    assert dropped(found["merged"]) == {(2, 12): "not-merged", (3, 13): "?pull-not-mined"}
+    assert dropped(found["same-repository"]) == {(3, 13): "elsewhere"}
+    assert found["same-repository"][3, 13]["evidence"] == "the fix is in Octo/Other"
+
+
+def test_one_to_one(tmp_path: Path) -> None:
+    pairs = [
+        pair(1, 11),
+        *(pair(2, 12), pair(2, 13)),
+        *(pair(3, 14), pair(4, 14)),
+        *(pair(5, 15), pair(5, 16, merged=False)),
+        *(pair(6, 17), pair(6, 18), pair(7, 17)),
+        *(pair(8, 11, pull_repo=ELSEWHERE, merged=None), pair(8, 19)),
+    ]
+    numbers = {one["issue"] for one in pairs}, {one["pull"] for one in pairs}
+    entries = [*map(issue, sorted(numbers[0])), *map(pull, sorted(numbers[1]))]
+    place = build(tmp_path, entries, pairs=pairs)
+    found = judge(place, "one-to-one")
+    assert dropped(found) == {
+        **dict.fromkeys([(2, 12), (2, 13), (6, 18), (8, 11), (8, 19)], "many-pulls"),
+        (5, 16): "many-pulls",
+        **dict.fromkeys([(3, 14), (4, 14), (7, 17)], "many-issues"),
+        (6, 17): "many-to-many",
+    }
+    assert found[6, 17]["value"] == 2
+    told = "the issue is also fixed by #18; the pull also fixes #7"
+    assert found[6, 17]["evidence"] == told
+    assert found[8, 19]["evidence"] == "the issue is also fixed by Octo/Other#11"
+    assert dropped(judge(place, "one-to-one", merged=False))[5, 15] == "many-pulls"
+
+
+def test_one_to_one_is_fast_where_one_pull_fixes_thousands(tmp_path: Path) -> None:
+    pairs = [pair(n, 5_000) for n in range(1, 2_000)]
+    place = build(tmp_path, [*map(issue, range(1, 2_000)), pull(5_000)], pairs=pairs)
+    found = judge(place, "one-to-one")
+    assert {row["value"] for row in found.values()} == {1_998}
+    assert max(len(row["evidence"]) for row in found.values()) == 200
+
+
+def test_single_file(tmp_path: Path) -> None:
+    entries = [
+        pull(11),
+        pull(12, changed_files=2),
+        pull(13, changed_files=None),
+        pull(14, changed_files=3),
+        pull(15),
+        pull(16, changed_files=4),
+        pull(17, changed_files=0),
+    ]
+    pairs = [*(pair(n - 10, n) for n in range(11, 18)), pair(8, 1, pull_repo=ELSEWHERE)]
+    revisions = [revision(14), revision(15), revision(16, state="none")]
+    changes = [change(14), change(15), change(15, "src/other.c")]
+    place = build(
+        tmp_path,
+        [*map(issue, range(1, 9)), *entries],
+        pairs=pairs,
+        revisions=revisions,
+        changes=changes,
+    )
+    found = judge(place, "single-file")
+    assert dropped(found) == {
+        (2, 12): "many-files",
+        (3, 13): "?files-unknown",
+        (5, 15): "many-files",
+        (6, 16): "many-files",
+        (7, 17): "no-files",
+        (8, 1): "?pull-not-mined",
+    }
+    assert (found[4, 14]["value"], found[4, 14]["evidence"]) == (1, "as git tells")
+    assert (found[6, 16]["value"], found[6, 16]["evidence"]) == (4, "as GitHub tells")
+    assert set(dropped(judge(place, "single-file", maximum=4))) == {(3, 13), (7, 17), (8, 1)}
+
+
+DOCUMENTATION = [
+    "DOC: explain flow",
+    "DOCS say otherwise",
+    "docs: explain flow",
+    "doc(api): explain",
+    "[doc] explain",
+    "Improve the documentation",
+    "Documentation of flow",
+    "Fix README.md",
+    "Update ReadMe",
+    "Fix links in docs/flow.md",
+    "Fix docstrings of flow",
+]
+NO_DOCUMENTATION = [
+    "Docker build fails",
+    "DOCKER image",
+    "doctor crashes",
+    "Wrong DOCTYPE",
+    "DOC_ROOT is ignored",
+    "Opening a doc fails",
+    "document.getElementById is undefined",
+    "Thread.ready is never set",
+    "Predocs",
+    "readable errors",
+    "",
+]
+
+
+def test_documentation(tmp_path: Path) -> None:
+    titles = [*DOCUMENTATION, *NO_DOCUMENTATION]
+    entries = [issue(n, title=title) for n, title in enumerate(titles, 1)]
+    entries += [pull(n + 100, title=title) for n, title in enumerate(titles, 1)]
+    entries += [pull(200, title="Mend"), issue(99, title=None), issue(98)]
+    pairs = [pair(n, 200) for n in range(1, len(titles) + 1)]
+    pairs += [pair(98, n + 100) for n in range(1, len(titles) + 1)]
+    pairs += [pair(99, 5, pull_repo=ELSEWHERE)]
+    place = build(tmp_path, entries, pairs=pairs)
+    found = judge(place, "documentation")
+    right = range(1, len(DOCUMENTATION) + 1)
+    assert set(dropped(found)) == {*((n, 200) for n in right), *((98, n + 100) for n in right)}
+    assert found[1, 200]["evidence"] == "issue title: DOC: explain flow"
+    assert found[98, 108]["evidence"] == "pull title: Fix README.md"
+    exact = ["DOC", "DOCS", "Documentation", "READM*"]
+    paper = judge(place, "documentation", exact=exact, words=[], prefixes=[])
+    assert {issue for issue, pull in dropped(paper) if pull == 200} == {1, 2, 7, 8}
+    assert dropped(judge(place, "documentation", exact=[], words=[], prefixes=[])) == {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("test_x.py", "x_test.go", "src/XTest.java", "tests/a.c", "a/testing/b.py", "test/x.js"),
+        *("src/__tests__/x.ts", "TestX.java", "FooTestCase.java", "src/tests_impl.h", "TEST.c"),
+        *("a/testdata/x.go", "unittests/x.cc", "conftest.py", "pytest_plugin.py", "a-test-b.rs"),
+        *("spec/flow_spec.rb", "spec/helper.rb", "x.spec.ts", "x-spec.js", "src/testrand.h"),
+        *("a.Tests/x.cs", "HTTPTest.java", "runtests.sh", "selftest/x.c", "doctest.py"),
+    ],
+)
+def test_paths_of_tests(path: str) -> None:
+    assert is_test_by_words(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("latest.py", "contest/x.py", "attestation.c", "src/Contest.java", "protest.rb", "x.c"),
+        *("testament/x.py", "testimonials.tsx", "greatest.go", "fastest/x.c", "detest.rs"),
+        *("openapi/spec.go", "pod_spec.go", "specs/x.py", "inspector.ts", "intestine.py"),
+        *("testify.go", "Latest.java", "contestants.c", "shortest_path.cpp"),
+    ],
+)
+def test_paths_of_no_tests(path: str) -> None:
+    assert not is_test_by_words(path)
+
+
+def test_the_papers_rule_for_tests_is_by_letters() -> None:
+    assert all(map(is_test_by_letters, ("latest.py", "a/CONTEST/x.py", "x_test.go")))
+    assert not is_test_by_letters("src/box.c")
+
+
+def test_suffix(tmp_path: Path) -> None:
+    paths = {
+        11: ["src/box.c"],
+        12: ["docs/box.md"],
+        13: ["tests/box.c"],
+        14: ["src/latest.py"],
+        15: ["src/box.c", "README.md"],
+        16: [],
+        17: ["a/Makefile"],
+        18: ["Box.JAVA"],
+        19: ["\u202e/x\n.py"],
+        20: ["src/query.sql"],
+    }
+    files = [file(number, path) for number, some in paths.items() for path in some]
+    files += [file(21, "docs/seen.md"), file(22, "src/seen.c")]
+    entries = [*map(issue, range(1, 14)), *map(pull, range(11, 23))]
+    pairs = [*(pair(n - 10, n) for n in range(11, 23)), pair(13, 1, pull_repo=ELSEWHERE)]
+    revisions = [revision(21), revision(22, state="none")]
+    changes = [change(21, "src/box.rs")]
+    place = build(tmp_path, entries, pairs=pairs, files=files, revisions=revisions, changes=changes)
+    found = judge(place, "suffix")
+    reasons = {
+        (2, 12): "no-code",
+        (3, 13): "test",
+        (5, 15): "no-code",
+        (6, 16): "?no-files",
+        (7, 17): "no-code",
+        (10, 20): "no-code",
+        (13, 1): "?pull-not-mined",
+    }
+    assert dropped(found) == reasons
+    assert (found[5, 15]["value"], found[5, 15]["evidence"]) == (1, "README.md")
+    literal = dropped(judge(place, "suffix", tests="contains"))
+    assert literal == {**reasons, (4, 14): "test"}
+    more = dropped(judge(place, "suffix", tests="kept", more=[".sql"], fewer=[".c"]))
+    assert (3, 13) in more and (10, 20) not in more
+
+
+def test_revision_agrees(tmp_path: Path) -> None:
+    numbers = range(11, 16)
+    revisions = [
+        revision(11),
+        revision(12, agrees=False, notes=["head_force_pushed"]),
+        revision(13, state="none", agrees=None, problem="the head is lost"),
+        revision(14, agrees=None, state="merge_parent"),
+    ]
+    pairs = [pair(n - 10, n) for n in numbers]
+    entries = [*map(issue, range(1, 6)), *map(pull, numbers)]
+    place = build(tmp_path, entries, pairs=pairs, revisions=revisions, changes=[])
+    found = judge(place, "revision-agrees")
+    assert dropped(found) == {(2, 12): "differs", (3, 13): "no-state", (5, 15): "?no-history"}
+    assert found[2, 12]["evidence"] == "read by base, head_force_pushed"
+    assert found[3, 13]["evidence"] == "the head is lost"
+    assert set(dropped(judge(place, "revision-agrees", agrees=False))) == {(3, 13), (5, 15)}
+
+
+def test_issue_kept(tmp_path: Path) -> None:
+    entries = [issue(1), issue(2, author="ci-bot"), issue(3), *map(pull, (11, 12, 13))]
+    pairs = [pair(1, 11), pair(2, 12), pair(3, 13), pair(77, 11)]
+    replies = [comment(3, "Duplicate of #1")]
+    place = build(tmp_path, entries, replies, pairs=pairs)
+    found = judge(place, "issue-kept", criteria=["robots", "redundancy", "answered"])
+    assert dropped(found) == {
+        **dict.fromkeys([(1, 11), (2, 12), (3, 13)], "issue-dropped"),
+        (77, 11): "?issue-not-mined",
+    }
+    found = judge(place, "issue-kept", criteria=["robots", "redundancy"])
+    assert set(dropped(found)) == {(2, 12), (3, 13), (77, 11)}
+    assert found[3, 13]["evidence"] == "redundancy (marker)"
+    assert set(dropped(judge(place, "issue-kept", criteria=[]))) == {(77, 11)}
+    with pytest.raises(UsageError, match=r"'robot'.*robots"):
+        judge(place, "issue-kept", criteria=["robot"])
+
+
+def test_without_pairs_files_and_history(tmp_path: Path) -> None:
+    entries = [issue(1), pull(11, changed_files=None)]
+    bare = judge_all(build(tmp_path / "bare", entries))
+    assert {row["subject"] for rows in bare.values() for row in rows.values()} == {"issue"}
+    unknown = judge_all(build(tmp_path / "unknown", entries, pairs=[pair(1, 11)]))
+    pairs = {name for name, criterion in criteria().items() if criterion.subject == "pair"}
+    assert pairs <= set(unknown)
+    undecided = {name for name in pairs if unknown[name][1, 11]["keep"] is None}
+    assert undecided == {"single-file", "suffix", "substance", "revision-agrees"}
+
+
+def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
+    entries = [*map(issue, range(1, 20)), *map(pull, range(20, 40))]
+    pairs = [pair(n % 19 + 1, 20 + n * 7 % 20) for n in range(40)]
+    pairs = list({(one["issue"], one["pull"]): one for one in pairs}.values())
+    files = [file(n, f"src/{'test' if n % 3 else 'box'}.c") for n in range(20, 40)]
+    one = judge_all(build(tmp_path / "one", entries, pairs=pairs, files=files))
+    other = build(tmp_path / "other", entries[::-1], pairs=pairs[::-1], files=files[::-1])
+    assert judge_all(other) == one
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(UsageError, match="suffix"):
+        criteria()["suffix"].settings(tests="none")
+
+
+def write_blob(clone: Path, text: str) -> str:
+    """Put a file into a bare repository and return its id."""
+    command = ["git", "-C", str(clone), "hash-object", "-w", "--stdin"]
+    made = subprocess.run(command, input=text.encode(), capture_output=True, check=True)
+    return made.stdout.decode().strip()
+
+
+def test_substance(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    clone = place.clone(REPO)
+    subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
+
+    def versions(before: str | None, after: str | None) -> Row:
+        texts = {"blob_before": before, "blob_after": after}
+        return {side: text and write_blob(clone, text) for side, text in texts.items()}
+
+    code = versions("x = 1  # one\n", "x = 2  # one\n")
+    remark = versions("x = 1  # one\n", "x = 1  # uno\n")
+    prose = versions("one\n", "two\n")
+    lost = {"blob_before": "0a" * 20, "blob_after": code["blob_after"]}
+    changes = [
+        change(11, "a.py", **code),
+        change(12, "a.py", **remark),
+        change(13, "README.md", **prose),
+        *(change(14, "a.py", **remark), change(14, "b.py", **code), change(14, "c.md", **prose)),
+        *(change(15, "a.py", **remark), change(15, "c.md", **prose)),
+        change(16, "a.py", **lost),
+        change(17, "a.py", kind="binary", **code),
+        *(change(18, f"{n:02}.py", **remark) for n in range(21)),
+        *(change(19, f"{n:02}.py", **(remark if n else code)) for n in range(21)),
+        change(20, "a.py", **versions(None, "x = 1\n"), status="added"),
+    ]
+    numbers = range(11, 23)
+    revisions = [revision(n) for n in numbers if n != 22]
+    revisions[-1] = revision(21, state="none", problem="the head is lost")
+    build(
+        tmp_path,
+        [*(issue(n - 10) for n in numbers), *map(pull, numbers)],
+        pairs=[pair(n - 10, n) for n in numbers],
+        revisions=revisions,
+        changes=changes,
+    )
+    found = judge(place, "substance")
+    assert {pull: reason for (_, pull), reason in dropped(found).items()} == {
+        12: "comments",
+        13: "?unknown-language",
+        15: "comments",
+        16: "?file-missing",
+        17: "?kind-binary",
+        18: "?many-files",
+        21: "?no-state",
+        22: "?no-history",
+    }
+    assert found[1, 11]["value"] == 2
+    assert found[1, 11]["evidence"].startswith("a.py")
+    assert found[11, 21]["evidence"] == "the head is lost"
+    assert found[12, 22]["evidence"] == "run goldpan clone"
+    few = dropped(judge(place, "substance", most_files=30))
+    assert few[8, 18] == "comments"

@@ -1,0 +1,96 @@
+"""Both profiles on a whole real repository, from a backup of it and its history."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from goldpan.config import Settings
+from goldpan.filters.funnel import Funnel
+from goldpan.filters.pipeline import Filtered, run_filters
+from goldpan.filters.profile import load_profile
+from goldpan.miners.backup import mine_backup
+from goldpan.miners.git.clone import clone
+from goldpan.miners.git.revisions import read_history
+from goldpan.miners.pairing import RULES, pair
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+from tests.mining import Notes
+
+REPO = "bitcoin-core/secp256k1"
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
+SOURCE = DATA / "github" / "bitcoin-core__secp256k1"
+
+pytestmark = [
+    pytest.mark.real_data,
+    pytest.mark.skipif(
+        not SOURCE.exists(),
+        reason=f"{SOURCE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    place = Workspace(tmp_path_factory.mktemp("real"))
+    settings = Settings(workspace=place.root, workers=1)
+    mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
+    pair(place, REPO, RULES["unconfirmed"])
+    with place.lock(REPO):
+        clone(place, REPO, Reporter(quiet=True), source=SOURCE / "repo.bundle")
+    read_history(place, REPO, Reporter(quiet=True))
+    return place
+
+
+def sift(place: Workspace, profile: str) -> Filtered:
+    (told,) = run_filters(place, [REPO], load_profile(profile), Reporter(quiet=True), workers=2)
+    return told
+
+
+def outs(funnel: Funnel) -> dict[str, int]:
+    return {step.criterion: step.out for step in funnel.steps if step.decides}
+
+
+def test_the_papers_profile(place: Workspace) -> None:
+    told = sift(place, "faun-eval")
+    assert outs(told.issues) == {
+        "comment-scale": 62,
+        "redundancy": 16,
+        "external-check": 140,
+        "event-count": 132,
+        "robots": 1,
+        "participants": 110,
+    }
+    assert (told.issues.rows, told.issues.kept) == (517, 198)
+    pairs = outs(told.pairs)
+    assert 3 <= pairs.pop("substance") <= 8
+    assert pairs == {
+        "merged": 23,
+        "one-to-one": 13,
+        "single-file": 76,
+        "documentation": 4,
+        "suffix": 95,
+    }
+    assert told.pairs.rows == 128
+    assert 12 <= told.pairs.kept <= 18
+
+
+def test_the_default_profile(place: Workspace) -> None:
+    """Its robots are robots: `boy1bot2` and `robot-dreams`, whom the paper's rule takes, stay."""
+    told = sift(place, "default")
+    issues = outs(told.issues)
+    ours = ("redundancy", "external-check", "event-count", "robots", "participants")
+    assert [issues[name] for name in ours] == [16, 142, 57, 0, 110]
+    assert [issues[name] for name in ("license", "private")] == [0, 0]
+    assert 200 <= told.issues.kept <= 260
+    assert outs(told.pairs)["documentation"] == 11
+    assert 12 <= told.pairs.kept <= 18
+
+
+def test_a_changed_threshold_runs_its_own_criterion_alone(place: Workspace) -> None:
+    sift(place, "faun-eval")
+    told = sift(place, "faun-eval")
+    assert set(told.judged) == {"near-duplicates", "issue-kept"}

@@ -1,0 +1,72 @@
+"""Criteria that read the prose of issues: language, quality, secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.filtering import LONG, build, comment, dropped, issue, judge
+
+
+def test_language(tmp_path: Path) -> None:
+    german = (
+        "Nach der Aktualisierung lässt sich das Programm nicht mehr starten, weil eine Datei fehlt."
+    )
+    entries = [
+        issue(1),
+        issue(2, german * 3, title="Programm startet nicht"),
+        issue(3, "更新后程序无法启动，因为缺少一个文件。请问应该如何解决？", title="无法启动"),
+        issue(4, "```\n" + german + "\n```\n" + LONG, title="Leak of the box"),
+        issue(5, "?", title="x"),
+    ]
+    place = build(tmp_path, entries)
+    found = judge(place, "language")
+    assert dropped(found) == dict.fromkeys((2, 3), "other-language")
+    assert found[3]["evidence"].startswith("zh, ")
+    assert set(dropped(judge(place, "language", languages=["en", "de"]))) == {3}
+    assert dropped(judge(place, "language", unknown=False))[5] == "unknown-language"
+
+
+def test_text_quality(tmp_path: Path) -> None:
+    trace = "Traceback (most recent call last):\n" + '  File "/x/box.py", line 7, in run\n' * 9
+    form = "## Expected\n\n<!-- What should happen? -->\n\n## Ours only: which box?\n"
+    entries = [
+        issue(1),
+        issue(2, None),
+        issue(3, "   \n"),
+        issue(4, f"```\n{trace}```"),
+        issue(5, f"It stops as soon as I open the box:\n```\n{trace}```"),
+        issue(6, "**Describe the bug**\n\n**To Reproduce**\n\n"),
+        *(issue(number, form) for number in (7, 8, 9)),
+        issue(10, form.replace("box?", "box?\nThe one in the upper gallery, near the pump.")),
+    ]
+    place = build(tmp_path, entries)
+    found = judge(place, "text-quality")
+    templates = dict.fromkeys((6, 7, 8, 9), "only-template")
+    assert dropped(found) == {2: "empty", 3: "empty", 4: "only-trace", **templates}
+    assert found[4]["evidence"].startswith("0 letters of prose, ")
+    common = dropped(judge(place, "text-quality", template_share=0.0))
+    assert 6 in common and 7 not in common
+
+
+TOKEN = "ghp_" + "".join("aZ9bY8cX7dW6eV5fU4gT3hS2iR1jQ0kP9lO8"[:36])
+
+
+def test_private(tmp_path: Path) -> None:
+    entries = [
+        issue(1, f"My token is {TOKEN} and I am ann@mine.org"),
+        issue(2, "Write to ann@mine.org or bob@mine.org"),
+        issue(3),
+        issue(4, title=f"Leak {TOKEN}"),
+    ]
+    place = build(tmp_path, entries, [comment(3, f"export GITHUB_TOKEN={TOKEN}", comment_id=77)])
+    found = judge(place, "private")
+    assert dropped(found) == dict.fromkeys((1, 3, 4), "secret")
+    assert [found[number]["value"] for number in (1, 2, 3)] == [1, 0, 1]
+    assert found[3]["evidence"].endswith(" in 77")
+    assert TOKEN not in str(found) and "mine.org" not in str(found)
+    assert dropped(judge(place, "private", drop=[])) == {}
+    found = judge(place, "private", drop=["email"])
+    assert dropped(found) == {1: "email", 2: "email"}
+    assert (found[2]["value"], found[2]["evidence"]) == (2, "email in body")
+    allowed = judge(place, "private", drop=["email"], allowed_emails=["*@mine.org"])
+    assert dropped(allowed) == {}

@@ -1,0 +1,239 @@
+"""Clones and their updates: whole or not at all, and nothing that was seen is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from goldpan.errors import GitError, UsageError
+from goldpan.miners.git.clone import clone, promisor, read_refs
+from goldpan.miners.git.objects import Objects
+from goldpan.workspace import Workspace
+from tests.git_repositories import REPO, Repository, fails
+from tests.git_server import GitServer
+from tests.mining import Notes
+from tests.twin.history import git
+
+FILES = {b"a.py": b"a = 1\n", b"src/b.py": b"b = 1\n"}
+
+_KILLED = """
+import sys
+from pathlib import Path
+from goldpan.miners.git.clone import clone
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+clone(Workspace(Path(sys.argv[1])), "o/n", Reporter(quiet=True), source=sys.argv[2])
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Repository:
+    """A repository with a branch, a tag, two pull requests and a merge that GitHub tried."""
+    made = Repository.create(tmp_path / "source.git")
+    first = made.commit(FILES, ref="refs/heads/main")
+    made.point("refs/tags/v1", first)
+    made.commit({**FILES, b"a.py": b"a = 2\n"}, first, ref="refs/pull/1/head")
+    made.commit({**FILES, b"a.py": b"a = 3\n"}, first, ref="refs/pull/2/head")
+    made.commit(FILES, first, ref="refs/pull/2/merge")
+    return made
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "workspace")
+
+
+def has(path: Path, *ids: str) -> list[bool]:
+    with Objects(path) as objects:
+        return [info is not None for info in objects.info(ids)]
+
+
+def test_a_folder_and_a_bundle_give_the_same_whole_clone(
+    source: Repository, workspace: Workspace, tmp_path: Path
+) -> None:
+    blob = source.git("rev-parse", "main:src/b.py")
+    bundle = source.bundle(tmp_path / "all.bundle")
+    for name, origin in (("o/folder", source.path), ("o/bundle", bundle)):
+        made = clone(workspace, name, Notes(), source=origin)
+        assert (made.fresh, made.refs, made.kept, made.partial) == (True, 4, 0, False)
+        assert set(read_refs(made.path)) == {
+            "refs/heads/main",
+            "refs/tags/v1",
+            "refs/pull/1/head",
+            "refs/pull/2/head",
+        }
+        assert has(made.path, blob) == [True]
+        assert promisor(made.path) is None
+        assert (made.path / "HEAD").read_text().strip() == "ref: refs/heads/main"
+
+
+def test_an_address_gives_a_clone_without_files(source: Repository, workspace: Workspace) -> None:
+    commit, blob = source.git("rev-parse", "main", "main:src/b.py").split()
+    made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
+    assert made.partial
+    assert promisor(made.path) == source.path.as_uri()
+    assert has(made.path, commit, blob) == [True, False]
+    with Objects(made.path) as objects:
+        assert [file.path for file in objects.files(commit)] == ["a.py", "src/b.py"]
+
+
+def test_a_server_that_cannot_leave_files_out_gives_all(
+    source: Repository, workspace: Workspace
+) -> None:
+    source.git("config", "uploadpack.allowFilter", "false")
+    made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
+    assert not made.partial
+    assert has(made.path, source.git("rev-parse", "main:a.py")) == [True]
+
+
+def test_no_git_that_reads_a_clone_fetches_its_files(
+    source: Repository, workspace: Workspace
+) -> None:
+    made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
+    blob = source.git("rev-parse", "main:a.py")
+    assert fails("git", f"--git-dir={made.path}", "cat-file", "-e", blob)
+
+
+def test_an_update_keeps_what_a_force_push_and_deletions_removed(
+    source: Repository, workspace: Workspace
+) -> None:
+    made = clone(workspace, REPO, Notes(), source=source.path)
+    before = read_refs(made.path)
+    first = before["refs/tags/v1"]
+    source.point("refs/heads/gone", source.commit(FILES, first))
+    assert clone(workspace, REPO, Notes(), source=source.path).kept == 0
+    gone = read_refs(made.path)["refs/heads/gone"]
+    pushed = source.commit({b"a.py": b"a = 4\n"}, first, ref="refs/pull/1/head")
+    for ref in ("refs/pull/2/head", "refs/heads/gone"):
+        source.git("update-ref", "-d", ref)
+    source.commit(FILES, first, ref="refs/heads/gone/deeper")  # where a file was stands a folder
+    again = clone(workspace, REPO, Notes(), source=source.path)
+    after = read_refs(made.path)
+    assert (again.fresh, again.kept) == (False, 2)
+    assert after["refs/pull/1/head"] == pushed
+    assert after["refs/pull/2/head"] == before["refs/pull/2/head"]
+    assert "refs/heads/gone" not in after
+    git(f"--git-dir={made.path}", "reflog", "expire", "--expire=now", "--all")
+    git(f"--git-dir={made.path}", "gc", "--quiet", "--prune=now")
+    assert all(has(made.path, before["refs/pull/1/head"], gone, pushed))
+
+
+def test_an_update_without_news_fetches_nothing(source: Repository, workspace: Workspace) -> None:
+    with GitServer(source.path.parent) as server:
+        clone(workspace, REPO, Notes(), source=server.url("source.git"))
+        posts = server.posts
+        made = clone(workspace, REPO, Notes(), source=server.url("source.git"))
+        assert server.posts == posts + 1  # it lists the refs and that is all
+    assert made.partial
+
+
+def test_an_empty_repository_is_a_clone_too(workspace: Workspace, tmp_path: Path) -> None:
+    empty = Repository.create(tmp_path / "empty.git")
+    assert clone(workspace, REPO, Notes(), source=empty.path).refs == 0
+    commit = empty.commit(FILES, ref="refs/heads/main")
+    assert clone(workspace, REPO, Notes(), source=empty.path).refs == 1
+    assert has(workspace.clone(REPO), commit) == [True]
+
+
+def test_a_cut_fetch_leaves_no_clone_and_an_update_as_it_was(
+    source: Repository, workspace: Workspace
+) -> None:
+    noise = os.urandom(200_000)
+    source.commit({b"noise": noise}, ref="refs/heads/noise")
+    source.git("config", "uploadpack.allowFilter", "false")
+    with GitServer(source.path.parent, cut_after=20_000) as server:
+        address = server.url("source.git")
+        with pytest.raises(GitError, match="connection failed or was cut") as caught:
+            clone(workspace, REPO, Notes(), source=address)
+        assert address in str(caught.value)
+        assert not workspace.clone(REPO).exists()
+        assert list((workspace.root / "tmp").iterdir()) == []
+        server.cut_after = 0
+        made = clone(workspace, REPO, Notes(), source=address)
+        before = read_refs(made.path)
+        source.commit({b"noise": noise[::-1]}, ref="refs/heads/more")
+        server.cut_after = 20_000
+        with pytest.raises(GitError, match="connection failed or was cut"):
+            clone(workspace, REPO, Notes(), source=address)
+        assert read_refs(made.path) == before
+        server.cut_after = 0
+        assert clone(workspace, REPO, Notes(), source=address).refs == 6
+
+
+def test_a_killed_clone_is_made_anew(source: Repository, workspace: Workspace) -> None:
+    for index in range(8):
+        source.commit({b"noise": os.urandom(400_000)}, ref=f"refs/heads/{index}")
+    arguments = [str(workspace.root), str(source.path)]
+    with subprocess.Popen([sys.executable, "-c", _KILLED, *arguments]) as process:
+        while not list(workspace.root.glob("tmp/*/*.git/objects/pack/*")):
+            assert process.poll() is None
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+    assert not workspace.clone(REPO).exists()
+    assert clone(workspace, REPO, Notes(), source=source.path).refs == 12
+    git(f"--git-dir={workspace.clone(REPO)}", "fsck", "--full")
+
+
+def test_sources_that_are_none_are_refused(source: Repository, workspace: Workspace) -> None:
+    for wrong in (
+        "ext::sh -c true",
+        "--upload-pack=touch /tmp/x",
+        "-x",
+        "fd::7",
+        "ftp://example.org/x",
+        "https:///x",
+        "no/such/folder",
+        "https://example.org/a b",
+        "git@-oProxyCommand=x:y",
+        "ssh://[",
+    ):
+        with pytest.raises(UsageError, match="address"):
+            clone(workspace, REPO, Notes(), source=wrong)
+    for named in ("https://me:secret@example.org/x", "https://ghp_secret@example.org/x"):
+        with pytest.raises(UsageError, match="holds a name or a password") as caught:
+            clone(workspace, REPO, Notes(), source=named)
+        assert "secret" not in str(caught.value)
+    assert not (workspace.root / "git").exists()
+
+
+def test_what_cannot_be_read_is_told_in_one_sentence(
+    source: Repository, workspace: Workspace, tmp_path: Path
+) -> None:
+    text = tmp_path / "text.bundle"
+    text.write_text("# no bundle\n")
+    cut = tmp_path / "cut.bundle"
+    whole = source.bundle(tmp_path / "whole.bundle").read_bytes()
+    cut.write_bytes(whole[: len(whole) - 100])
+    source.git("bundle", "create", str(tmp_path / "new.bundle"), "main..refs/pull/1/head")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for path, problem in (
+        (text, "is not a git bundle"),
+        (tmp_path / "none", "cannot be read: No such file"),
+        (empty, "is no git repository that can be found"),
+        (cut, "was cut"),
+        (tmp_path / "new.bundle", "bundle of newer commits only"),
+    ):
+        with pytest.raises(GitError, match=problem) as caught:
+            clone(workspace, REPO, Notes(), source=path)
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(GitError, match="connection failed"):
+        clone(workspace, REPO, Notes(), source="http://127.0.0.1:9/x.git")
+    with pytest.raises(GitError, match="is no git repository"):
+        clone(workspace, REPO, Notes(), source=(tmp_path / "gone.git").as_uri())
+
+
+def test_a_folder_that_is_no_clone_is_not_touched(source: Repository, workspace: Workspace) -> None:
+    place = workspace.clone(REPO)
+    place.mkdir(parents=True)
+    (place / "mine.txt").write_text("mine")
+    with pytest.raises(GitError, match="is no clone"):
+        clone(workspace, REPO, Notes(), source=source.path)
+    assert (place / "mine.txt").read_text() == "mine"

@@ -1,0 +1,161 @@
+"""What differs between commits, and patches of it: as git tells, whatever else is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldpan.miners.git import comparison
+from goldpan.miners.git.comparison import Depth, Pair, Touched, compare
+from goldpan.miners.git.patches import Patch, patches
+from tests.git_repositories import Odd, Repository
+from tests.twin.history import git
+
+LINES = b"".join(
+    b"line %d of a file that is long enough to be known again\n" % n for n in range(20)
+)
+FILES = {b"a.py": b"a = 1\n", b"old.py": LINES, b"gone": b"gone\n", b"d/x": b"x\n"}
+BOTH = pytest.mark.parametrize("depth", list(Depth))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Repository:
+    return Repository.create(tmp_path / "source.git")
+
+
+def test_every_kind_of_change(source: Repository) -> None:
+    script = source.object("blob", b"x\n")
+    before = source.commit({**FILES, b"t": b"a", b'tab\t\n"': b"1\n", b"bin": b"\0a"})
+    after = source.commit(
+        {
+            b"a.py": b"a = 1\nb = 2\n",
+            b"new.py": LINES + b"more\n",
+            b"d/x": Odd("100755", script),
+            b"t": Odd("120000", script),
+            b"sub": Odd("160000", "1" * 40),
+            b'tab\t\n"': b"2\n",
+            b"bin": b"\0b",
+            b"empty": b"",
+        },
+        before,
+    )
+    ((*found,),) = (one or () for one in compare(source.path, [Pair(before, after)], Depth.FILES))
+    told = {
+        one.path: (one.letter, one.previous, one.additions, one.deletions, one.mode_after)
+        for one in found
+    }
+    assert told == {
+        b"a.py": ("M", None, 1, 0, "100644"),
+        b"new.py": ("R", b"old.py", 1, 0, "100644"),
+        b"gone": ("D", None, 0, 1, None),
+        b"d/x": ("M", None, 0, 0, "100755"),
+        b"t": ("T", None, 1, 1, "120000"),
+        b"sub": ("A", None, 1, 0, "160000"),
+        b'tab\t\n"': ("M", None, 1, 1, "100644"),
+        b"bin": ("M", None, None, None, "100644"),
+        b"empty": ("A", None, 0, 0, "100644"),
+    }
+    ((*shallow,),) = (
+        one or () for one in compare(source.path, [Pair(before, after)], Depth.FOLDERS)
+    )
+    assert {(one.path, one.letter) for one in shallow} == {
+        *((one.path, one.letter) for one in found if one.letter != "R"),
+        (b"new.py", "A"),
+        (b"old.py", "D"),
+    }
+
+
+@BOTH
+def test_pairs_without_difference_and_the_same_head_twice(source: Repository, depth: Depth) -> None:
+    first = source.commit(FILES)
+    second = source.commit({**FILES, b"a.py": b"2\n"}, first)
+    third = source.commit(FILES, second)
+    pairs = [
+        Pair(*pair) for pair in ((first, second), (first, third), (second, third), (first, second))
+    ]
+    found = [tuple(touched or ()) for touched in compare(source.path, pairs, depth)]
+    assert [len(touched) for touched in found] == [1, 0, 1, 1]
+    assert found[0] == found[3]
+    assert list(compare(source.path, [], depth)) == []
+
+
+def broken_history(source: Repository) -> tuple[list[Pair], set[int]]:
+    """Return pairs, and which of them nobody can compare since a file is missing."""
+    pairs, lost = [], set()
+    for index in range(9):
+        before = source.commit({b"f": b"%d\n" % index})
+        after = source.commit({b"f": b"%d!\n" % index}, before)
+        pairs.append(Pair(before, after))
+        if index in (0, 3, 4, 8):
+            lost.add(index)
+            blob = source.git("rev-parse", f"{after}:f")
+            (source.path / "objects" / blob[:2] / blob[2:]).unlink()
+    return pairs, lost
+
+
+def test_a_missing_file_costs_its_own_pair_alone(source: Repository) -> None:
+    pairs, lost = broken_history(source)
+    found = list(compare(source.path, pairs, Depth.FILES))
+    assert {index for index, touched in enumerate(found) if touched is None} == lost
+    assert [one and one[0].additions for one in found] == [
+        None if index in lost else 1 for index in range(9)
+    ]
+    assert all(compare(source.path, pairs, Depth.FOLDERS))
+    told = list(patches(source.path, [(n, *pair(one)) for n, one in enumerate(pairs)]))
+    assert [one.number for one in told] == list(range(9))
+    assert {one.number for one in told if one.text is None} == lost
+    assert all(f"+{one.number}!" in one.text for one in told if one.text is not None)
+
+
+@BOTH
+def test_a_missing_folder_costs_its_own_pair_alone(source: Repository, depth: Depth) -> None:
+    first = source.commit(FILES)
+    second = source.commit({**FILES, b"e/y": b"y"}, first)
+    tree = source.git("rev-parse", f"{second}:e")
+    third = source.commit({**FILES, b"a.py": b"3\n"}, second)
+    (source.path / "objects" / tree[:2] / tree[2:]).unlink()
+    pairs = [Pair(first, third), Pair(first, second), Pair(first, third)]
+    found = list(compare(source.path, pairs, depth))
+    assert [one is not None for one in found] == [True, False, True]
+
+
+def test_a_change_of_very_many_files_is_not_read(
+    source: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "MOST_FILES", 100)
+    first = source.commit(FILES)
+    some, many = (
+        source.commit({b"%d" % index: b"%d" % index for index in range(count)}, first)
+        for count in (96, 97)  # and the four that are gone
+    )
+    pairs = [Pair(first, many), Pair(first, some), Pair(first, many)]
+    for depth in Depth:
+        assert [one and len(one) for one in compare(source.path, pairs, depth)] == [None, 100, None]
+
+
+def test_attributes_of_the_repository_change_no_counts(source: Repository) -> None:
+    files = {**FILES, b".gitattributes": b"*.py binary -diff\n* text=auto eol=crlf filter=x\n"}
+    first = source.commit(files)
+    second = source.commit({**files, b"a.py": b"a = 2\r\n"}, first, ref="refs/heads/main")
+    ((found,),) = (one or () for one in compare(source.path, [Pair(first, second)], Depth.FILES))
+    assert isinstance(found, Touched)
+    assert (found.additions, found.deletions) == (1, 1)
+
+
+def test_patches_are_those_of_git(source: Repository) -> None:
+    first = source.commit({**FILES, b"u": b"caf\xe9\n", b"n": b"no end"})
+    sha = b"0123456789abcdef0123456789abcdef01234567\n"
+    second = source.commit(
+        {b"a.py": sha, b"new.py": LINES + sha, b"u": b"caf\xe9s\n", b"n": b"no end!"}, first
+    )
+    third = source.commit({}, second)
+    wanted = [(7, first, second), (3, second, second), (5, second, third), (9, second, first)]
+    for patch, (number, before, after) in zip(patches(source.path, wanted), wanted, strict=True):
+        shown = git(f"--git-dir={source.path}", "diff", "--full-index", before, after)
+        assert patch == Patch(number, shown.decode("utf-8", "replace"))
+    assert list(patches(source.path, [])) == []
+
+
+def pair(one: Pair) -> tuple[str, str]:
+    return one.before, one.after

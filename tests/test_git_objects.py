@@ -1,0 +1,262 @@
+"""Objects by id and by path: one git, hostile content, nothing fetched."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from goldpan.errors import GitError
+from goldpan.miners.git import trees
+from goldpan.miners.git.clone import clone
+from goldpan.miners.git.objects import Info, Objects
+from goldpan.miners.git.prefetch import Prefetched, prefetch
+from goldpan.miners.git.trees import TreeFile
+from goldpan.workspace import Workspace
+from tests.git_repositories import REPO, Odd, Repository
+from tests.git_server import GitServer
+from tests.mining import Notes
+
+NOWHERE = "1" * 40
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Repository:
+    return Repository.create(tmp_path / "source.git")
+
+
+def test_reads_blobs_trees_and_commits(source: Repository) -> None:
+    files = {b"a.py": b"a\n", b"src/b.py": b"", b"src/deep/c": b"\0\n\n"}
+    commit = source.commit(files)
+    with Objects(source.path) as objects:
+        entry = objects.find(commit, b"src/deep/c")
+        assert entry is not None
+        assert (entry.mode, objects.blob(entry.id)) == ("100644", b"\0\n\n")
+        assert objects.find(commit, b"src/none") is objects.find(commit, b"a.py/b") is None
+        folder = objects.find(commit, b"src")
+        assert folder is not None
+        assert [one.name for one in objects.tree(folder.id) or ()] == [b"b.py", b"deep"]
+        assert objects.root(commit) == source.git("rev-parse", f"{commit}^{{tree}}")
+        assert [file.path for file in objects.files(commit)] == ["a.py", "src/b.py", "src/deep/c"]
+
+
+def test_many_are_read_in_the_order_asked(source: Repository) -> None:
+    contents = [b"%d\n" % index * (index % 7) for index in range(1_500)]
+    source.commit({b"%d" % index: content for index, content in enumerate(contents[:50])})
+    ids = [source.object("blob", content) for content in contents[:50]] * 30
+    ids[70], ids[900] = NOWHERE, "no id at all\n" + ids[0]
+    with Objects(source.path) as objects:
+        found = list(objects.read(ids))
+        kinds = list(objects.info(ids))
+    for index, (one, info) in enumerate(zip(found, kinds, strict=True)):
+        if index in (70, 900):
+            assert one is None
+            assert info is None
+        else:
+            content = contents[index % 50]
+            assert one is not None
+            assert (one.id, one.data, one.size) == (ids[index], content, len(content))
+            assert info == Info("blob", len(content))
+
+
+def test_reading_within_reading(source: Repository) -> None:
+    ids = [source.object("blob", b"%d" % index) for index in range(20)]
+    with Objects(source.path) as objects:
+        for index, one in enumerate(objects.read(ids)):
+            assert one is not None
+            assert objects.blob(ids[-1 - index]) == b"%d" % (19 - index)
+            if index == 10:
+                break
+        assert objects.blob(ids[0]) == b"0"
+
+
+def test_a_large_file_is_known_and_never_read(source: Repository) -> None:
+    large = source.object("blob", b"x" * (100 << 20))
+    small = source.object("blob", b"y" * 100)
+    commit = source.commit({b"large": Odd("100644", large)})
+    with Objects(source.path, most_bytes=100) as objects:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found = list(objects.read([large, small]))
+        assert objects.blob(large) is None
+        assert objects.blob(small) == b"y" * 100
+        assert [file.path for file in objects.files(commit)] == ["large"]
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert found[0] is not None
+    assert (found[0].data, found[0].size) == (None, 100 << 20)
+    assert grown < 40_000  # kilobytes
+
+
+def test_names_are_told_as_they_can_be(source: Repository) -> None:
+    odd = {
+        b"tab\there": "tab\there",
+        b"line\nend": "line\nend",
+        b'quote"d': 'quote"d',
+        b'"begins': '"\\"begins"',
+        b"caf\xe9": '"caf\\351"',
+        "café".encode(): "café",
+        b"back\\slash": "back\\slash",
+        b"-rf": "-rf",
+        b":(glob)*": ":(glob)*",
+        b"sp ace ": "sp ace ",
+    }
+    commit = source.commit({b"d/" + name: name for name in odd})
+    with Objects(source.path) as objects:
+        listed = {file.path: file.id for file in objects.files(commit)}
+        for name in odd:
+            entry = objects.find(commit, b"d/" + name)
+            assert entry is not None
+            assert objects.blob(entry.id) == name
+    told = {f"d/{text}" if not text.startswith('"') else f'"d/{text[1:]}' for text in odd.values()}
+    told = told - {'"d/\\"begins"'} | {'d/"begins'}
+    assert set(listed) == told
+
+
+def test_paths_that_no_checkout_may_hold_are_left_out(source: Repository) -> None:
+    blob = source.object("blob", b"evil")
+    inner = source.raw_tree([("100644", b"config", blob)])
+    tree = source.raw_tree(
+        [
+            ("40000", b".git", inner),
+            ("40000", b".GIT", inner),
+            ("40000", b"..", inner),
+            ("100644", b"../../etc/passwd", blob),
+            ("100644", b"/etc/passwd", blob),
+            ("100644", b"", blob),
+            ("100644", b".", blob),
+            ("100644", b".gitmodules", blob),
+        ]
+    )
+    commit = source.commit(tree)
+    with Objects(source.path) as objects:
+        assert [file.path for file in objects.files(commit)] == [".gitmodules"]
+
+
+def test_kinds_of_files(source: Repository) -> None:
+    link = source.object("blob", b"../target")
+    commit = source.commit(
+        {
+            b"run.sh": Odd("100755", source.object("blob", b"#!/bin/sh\n")),
+            b"link": Odd("120000", link),
+            b"vendor": Odd("160000", NOWHERE),
+        }
+    )
+    with Objects(source.path) as objects:
+        assert [(file.path, file.kind, file.mode) for file in objects.files(commit)] == [
+            ("link", "symlink", "120000"),
+            ("run.sh", "file", "100755"),
+            ("vendor", "submodule", "160000"),
+        ]
+
+
+def test_objects_that_are_missing_damaged_or_malformed(source: Repository) -> None:
+    good = source.object("blob", b"good")
+    bad = source.object("blob", os.urandom(5_000))
+    path = source.path / "objects" / bad[:2] / bad[2:]
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:1_000])
+    torn = source.object("tree", b"100644 a\0" + b"x" * 7)
+    no_tree = source.object("commit", b"hello")
+    with Objects(source.path) as objects:
+        assert objects.blob(bad) is None
+        assert [one and one.data for one in objects.read([good, bad, NOWHERE, good])] == [
+            b"good",
+            None,
+            None,
+            b"good",
+        ]
+        assert objects.tree(torn) is objects.tree(good) is objects.tree(NOWHERE) is None
+        assert objects.root(no_tree) is None
+        assert objects.find(no_tree, b"a") is None
+        for id in (NOWHERE, no_tree, good):
+            with pytest.raises(GitError, match="is not in"):
+                objects.files(id)
+        with pytest.raises(GitError, match="not in the clone"):
+            objects.files(source.commit(torn))
+        assert objects.blob("--help") is objects.blob("HEAD") is None
+
+
+def test_a_tree_that_unfolds_without_end_is_refused(
+    source: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "MOST_FILES", 5_000)
+    tree = source.raw_tree([("100644", b"f", source.object("blob", b"boom"))])
+    for _ in range(20):
+        tree = source.raw_tree([("40000", b"%d" % index, tree) for index in range(10)])
+    commit = source.commit(tree)
+    with Objects(source.path) as objects, pytest.raises(GitError, match="more than 5,000"):
+        objects.files(commit)
+
+
+def test_folders_in_folders_without_end(source: Repository) -> None:
+    tree = source.raw_tree([("100644", b"f", source.object("blob", b"deep"))])
+    for _ in range(250):
+        data = b"40000 d\0" + bytes.fromhex(tree)
+        tree = hashlib.sha1(b"tree %d\0" % len(data) + data).hexdigest()
+        source.object("tree", data)
+    with Objects(source.path) as objects:
+        assert objects.files(source.commit(tree)) == []
+
+
+def test_listing_shares_what_commits_share(source: Repository) -> None:
+    first = source.commit({b"a/x": b"1", b"b/y": b"1"})
+    second = source.commit({b"a/x": b"2", b"b/y": b"1"}, first)
+    with Objects(source.path) as objects:
+        one, two = objects.files(first), objects.files(second)
+        assert one[1] is two[1]
+        assert isinstance(one[0], TreeFile)
+        assert one[0].id != two[0].id
+    with pytest.raises(GitError, match="is no git repository"), Objects(source.path / "none"):
+        pass
+
+
+def partial(source: Repository, tmp_path: Path, url: str | None = None) -> Path:
+    workspace = Workspace(tmp_path / "workspace")
+    return clone(workspace, REPO, Notes(), source=url or source.path.as_uri()).path
+
+
+def test_prefetch_fetches_all_at_once(source: Repository, tmp_path: Path) -> None:
+    files = {b"%d.py" % index: b"%d\n" % index for index in range(300)}
+    source.commit(files, ref="refs/heads/main")
+    ids = [source.object("blob", content) for content in files.values()]
+    with GitServer(source.path.parent) as server:
+        path = partial(source, tmp_path, server.url("source.git"))
+        posts = server.posts
+        assert prefetch(path, ids + ids, Notes()) == Prefetched(300, 0, 1)
+        assert server.posts == posts + 1
+        assert prefetch(path, ids, Notes()) == Prefetched(0, 0, 0)
+        assert server.posts == posts + 1
+    with Objects(path) as objects:
+        assert [one and one.data for one in objects.read(ids)] == list(files.values())
+
+
+def test_prefetch_goes_around_what_the_server_lacks(source: Repository, tmp_path: Path) -> None:
+    files = {b"%d.py" % index: b"%d\n" % index for index in range(40)}
+    source.commit(files, ref="refs/heads/main")
+    path = partial(source, tmp_path)
+    ids = [source.object("blob", content) for content in files.values()]
+    lacking = [NOWHERE, "0" * 39 + "1", "f" * 40]
+    came = prefetch(path, [*ids, *lacking], Notes())
+    assert (came.fetched, came.missing) == (40, 3)
+    assert came.requests < 12
+    with Objects(path) as objects:
+        assert None not in list(objects.info(ids))
+        assert list(objects.info(lacking)) == [None] * 3
+
+
+def test_prefetch_leaves_whole_clones_and_says_when_the_source_is_gone(
+    source: Repository, tmp_path: Path
+) -> None:
+    source.commit({b"a": b"a"}, ref="refs/heads/main")
+    whole = clone(Workspace(tmp_path / "whole"), REPO, Notes(), source=source.path)
+    assert prefetch(whole.path, [NOWHERE], Notes()) == Prefetched(0, 0, 0)
+    path = partial(source, tmp_path)
+    source.path.rename(tmp_path / "elsewhere.git")
+    with pytest.raises(GitError, match="is no git repository"):
+        prefetch(path, [source_blob(b"a")], Notes())
+
+
+def source_blob(data: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()

@@ -1,0 +1,231 @@
+"""Each pull request's states: every odd case is decided, recorded, and counted against the API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.errors import GitError, WorkspaceError
+from goldpan.miners.git.clone import clone
+from goldpan.miners.git.reading import NOWHERE
+from goldpan.miners.git.revisions import History, read_history
+from goldpan.workspace import Workspace
+from tests.git_repositories import FILES, LOST, ONE, REPO, Case, edited, write_tables
+from tests.mining import Notes
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case(tmp_path)
+
+
+def test_the_plain_case(case: Case) -> None:
+    first = case.head(7, edited(a="a = 0\n"))
+    head = case.head(7, edited(a="a = 2\n"), first)
+    merge = case.main(edited(a="a = 2\n"), case.start, head)
+    case.tell(7, base_sha=case.start, head_sha=head, merge_sha=merge, **ONE)
+    assert case.row() == {
+        "repo": REPO,
+        "number": 7,
+        "state": "base",
+        "before_sha": case.start,
+        "after_sha": head,
+        "merge_base": case.start,
+        "commits_ahead": 2,
+        "agrees": True,
+        "notes": [],
+        "problem": None,
+    }
+    (change,) = case.rows("changes")
+    blobs = case.repository.git("rev-parse", f"{case.start}:a.py", f"{head}:a.py").split()
+    assert change == {
+        "repo": REPO,
+        "number": 7,
+        "path": "a.py",
+        "previous_path": None,
+        "status": "modified",
+        "kind": "text",
+        "mode_before": "100644",
+        "mode_after": "100644",
+        "blob_before": blobs[0],
+        "blob_after": blobs[1],
+        "size_before": 6,
+        "size_after": 6,
+        "additions": 1,
+        "deletions": 1,
+        "encoding": "utf-8",
+        "line_ends": "lf",
+        "final_newline": True,
+    }
+
+
+def test_a_base_that_moved_on_elsewhere_is_the_base_state(case: Case) -> None:
+    head = case.head(1, edited(a="a = 2\n"))
+    base = case.main(edited(b="b = 2\n"))
+    case.tell(1, base_sha=base, head_sha=head, **ONE)
+    row = case.row()
+    assert (row["state"], row["before_sha"], row["merge_base"]) == ("base", base, case.start)
+    assert row["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("then", "pull"),
+    [
+        (edited(a="a = 3\n"), edited(a="a = 2\n")),
+        ({b"b.py": b"b = 1\n"}, edited(a="a = 2\n")),
+        (edited(new="x\n"), edited(new="y\n")),
+        ({**FILES, b"new.py/file": b"x\n"}, edited(new="y\n")),
+        ({**FILES, b"c.py": b"there\n"}, {b"c.py": b"a = 1\n", b"b.py": b"b = 1\n"}),
+    ],
+    ids=["edited", "removed", "added", "a folder", "in the way of a rename"],
+)
+def test_a_base_that_moved_on_in_the_same_files_is_not(
+    case: Case, then: dict[bytes, Any], pull: dict[bytes, Any]
+) -> None:
+    head = case.head(1, pull)
+    base = case.main(then)
+    case.tell(1, base_sha=base, head_sha=head, changed_files=1)
+    row = case.row()
+    assert (row["state"], row["before_sha"]) == ("merge_base", case.start)
+    assert (row["notes"], row["agrees"]) == (["base_moved_on"], True)
+
+
+def test_a_base_older_than_where_the_head_left(case: Case) -> None:
+    """The head was rebased, and the base that the API names was not renewed."""
+    later = case.main(edited(b="b = 2\nb = 3\n"))
+    head = case.head(1, edited(a="a = 2\n", b="b = 2\nb = 3\n"), later)
+    merge = case.main(edited(a="a = 2\n", b="b = 2\nb = 3\n"), later, head)
+    case.tell(1, base_sha=case.start, head_sha=head, merge_sha=merge, **ONE)
+    row = case.row()
+    assert (row["state"], row["before_sha"], row["merge_base"]) == ("base", case.start, later)
+    assert (row["notes"], row["agrees"], row["commits_ahead"]) == (["base_sha_unusable"], True, 1)
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_base_that_holds_the_head(case: Case, by_hand: bool) -> None:
+    head = case.head(1, edited(a="a = 2\n"))
+    before = case.main(edited(b="b = 2\n"))
+    merge = case.main(edited(a="a = 2\n", b="b = 2\n"), before, head)
+    after = case.main(edited(a="a = 3\n", b="b = 2\n"))
+    told = LOST if by_hand else merge  # merged by hand, GitHub names a commit that nobody has
+    case.tell(1, base_sha=after, head_sha=head, merge_sha=told, **ONE)
+    row = case.row()
+    assert (row["state"], row["before_sha"], row["after_sha"]) == ("merge_base", case.start, head)
+    assert row["notes"] == ["base_moved_on", "base_sha_unusable"]
+
+
+def test_a_missing_base(case: Case) -> None:
+    head = case.head(1, edited(a="a = 2\n"))
+    merge = case.main(edited(a="a = 2\n"), case.start, head)
+    case.tell(1, base_sha=LOST, head_sha=head, merge_sha=merge, **ONE)
+    other = case.head(2, edited(b="b = 2\n"))
+    case.tell(2, base_sha=None, head_sha=other, merged=False, **ONE)
+    history = case.read(pairs=[2])
+    assert [row["state"] for row in case.rows("revisions")] == ["merge_base", "merge_base"]
+    assert {row["before_sha"] for row in case.rows("revisions")} == {case.start}
+    assert history.notes == {"base_sha_missing": 2}
+
+
+def test_what_became_of_heads(case: Case) -> None:
+    for number in (1, 2, 3):
+        head = case.head(number, edited(a=f"a = {number + 5}\n"))
+        case.tell(number, base_sha=case.start, head_sha=head, **ONE)
+    clone(case.workspace, REPO, Notes(), source=case.repository.path)
+    case.head(1, edited(a="a = 2\n", b="b = 2\n"))
+    case.head(2, edited(a="a = 3\n"), case.pulls[1]["head_sha"])
+    case.repository.point("refs/heads/side", case.pulls[2]["head_sha"])
+    case.repository.git("update-ref", "-d", "refs/pull/3/head")
+    case.read()
+    notes = [row["notes"] for row in case.rows("revisions")]
+    assert notes == [["head_force_pushed"], ["head_moved_on"], []]
+    assert [row["after_sha"] for row in case.rows("revisions")] == [
+        pull["head_sha"] for pull in case.pulls
+    ]
+    case.repository.path.rename(case.repository.path.parent / "old.git")
+    anew = Workspace(case.workspace.root / "anew")
+    clone(anew, REPO, Notes(), source=case.repository.path.parent / "old.git")
+    write_tables(anew, case.pulls)
+    read_history(anew, REPO, Notes())
+    rows = pq.read_table(anew.table(REPO, "revisions")).to_pylist()
+    assert rows[0]["state"] == "none"
+    assert rows[2]["notes"] == ["head_ref_missing"]
+
+
+def test_a_lost_head_whose_ref_holds_the_same_change(case: Case) -> None:
+    ref = case.head(1, edited(a="a = 2\n"))
+    case.tell(1, base_sha=case.start, head_sha=LOST, **ONE)
+    case.head(2, edited(a="a = 2\n", b="b = 2\n"))
+    case.tell(2, base_sha=case.start, head_sha=LOST, **ONE)
+    case.read()
+    one, two = case.rows("revisions")
+    assert (one["state"], one["after_sha"]) == ("base", ref)
+    assert one["notes"] == ["head_from_ref", "head_missing"]
+    assert (two["state"], two["problem"], two["agrees"]) == ("none", NOWHERE, None)
+
+
+def test_a_lost_head_that_was_squashed(case: Case) -> None:
+    before = case.main(edited(b="b = 2\n"))
+    squash = case.main(edited(a="a = 2\n", b="b = 2\n"))
+    case.tell(1, base_sha=case.start, head_sha=LOST, merge_sha=squash, **ONE)
+    case.tell(2, base_sha=case.start, head_sha=LOST, merge_sha=squash, changed_files=2)
+    case.tell(3, base_sha=case.start, head_sha=LOST, merge_sha=squash)
+    case.read(commits={1: 1, 3: 1})
+    one, two, three = case.rows("revisions")
+    assert (one["state"], one["before_sha"], one["after_sha"]) == ("merge_parent", before, squash)
+    assert (one["merge_base"], one["notes"]) == (before, ["head_missing"])
+    assert two["state"] == "none"
+    assert three["state"] == "none"  # nobody announced how large it is, so nothing vouches for it
+
+
+def test_a_lost_head_that_was_rebased(case: Case) -> None:
+    other = case.main(edited(a="a = 9\n"))
+    for step in (1, 2, 3):
+        last = case.main(edited(a="a = 9\n", b="b = 1\n" + "b = 2\n" * step))
+    counts = {"changed_files": 1, "additions": 3, "deletions": 0}
+    case.tell(1, base_sha=case.start, head_sha=LOST, merge_sha=last, **counts)
+    row = case.row(commits={1: 3})
+    assert (row["state"], row["before_sha"], row["after_sha"]) == ("merge_parent", other, last)
+    assert (row["notes"], row["commits_ahead"]) == (["head_missing", "rebased"], 3)
+
+
+def test_a_head_that_disagrees_is_still_the_head(case: Case) -> None:
+    head = case.head(1, edited(a="a = 2\n"))
+    case.tell(1, base_sha=case.start, head_sha=head, changed_files=3, additions=1, deletions=1)
+    case.tell(2, base_sha=case.start, head_sha=head)
+    history = case.read()
+    assert [row["agrees"] for row in case.rows("revisions")] == [False, None]
+    assert [row["after_sha"] for row in case.rows("revisions")] == [head, head]
+    assert history.disagreeing == (1,)
+
+
+def test_another_branch_and_no_common_ancestor(case: Case) -> None:
+    release = case.repository.commit(edited(a="a = 5\n"), case.start, ref="refs/heads/v1")
+    head = case.head(1, edited(a="a = 6\n"), release)
+    case.repository.commit(edited(a="a = 6\n"), release, head, ref="refs/heads/v1")
+    case.tell(1, base_ref="v1", base_sha=release, head_sha=head, **ONE)
+    alone = case.repository.commit(FILES, ref="refs/pull/2/head")
+    case.tell(2, base_sha=case.start, head_sha=alone, **ONE)
+    case.read()
+    one, two = case.rows("revisions")
+    assert (one["state"], one["before_sha"], one["agrees"]) == ("base", release, True)
+    assert (two["state"], two["problem"]) == ("none", NOWHERE)
+
+
+def test_merged_pulls_and_those_of_pairs_are_read(case: Case) -> None:
+    for number in (1, 2, 3):
+        head = case.head(number, edited(a=f"a = {number + 5}\n"))
+        case.tell(number, base_sha=case.start, head_sha=head, merged=number == 1, **ONE)
+    assert case.read(pairs=[3]).pulls == 2
+    assert [row["number"] for row in case.rows("revisions")] == [1, 3]
+
+
+def test_without_tables_or_clone(case: Case) -> None:
+    with pytest.raises(WorkspaceError, match="holds no tables"):
+        read_history(case.workspace, REPO, Notes())
+    write_tables(case.workspace, [])
+    with pytest.raises(GitError, match="is no git repository"):
+        read_history(case.workspace, REPO, Notes())
+    assert case.read() == History(REPO, 0, 0, {}, {}, (), 0)

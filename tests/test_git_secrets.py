@@ -1,0 +1,152 @@
+"""What git is told and may do: tokens stay secret, and nobody's settings take part."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from goldpan.errors import GitError
+from goldpan.miners.git.clone import clone
+from goldpan.miners.git.failures import failure
+from goldpan.miners.git.process import check_version, git
+from goldpan.miners.git.remote import find_remote
+from goldpan.workspace import Workspace
+from tests.git_repositories import REPO, Repository
+from tests.git_server import GitServer
+from tests.mining import Notes
+
+TOKEN = "ghp_verysecret0123456789"
+FILES = {b"a.py": b"a = 1\n"}
+
+_SPY = """#!/bin/sh
+printf '%s\\n' "$@" >> {log}
+exec {git} "$@"
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Repository:
+    made = Repository.create(tmp_path / "served" / "n.git")
+    made.commit(FILES, ref="refs/heads/main")
+    return made
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "workspace")
+
+
+def script(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_the_token_opens_the_door_and_is_seen_nowhere(
+    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = next(
+        found for place in os.environ["PATH"].split(":") if (found := Path(place) / "git").exists()
+    )
+    log = tmp_path / "arguments"
+    script(tmp_path / "bin" / "git", _SPY.format(log=log, git=real))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    notes = Notes()
+    with GitServer(source.path.parent, token=TOKEN) as server:
+        made = clone(
+            workspace, REPO, notes, source=server.url("n.git"), token=TOKEN, host=server.host
+        )
+        assert made.refs == 1
+        assert any(sent for sent in server.authorizations)
+        with pytest.raises(GitError, match="needs a token") as caught:
+            clone(workspace, REPO, notes, source=server.url("n.git"), token="wrong0123")
+    assert "fetch" in log.read_text()
+    texts = [log.read_bytes(), *(path.read_bytes() for path in files(workspace.root))]
+    texts.append("\n".join(notes.lines).encode())
+    secret = "ghp_verysecret"
+    assert not [text for text in texts if secret.encode() in text or b"Authorization" in text]
+    assert "wrong0123" not in str(caught.value)
+
+
+def files(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.is_file()]
+
+
+def test_the_token_goes_to_its_host_alone_and_never_in_the_clear() -> None:
+    def told(source: str | None) -> bool:
+        remote = find_remote(REPO, source, TOKEN, "git.example.org")
+        return any(TOKEN in secret for secret in remote.reach.secrets)
+
+    assert told(None)
+    assert told("https://git.example.org/o/n.git")
+    for source in (
+        "http://git.example.org/o/n.git",
+        "https://example.org/o/n.git",
+        "https://git.example.org.evil.org/o/n.git",
+        "ssh://git@git.example.org/o/n.git",
+        "git@git.example.org:o/n.git",
+        "git://git.example.org/o/n.git",
+    ):
+        assert not told(source)
+    assert TOKEN not in repr(find_remote(REPO, None, TOKEN))
+    assert TOKEN not in repr(find_remote(REPO, None, TOKEN).reach)
+
+
+def test_what_a_server_says_cannot_show_secrets_or_move_the_cursor() -> None:
+    said = f"fatal: no {TOKEN} \x1b[2J\u202e here\n".encode() + b"x" * 9_000
+    told = str(failure("https://h/x", said, 128, (TOKEN,)))
+    assert TOKEN not in told
+    assert told.isprintable()
+    assert len(told) < 500
+
+
+def test_settings_and_hooks_of_the_user_take_no_part(
+    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harm = tmp_path / "harm"
+    script(tmp_path / "hooks" / "reference-transaction", f"#!/bin/sh\ntouch {harm}\n")
+    settings = tmp_path / "settings"
+    settings.write_text(
+        f"[core]\n\thooksPath = {tmp_path / 'hooks'}\n"
+        f'[url "{tmp_path}/elsewhere"]\n\tinsteadOf = {source.path}\n'
+        '[protocol]\n\tallow = never\n[fetch]\n\tprune = true\n[init]\n\tdefaultBranch = "x y"\n'
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "wrong"))
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(tmp_path / "wrong"))
+    made = clone(workspace, REPO, Notes(), source=source.path)
+    assert made.refs == 1
+    assert not harm.exists()
+    with pytest.raises(GitError, match="not follow"):
+        git("ls-remote", source.path.as_uri(), subject="x")
+
+
+def test_git_that_is_missing_or_old(
+    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    check_version.cache_clear()
+    with pytest.raises(GitError, match=r"The program git is not there\. Install git"):
+        clone(workspace, REPO, Notes(), source=source.path)
+    script(tmp_path / "bin" / "git", "#!/bin/sh\necho git version 2.20.1\n")
+    with pytest.raises(GitError, match=r"git version 2\.20\.1 is too old\. Install git 2\.32"):
+        clone(workspace, REPO, Notes(), source=source.path)
+    check_version.cache_clear()
+
+
+def test_a_full_disk_is_told(
+    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(
+        tmp_path / "bin" / "git",
+        "#!/bin/sh\n"
+        'case "$1" in --version) echo git version 2.40.0;; ls-remote) exit 0;; *)\n'
+        "echo 'fatal: write error: No space left on device' >&2; exit 128;; esac\n",
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    with pytest.raises(GitError, match=r"the disk is full .*Make room"):
+        clone(workspace, REPO, Notes(), source=source.path)

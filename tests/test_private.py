@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.filters.texts.private import (
+    ALLOWED_EMAILS,
+    SECRETS_ONLY,
+    PrivateRules,
+    find_private,
+    may_be_private,
+    redact,
+)
+from tests.real_texts import needs_real_texts, real_texts
+
+# Secrets are put together here, so that no scanner takes this file for a leak.
+DRAWN = "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5zA7bC9dE1fG3"
+GITHUB = "ghp_" + DRAWN[:36]
+GITHUB_FINE = "github_pat_" + DRAWN[:22] + "_" + DRAWN
+AWS = "AKIA" + "Z7QK2M4X8T1R5P9W"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+BASE64 = "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi8aAbCdEfGhIjK"
+KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{BASE64}\n{BASE64}==\n-----END RSA PRIVATE KEY-----"
+HEX40 = "3f786850e387550fdab836ed7e6dc881de23001b"
+
+SECRETS = [
+    ("github-token", GITHUB),
+    ("github-token", GITHUB_FINE),
+    ("gitlab-token", "glpat-" + DRAWN[:20]),
+    ("aws-key", AWS),
+    ("azure-key", "AccountKey=" + (DRAWN * 2)[:86] + "=="),
+    ("discord-token", "M" + DRAWN[:23] + "." + DRAWN[3:9] + "." + DRAWN[5:32]),
+    ("jwt", JWT),
+    ("mailchimp-key", HEX40[:32] + "-us12"),
+    ("npm-token", "npm_" + DRAWN[:36]),
+    ("openai-key", "sk-" + DRAWN[:20] + "T3BlbkFJ" + DRAWN[20:40]),
+    ("openai-key", "sk-proj-" + DRAWN[:40]),
+    ("anthropic-key", "sk-ant-" + "api03-" + DRAWN[:40]),
+    ("pypi-token", "pypi-AgEIcHlwaS5vcmc" + DRAWN + DRAWN),
+    ("sendgrid-key", "SG." + DRAWN[:22] + "." + DRAWN[:43]),
+    ("slack-token", "xoxb-" + "731596248013-8264019375862-" + DRAWN[:24]),
+    ("slack-token", "https://hooks.slack.com/services/T0" + "3K5M7P9/B01R3T5V7/" + DRAWN[:24]),
+    ("square-key", "sq0csp-" + DRAWN[:43]),
+    ("stripe-key", "sk_live_" + DRAWN[:24]),
+    ("telegram-token", "918273645:" + DRAWN[:35]),
+    ("twilio-key", "SK" + HEX40[:32]),
+    ("google-key", "AIza" + DRAWN[:35]),
+    ("huggingface-token", "hf_" + DRAWN[:34]),
+    ("private-key", KEY),
+    ("private-key", KEY.replace("RSA ", "").replace("\n", "\\n")),
+    ("private-key", f"-----BEGIN OPENSSH PRIVATE KEY-----\n{BASE64}\n{BASE64}"),
+]
+EMAILS = [
+    "alice@gmail.com",
+    "a.b+c@mail.co.uk",
+    "rené@société.fr",
+    "1+x@host.dev",
+    "o'neil_2@x-y.org",
+]
+IPS = ["93.184.216.34", "146.75.74.49", "2a00:1450:4001:81b::200e", "2600:1f18:1:2:3:4:5:6"]
+
+
+@pytest.mark.parametrize(("kind", "secret"), SECRETS)
+def test_secrets(kind: str, secret: str) -> None:
+    for text in (
+        secret,
+        f"see {secret} here",
+        f"`{secret}`",
+        f"- 密钥：{secret}。",
+        f"({secret})\r\n",
+    ):
+        found = redact(text)
+        assert found.counts == {f"secret:{kind}": 1}
+        assert f"<SECRET:{kind}>" in found.text
+        assert not any(secret[at : at + 12] in found.text for at in range(12, len(secret) - 12))
+        assert find_private(text, SECRETS_ONLY) == find_private(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        (f"API_KEY={HEX40}", "API_KEY=<SECRET:assigned>"),
+        (f'"client_secret": "{DRAWN}",', '"client_secret": "<SECRET:assigned>",'),
+        (f"password = '{DRAWN[:16]}'", "password = '<SECRET:assigned>'"),
+        (f"auth-token: {DRAWN}.", "auth-token: <SECRET:assigned>."),
+        (f"aws_secret_access_key = {DRAWN[:40]}", "aws_secret_access_key = <SECRET:assigned>"),
+        (f"Authorization: Bearer {DRAWN}", "Authorization: Bearer <SECRET:assigned>"),
+        (f"token={GITHUB}.", "token=<SECRET:github-token>."),
+        ("https://me:hunter2x@host.com/p", "https://me:<SECRET:url-password>@host.com/p"),
+        (f"https://me:{GITHUB}@github.com", "https://me:<SECRET:github-token>@github.com"),
+        (f"https://{HEX40}@github.com/o/r", "https://<SECRET:url-password>@github.com/o/r"),
+        (f"> {KEY}".replace("\n", "\r\n> "), "> <SECRET:private-key>\r\n> \r\n> \r\n> "),
+        ("mail alice@gmail.com.", "mail <EMAIL>."),
+        ("<alice@gmail.com>", "<<EMAIL>>"),
+        ("[a@b.org](mailto:a@b.org)", "[<EMAIL>](mailto:<EMAIL>)"),
+        ("联系alice@gmail.com谢谢", "联系<EMAIL>谢谢"),
+        ("o'neil@x.org", "o'<EMAIL>"),
+        ("from 93.184.216.34:443 to", "from <IP_ADDRESS>:443 to"),
+        ("[2a00:1450:4001:81b::200e]:443", "[<IP_ADDRESS>]:443"),
+        ("ping 5.9.12.3", "ping 5.9.12.3"),
+        ("host 5.9.12.3", "host <IP_ADDRESS>"),
+    ],
+)
+def test_redacted_texts(text: str, redacted: str) -> None:
+    assert redact(text).text == redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ghp_" + "x" * 36,
+        "AKIAIOSFODNN7EXAMPLE",
+        "sk-ant-api03-your-key-goes-here-your-key-goes-here",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+        f"-----BEGIN PGP SIGNATURE-----\n\n{BASE64}\n{BASE64}\n-----END PGP SIGNATURE-----",
+        f"-----BEGIN PUBLIC KEY-----\n{BASE64}\n-----END PUBLIC KEY-----",
+        f"commit {HEX40}",
+        f"Secret Key: 0x{HEX40}{HEX40[:24]}",
+        f"private_key = {HEX40}{HEX40[:24]}",
+        f"pubkey: 02{HEX40}{HEX40[:24]}",
+        f"sha256:{HEX40}{HEX40[:24]}",
+        "eyJhbGciOi is how they begin",
+        "eyJub3QganNvbg.eyJub3QganNvbg.x",
+        "password: correct-horse-battery-staple",
+        "token = get_token_from_environment(name)",
+        "api_key: ${{ secrets.MY_API_KEY_NUMBER_1 }}",
+        "secret_key=SECP256K1_CONTEXT_SIGN_FLAGS",
+        "postgres://postgres:postgres@localhost:5432/db",
+        "https://user:<password>@host.com",
+        "http://[::1]:8080/a:b@c",
+        "git@github.com:owner/name.git",
+        "ssh://git@host.com/x and https://me@host.com/y",
+        "noreply@github.com and no-reply@accounts.google.com",
+        "Co-authored-by: A <123+a@users.noreply.github.com>",
+        "me@example.com, you@sub.example.org, x@host.test, root@box.local",
+        "logo@2x.png gcc@9 pkg@1.2.3 actions/checkout@v5 user@host:~$",
+        "owner/name@1a2b3c4d memset@GLIBC_2.2.5 r=r@entry=0x7f q@k.transpose(1)",
+        "?CheckLowS@CPubKey@@SA_NAEBV?$vector@EV?$allocator@E@std@@@std@@@Z",
+        "127.0.0.1 10.0.0.1 192.168.1.1:80 172.16.5.4 169.254.1.1 0.0.0.0 255.255.255.255",
+        "192.0.2.1 198.51.100.2 203.0.113.7 224.0.0.1 8.8.8.8 1.1.1.1",
+        "1.2.3.4 v93.184.216.34 version 93.184.216.34 Chrome/93.184.216.34 4.0.0.0 300.1.2.3",
+        "§3.2.2.1 #4.10.3.2 1.3.132.0.10 clang-1403.0.22.14.1 lib.so.93.184.216.34.x",
+        "fe80::1 ::1 2001:db8::1 fd00::1 12:34:56 aa:bb:cc:dd:ee:ff std::vector a::b 2024:01:02",
+        "",
+    ],
+)
+def test_nothing_private(text: str) -> None:
+    assert find_private(text) == ()
+
+
+@pytest.mark.parametrize("email", EMAILS)
+def test_emails(email: str) -> None:
+    (found,) = find_private(f"write to {email}, please")
+    assert found.kind == "email"
+
+
+@pytest.mark.parametrize("address", IPS)
+def test_ip_addresses(address: str) -> None:
+    (found,) = find_private(f"it answers from {address} only")
+    assert (found.kind, found.start, found.end) == ("ip-address", 16, 16 + len(address))
+
+
+def test_rules_say_what_counts() -> None:
+    text = f"{GITHUB} alice@gmail.com 93.184.216.34"
+    assert redact(text, SECRETS_ONLY).counts == {"secret:github-token": 1}
+    assert redact(text, PrivateRules(secrets=False)).counts == {"email": 1, "ip-address": 1}
+    assert redact(text, PrivateRules(emails=False, ip_addresses=False, secrets=False)).text == text
+    ours = PrivateRules(allowed_emails=(*ALLOWED_EMAILS, "*@gmail.com"))
+    assert "email" not in redact(text, ours).counts
+    assert redact("noreply@github.com", PrivateRules(allowed_emails=())).counts == {"email": 1}
+
+
+def test_findings_do_not_tell_the_secret() -> None:
+    found = find_private(f"my key is {GITHUB} or {KEY} of alice@gmail.com")
+    assert len(found) == 3
+    assert all(word not in repr(found) for word in (GITHUB, BASE64, "alice"))
+    assert [finding.start for finding in found] == sorted(finding.start for finding in found)
+
+
+PRIVATE = st.sampled_from([*(secret for _, secret in SECRETS), *EMAILS, *IPS])
+PARTS = st.sampled_from(
+    [
+        "@",
+        ".",
+        ":",
+        "-",
+        "_",
+        "=",
+        "/",
+        " ",
+        "\n",
+        "\r\n",
+        "> ",
+        "'",
+        '"',
+        "<",
+        ">",
+        "(",
+        ")",
+        "[",
+        "]",
+    ]
+)
+HINTS = st.sampled_from(
+    ["password", "token=", "api_key: ", "Secret Key=", "bearer ", "https://", "eyJ", "AKIA", "ghp_"]
+) | st.sampled_from(
+    ["com", "a", "B7", "1", "2001:", "1.2.3.4", "xoxb-", "é", "K", "ſ", "中", "\0", HEX40]
+)
+MADE = st.lists(PRIVATE | PARTS | HINTS, max_size=14).map("".join)
+DRAWN_BY_FORMAT = st.from_regex(r"(pass|api_key|token|SECRET KEY)[:=] ?[A-Za-z0-9+/]{14,40}")
+UTF8 = MADE | DRAWN_BY_FORMAT | st.text(st.characters(codec="utf-8"), max_size=60)
+
+
+@given(st.lists(UTF8, max_size=5))
+def test_no_finding_without_a_mark(texts: list[str]) -> None:
+    for rules in (None, SECRETS_ONLY, PrivateRules(secrets=False)):
+        marks = may_be_private(pa.array(texts, pa.string()), rules).to_pylist()
+        for text, mark in zip(texts, marks, strict=True):
+            assert mark or not find_private(text, rules)
+
+
+@given(UTF8 | st.text(st.characters(), max_size=60))
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    once = redact(text)
+    assert redact(once.text).text == once.text
+    assert find_private(once.text) == ()
+    assert once.text.count("\n") == text.count("\n")
+    assert bool(once.counts) == (once.text != text) == bool(find_private(text))
+
+
+@given(UTF8)
+def test_findings_are_ordered_and_apart(text: str) -> None:
+    at = 0
+    for finding in find_private(text):
+        assert at <= finding.start < finding.end <= len(text)
+        at = finding.end
+
+
+def test_marks_of_nulls_and_chunks() -> None:
+    chunks = pa.chunked_array([["a@b.org", None], ["nothing"]], pa.string())
+    assert may_be_private(chunks).to_pylist() == [True, False, False]
+    assert may_be_private(pa.array([], pa.string())).to_pylist() == []
+    nothing = PrivateRules(emails=False, ip_addresses=False, secrets=False)
+    assert may_be_private(chunks, nothing).to_pylist() == [False] * 3
+
+
+HOSTILE = [
+    "eyJ",
+    "eyJ=",
+    "sk-",
+    " sk-",
+    "password=",
+    "://a:",
+    "a@a.",
+    "@a",
+    "1.2.3.4 ",
+    "2a00:",
+    "M" * 24,
+]
+HOSTILE_BLOCKS = [
+    "-----BEGIN PRIVATE KEY-----",
+    "glagent-" + "a" * 1_025 + " ",
+    "AccountKey=",
+    "token:",
+]
+
+
+@pytest.mark.parametrize("piece", [*HOSTILE, *HOSTILE_BLOCKS, f"{KEY}\n"])
+def test_hostile_texts_take_little_time(piece: str) -> None:
+    text = piece * (65_536 // len(piece))
+    start = time.process_time()
+    redact(text)
+    assert time.process_time() - start < 5
+
+
+class TestRealTexts:
+    pytestmark = needs_real_texts
+
+    def test_all_findings_were_read_and_are_right(self) -> None:
+        """Hashes, keys and signatures are everywhere here, and none passes for a secret."""
+        texts = real_texts()
+        marks = may_be_private(pa.array(texts)).to_pylist()
+        counts: Counter[str] = Counter()
+        for text, mark in zip(texts, marks, strict=True):
+            found = find_private(text)
+            assert mark or not found
+            counts.update(finding.kind for finding in found)
+        assert sum(marks) < 0.01 * len(texts)
+        assert counts == {"email": 28, "ip-address": 8}

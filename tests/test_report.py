@@ -1,0 +1,348 @@
+"""The HTML report: what it says, that it is the same each time, and that texts cannot harm it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.datasets.examples import CODE_EDIT, QA
+from goldpan.errors import DatasetError, WorkspaceError
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.profile import load_profile, shipped_profiles
+from goldpan.records import COMMENTS, ENTRIES, VERDICTS
+from goldpan.report.page import ReportFacts, write_report
+from goldpan.report.visible import visible
+from goldpan.workspace import Workspace
+from tests.reporting import (
+    HOSTILE,
+    OTHER,
+    PROFILE,
+    REPO,
+    example,
+    make_dataset,
+    make_datasets,
+    make_workspace,
+    verdict,
+    write,
+)
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser does, as far as that matters here."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.links: list[str] = []
+        self._texts: list[str] = []
+        self._silent = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in ("a", "b", "code", "mark", "span"):
+            self._texts.append(" ")
+        self.links += [value or "" for name, value in attrs if name == "href"]
+        self._silent = tag == "style"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent = False
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self._texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self._texts).split())
+
+
+def report(
+    workspace: Workspace,
+    datasets: list[Path] | None = None,
+    repos: tuple[str, ...] = (REPO,),
+    seed: int = 0,
+) -> str:
+    output = workspace.root / "report.html"
+    facts = write_report(workspace, repos, PROFILE, datasets or [], output, seed=seed)
+    page = output.read_text(encoding="utf-8")
+    assert facts.size == len(page.encode())
+    return page
+
+
+def read(workspace: Workspace, datasets: list[Path] | None = None) -> str:
+    return Reader(report(workspace, datasets)).text
+
+
+def test_facts_say_what_was_written(tmp_path: Path) -> None:
+    output = tmp_path / "deep" / "report.html"
+    workspace = make_workspace(tmp_path)
+    facts = write_report(workspace, [REPO], PROFILE, make_datasets(tmp_path), output)
+    names = ("qa", "fault-localization", "code-edit")
+    assert facts == ReportFacts(output, output.stat().st_size, (REPO,), names, 9, 9)
+
+
+def test_the_funnel_is_told_in_numbers(tmp_path: Path) -> None:
+    text = read(make_workspace(tmp_path))
+    assert "12 issues in, 4 kept (33.3 %)." in text
+    assert "4 fix pairs in, 2 kept (50.0 %)." in text
+    assert "mined 12 length leaves 8 drops −4 people leaves 4 drops −4" in text
+    # Drops alone, share, only this one, undecided, left, reasons.
+    assert "length 4 33.3 % 2 0 8 too-short 4" in text
+    assert "people 5 41.7 % 4 1 4 alone 6" in text
+    assert "tone 1 8.3 % – 0 – rude 1" in text
+
+
+def test_distributions_are_counted_beside_what_is_kept(tmp_path: Path) -> None:
+    text = read(make_workspace(tmp_path))
+    assert "Python 12 4" in text
+    assert "2019: 3 issues, 2 kept issues" in text
+    assert "20 to 49: 3 issues, 1 kept issues" in text
+    assert "bug 12 4 Pan leaks 6 0" in text
+    assert "keyword 4 2 closed_by 2 1" in text
+    assert "5 to 9: 5 pull requests, 0 in fix pairs" in text
+    assert "base 1 1 merge_parent 1 1" in text
+    assert "none 9 4 member 3 0" in text
+    assert "Languages of the prose" not in text
+
+
+def test_prose_languages_come_from_the_verdicts(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    told = ["en, 60 letters"] * 10 + ["short, 9 letters", "de, 70 letters"]
+    path = workspace.verdicts(REPO, PROFILE.name)
+    rows = pq.read_table(path).to_pylist()
+    rows += [verdict(n + 1, "language", keep=True, evidence=said) for n, said in enumerate(told)]
+    write(path, VERDICTS.schema, rows)
+    assert "en 10 3 de 1 0 too short 1 1" in read(workspace)
+
+
+def test_dropped_subjects_are_shown_with_what_else_drops_them(tmp_path: Path) -> None:
+    text = read(make_workspace(tmp_path, issues=6))
+    dropped = text.partition("What the filters throw away")[2]
+    assert f"too-short 60 {REPO}#6 Pan leaks 6" in dropped
+    assert "Also dropped by people" in dropped
+    assert f"too-short 30 {REPO}#3 Pan leaks 3" in dropped
+    assert "Dropped by this criterion alone" in dropped
+    assert f"not-merged {REPO}#3 Pan leaks 3 {REPO}#103 Mend Pan leaks 3" in dropped
+    assert "The criterion does not decide" in dropped
+
+
+def test_secrets_in_dropped_texts_are_made_unreadable(tmp_path: Path) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5"[:36]
+    page = report(
+        make_workspace(tmp_path, title=f"Leak {token}", body=f"Mail me@river.org {token} ")
+    )
+    dropped = page.partition('id="dropped"')[2]
+    assert "Leak" in dropped
+    assert token not in dropped
+    assert "me@river.org" not in dropped
+
+
+def test_examples_show_their_evidence(tmp_path: Path) -> None:
+    datasets = make_datasets(tmp_path, text="The pan leaks.", rows=1)
+    page = report(make_workspace(tmp_path), datasets)
+    text = Reader(page).text
+    assert "Reference answer member 2021-02-01 The pan leaks." in text
+    assert "The whole dialogue: 1 reply" in text
+    assert "src/pan.py ├── setup.py └── src/ ├── deep/ ├── pan.py └── sieve.py" in text
+    assert "Line Before Line After" in text
+    assert "5 deleted: return sieve.shake(gravel, times=3)" in text
+    assert "<mark>3</mark>" in page
+    assert "<mark>4</mark>" in page
+    assert "no line end" in text
+    assert "Verdicts: 3 on the issue, all for it" in text
+    assert "Verdicts: 1 on the fix pair, all for it; 3 on the issue, all for it" in text
+    assert f'href="https://github.com/{REPO}/issues/1"' in page
+    assert f'href="https://github.com/{REPO}/pull/101"' in page
+
+
+def test_an_edit_without_a_diff_is_shown_by_its_blocks(tmp_path: Path) -> None:
+    edits = [{"search": "import sieve\n", "replace": "import riffle\n"}]
+    rows = [example(CODE_EDIT, 1, "Text.", diff=None, edits=edits)]
+    page = report(make_workspace(tmp_path), [make_dataset(tmp_path / "a", CODE_EDIT, rows)])
+    assert "<mark>riffle</mark>" in page
+    rows[0]["file_before"] = "something else\n"
+    text = read(make_workspace(tmp_path), [make_dataset(tmp_path / "b", CODE_EDIT, rows)])
+    assert "<<<<<<< SEARCH old ======= new >>>>>>> REPLACE" in text
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    rows = [example(QA, n, f"Text {n}.") for n in range(1, 40)]
+    workspace = make_workspace(tmp_path)
+    first = report(workspace, [make_dataset(tmp_path / "a", QA, rows)])
+    random.Random(1).shuffle(rows)
+    again = make_dataset(tmp_path / "b", QA, rows)
+    assert report(workspace, [again]) == first
+    assert report(workspace, [again], seed=1) != first
+
+
+def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path, title=HOSTILE, body=HOSTILE)
+    page = report(workspace, make_datasets(tmp_path, HOSTILE, answer_role=HOSTILE))
+    plain = Reader(report(make_workspace(tmp_path / "p"), make_datasets(tmp_path / "p")))
+    found = Reader(page)
+    assert set(found.tags) == set(plain.tags)
+    assert {name for name, _ in found.attributes} == {name for name, _ in plain.attributes}
+    assert found.tags.count("style") == 1
+    assert not {"script", "img", "iframe", "object", "link", "base"} & set(found.tags)
+    assert not [name for name, _ in found.attributes if name.startswith("on") or name == "style"]
+    assert all(
+        link.startswith(
+            ("#", f"https://github.com/{REPO}/issues/", f"https://github.com/{REPO}/pull/")
+        )
+        for link in found.links
+    )
+    assert " ".join(visible(HOSTILE).split()) in found.text
+    assert not set("\u202e\u200b\x1b\x07\U000e0041") & set(page)
+
+
+def test_a_name_that_is_no_repository_gets_no_link(tmp_path: Path) -> None:
+    evil = 'evil/..%2f.."><b>'
+    rows = [{**example(QA, 1, "Text."), "repo": evil, "id": "qa:evil#1"}]
+    page = report(make_workspace(tmp_path), [make_dataset(tmp_path, QA, rows)])
+    assert "evil/..%2f..&#34;&gt;&lt;b&gt;#1" in page
+    assert "github.com/evil" not in page
+
+
+def test_the_policy_allows_the_style_sheet_alone(tmp_path: Path) -> None:
+    page = report(make_workspace(tmp_path))
+    found = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert found
+    assert style
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert found[1].replace("&#39;", "'").replace("&#43;", "+") == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    assert "url(" not in style[1]
+    assert "@import" not in style[1]
+
+
+def test_large_texts_make_no_large_page(tmp_path: Path) -> None:
+    long = "\u202e&<" * 300_000
+    rows = [
+        {
+            **example(CODE_EDIT, n, long),
+            "diff": "@@ -1,900 +1,900 @@\n" + f"-{long[:3000]}\n" * 900 + f"+{long[:3000]}\n" * 9,
+        }
+        for n in range(1, 3)
+    ]
+    datasets = [
+        make_dataset(tmp_path, CODE_EDIT, rows),
+        *make_datasets(tmp_path / "o", long, 2)[:2],
+    ]
+    page = report(make_workspace(tmp_path, issues=3, title=long, body=long[:3000]), datasets)
+    assert 100_000 < len(page.encode()) < 3_000_000
+    assert "more characters are left out here" in page
+    assert "more deleted and inserted lines are left out here" in page
+
+
+def test_several_repositories_are_told_together_and_apart(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    make_workspace(tmp_path, repo=OTHER, issues=5)
+    text = Reader(report(workspace, repos=(REPO, OTHER))).text
+    assert "17 issues in, 6 kept" in text
+    assert f"{REPO} 4 of 12 issues, 2 of 4 fix pairs" in text
+    assert f"{OTHER} 2 of 5 issues, 2 of 4 fix pairs" in text
+    assert f"{OTHER} Python MIT 5 2 5 4 2 2018-01-01 2024-01-01" in text
+
+
+def test_what_was_not_mined_leaves_no_hole(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    for name in ("pairs", "revisions"):
+        workspace.table(REPO, name).unlink()
+    for table in (ENTRIES, COMMENTS):
+        write(workspace.table(REPO, table.name), table.schema, [])
+    write(workspace.verdicts(REPO, PROFILE.name), VERDICTS.schema, [])
+    text = read(workspace)
+    assert "0 issues in, 0 kept (–)." in text
+    assert "Pairing signals" not in text
+
+
+def test_a_repository_that_was_not_filtered_is_named(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    with pytest.raises(WorkspaceError, match=rf"{OTHER} was not filtered by the profile plain"):
+        report(workspace, repos=(OTHER,))
+
+
+def test_a_directory_without_a_dataset_is_named(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    with pytest.raises(DatasetError, match=r"nothing holds no data/\*\.parquet"):
+        report(workspace, [tmp_path / "nothing"])
+    strange = tmp_path / "strange" / "data"
+    strange.mkdir(parents=True)
+    pq.write_table(pa.table({"id": ["x"]}), strange / "train.parquet")
+    with pytest.raises(DatasetError, match="holds no kind of dataset that is known"):
+        report(workspace, [strange.parent])
+    (strange / "train.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(DatasetError, match="strange cannot be read"):
+        report(workspace, [strange.parent])
+
+
+def test_a_damaged_table_is_named(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    workspace.table(REPO, "comments").write_bytes(b"PAR1 no")
+    with pytest.raises(WorkspaceError, match=r"comments\.parquet"):
+        report(workspace)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    with pytest.raises(WorkspaceError, match="cannot be written"):
+        write_report(workspace, [REPO], PROFILE, [], tmp_path)
+
+
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_criteria_are_explained_with_their_settings(tmp_path: Path, name: str) -> None:
+    profile = replace(load_profile(name), name=PROFILE.name)
+    workspace = make_workspace(tmp_path)
+    rows = [
+        {**verdict(1, one.name, keep=True), "subject": one.subject, "decides": False}
+        for one in criteria().values()
+    ]
+    write(workspace.verdicts(REPO, PROFILE.name), VERDICTS.schema, rows)
+    output = tmp_path / "report.html"
+    write_report(workspace, [REPO], profile, [], output)
+    text = Reader(output.read_text(encoding="utf-8")).text
+    for one in criteria().values():
+        assert one.definition in text
+    assert f"minimum = {profile.settings['comment-scale'].minimum}" in text
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_colours_have_enough_contrast(tmp_path: Path) -> None:
+    """WCAG AA: 4.5 to 1 for text, in both schemes."""
+    page = report(make_workspace(tmp_path))
+    light, dark = re.findall(r":root \{(.*?)\}", page, re.DOTALL)[:2]
+    for scheme in (light, dark):
+        colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
+        grounds = {
+            "ink": ("paper", "card", "code", "shade", "del", "ins", "del-mark", "ins-mark"),
+            "soft": ("paper", "card", "shade", "blank"),
+            "gold-ink": ("paper", "card"),
+            "lost-ink": ("paper", "card"),
+            "link": ("paper", "card", "shade"),
+            "yes": ("card",),
+        }
+        for text, places in grounds.items():
+            for place in places:
+                bright = sorted((luminance(colours[text]), luminance(colours[place])))
+                assert (bright[1] + 0.05) / (bright[0] + 0.05) >= 4.5, (text, place)

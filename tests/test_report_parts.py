@@ -1,0 +1,336 @@
+"""What the report is made of: visible text, diffs side by side, trees, numbers, plots."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+import unicodedata
+from difflib import unified_diff
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.filters.funnel import Funnel, Step
+from goldpan.report.blocks import blocks_as_diff
+from goldpan.report.charts import percent, share, short
+from goldpan.report.diff import Line, side_by_side
+from goldpan.report.plot import plot_funnel
+from goldpan.report.tree import draw_around
+from goldpan.report.visible import excerpt, line, visible
+
+FUNNEL = Funnel(
+    "issue",
+    100,
+    40,
+    (
+        Step("length", True, 30, 0, 10, 70, {"too-short": 30}),
+        Step("$x^2 <b>", True, 50, 1, 5, 40, {"alone": 50}),
+        Step("tone", False, 3, 0, 0, None, {"rude": 3}),
+    ),
+)
+EMPTY = Funnel("pair", 0, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a\u202eb\u2066c", "a⟨U+202E⟩b⟨U+2066⟩c"),
+        ("zero\u200bwidth\u200d\ufeff", "zero⟨U+200B⟩width⟨U+200D⟩⟨U+FEFF⟩"),
+        ("\x1b[31m\x07\x00\x7f\x85", "⟨U+001B⟩[31m⟨U+0007⟩⟨U+0000⟩⟨U+007F⟩⟨U+0085⟩"),
+        ("\U000e0041\u00ad\u3164", "⟨U+E0041⟩⟨U+00AD⟩⟨U+3164⟩"),
+        ("a\rb", "a⟨U+000D⟩b"),
+        ("tab\tline\nü 漢字 שלום 🙂\ufe0f é", "tab\tline\nü 漢字 שלום 🙂\ufe0f é"),
+    ],
+)
+def test_what_cannot_be_seen_is_written_out(text: str, seen: str) -> None:
+    assert visible(text) == seen
+
+
+@given(st.text(st.characters(codec=None)))
+def test_nothing_unseen_is_left(text: str) -> None:
+    seen = visible(text)
+    assert visible(seen) == seen
+    assert {char for char in seen if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")} <= {
+        "\n",
+        "\t",
+    }
+    assert not any(unicodedata.bidirectional(char) in ("RLO", "LRO", "RLE", "LRI") for char in seen)
+    if not any(unicodedata.category(char)[0] in "CMZ" for char in text):
+        assert seen == re.sub(
+            "[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]", lambda found: visible(found[0]), text
+        )
+
+
+def test_a_line_is_one_and_short() -> None:
+    assert line(" a\n\n b\tc ") == "a b c"
+    assert line("x" * 300) == "x" * 199 + "…"
+    assert line("x" * 200) == "x" * 200
+    assert len(line("a " + " " * 10**6 + "b")) <= 200
+
+
+WORDS = st.text(st.sampled_from("ab \n`~#"), max_size=200)
+
+
+@given(WORDS, st.integers(1, 80))
+def test_an_excerpt_loses_no_words(text: str, room: int) -> None:
+    cut = excerpt(text, room, 1000)
+    assert cut.left_out == 0
+    kept = "".join(block.info + block.text for block in (*cut.shown, *cut.more))
+    lost = re.sub(r"(?m)^ {0,3}(`{3,}|~{3,})", "", text)
+    for letter in "ab#":
+        assert kept.count(letter) == lost.count(letter)
+
+
+def test_an_excerpt_is_cut_at_a_line_and_says_what_it_leaves_out() -> None:
+    text = "".join(f"line {n}\n" for n in range(1000))
+    cut = excerpt(text, 100, 500)
+    assert cut.shown[0].text.endswith("line 12")
+    assert cut.more[0].text.startswith("line 13\n")
+    assert cut.left_out == len(text) - 500
+    hostile = excerpt("\u202e" * 1000, 100, 500)
+    assert hostile.left_out == 500 + 500 * len("⟨U+202E⟩") - 1000
+
+
+def test_fences_make_blocks() -> None:
+    cut = excerpt("Look:\r\n```c\r\nint x;\r\n```\r\nSo.\n~~~\nopen")
+    assert [(block.text, block.code, block.info) for block in cut.shown] == [
+        ("Look:", False, ""),
+        ("int x;", True, "c"),
+        ("So.", False, ""),
+        ("open", True, ""),
+    ]
+    assert [block.code for block in excerpt("`` a ``\n```x``` b").shown] == [False]
+
+
+LINES = st.lists(
+    st.sampled_from(["", "a = f(1, 2)", "a = f(1, 3)", "return", "  b", "-- x", "++ y", "@@ z"]),
+    max_size=14,
+)
+
+
+def told(one: Line) -> str:
+    return "".join(piece.text for piece in one.pieces)
+
+
+@given(LINES, LINES, st.integers(0, 3))
+def test_a_diff_side_by_side_tells_both_versions(
+    before: list[str], after: list[str], context: int
+) -> None:
+    diff = "\n".join(unified_diff(before, after, "a/f", "b/f", lineterm="", n=context))
+    sides = side_by_side(diff)
+    for lines, found in (
+        (before, [row.left for row in sides.rows if row.left]),
+        (after, [row.right for row in sides.rows if row.right]),
+    ):
+        numbers = [one.number for one in found]
+        assert numbers == sorted(set(numbers))
+        assert [told(one) for one in found] == [lines[number - 1] for number in numbers]
+    body = diff.split("\n")[2:]
+    assert sides.deleted == sum(text.startswith("-") for text in body)
+    assert sides.inserted == sum(text.startswith("+") for text in body)
+    changed = [row for row in sides.rows if row.kind == "changed"]
+    assert len([row for row in changed if row.left]) == sides.deleted
+    assert len([row for row in changed if row.right]) == sides.inserted
+    for row in changed:
+        if row.left and row.right and any(piece.changed for piece in row.left.pieces):
+            same = [
+                "".join(piece.text for piece in one.pieces if not piece.changed)
+                for one in (row.left, row.right)
+            ]
+            assert same[0] == same[1]
+
+
+@given(LINES, LINES, st.lists(st.sampled_from(["x", "y"]), max_size=3), st.booleans())
+def test_blocks_become_a_diff(
+    old: list[str], new: list[str], around: list[str], last_ends: bool
+) -> None:
+    end = "\n" if last_ends else ""
+    search = "\n".join(["#1", *old]) + end
+    replace = "\n".join(["#1", *new]) + end
+    head = "".join(f"{line}\n" for line in around)
+    diff = blocks_as_diff(head + search, [(search, replace)])
+    assert diff is not None
+    sides = side_by_side(diff, most=1000)
+    for text, found in (
+        (search, [row.left for row in sides.rows if row.left]),
+        (replace, [row.right for row in sides.rows if row.right]),
+    ):
+        assert "".join(told(one) + "\n" * one.ends for one in found) == text
+        assert [one.number for one in found] == list(
+            range(len(around) + 1, len(around) + 1 + len(found))
+        )
+
+
+def test_blocks_that_do_not_fit_make_no_diff() -> None:
+    assert blocks_as_diff("a\n", [("b\n", "c\n")]) is None
+    assert blocks_as_diff("a\nb\nc\n", [("c\n", "d\n"), ("a\n", "")]) == (
+        "@@ -1,1 +1,0 @@\n-a\n@@ -3,1 +2,1 @@\n-c\n+d\n"
+    )
+
+
+def test_versions_of_a_line_stand_side_by_side_with_their_differences() -> None:
+    diff = "@@ -1,2 +1,3 @@\n-x = foo(1, 2)\n-y = 1\n+import os\n+x = foo(1, 3)\n+y = 1  # one\n"
+    rows = side_by_side(diff).rows
+    assert [(row.left and row.left.number, row.right and row.right.number) for row in rows] == [
+        (None, 1),
+        (1, 2),
+        (2, 3),
+    ]
+    left, right = rows[1].left, rows[1].right
+    assert left
+    assert right
+    assert [piece.text for piece in left.pieces if piece.changed] == ["2"]
+    assert [piece.text for piece in right.pieces if piece.changed] == ["3"]
+
+
+def test_line_ends_are_told() -> None:
+    crlf = side_by_side("@@ -1,2 +1,2 @@\n a\r\n-b\r\n+c\r\n")
+    assert told(crlf.rows[0].left or Line(0, ())) == "a"
+    mixed = side_by_side("@@ -1,2 +1,2 @@\n a\n-b\r\n+c\n")
+    assert told(mixed.rows[1].left or Line(0, ())) == "b⟨U+000D⟩"
+    last = side_by_side("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n").rows[0]
+    assert last.left
+    assert last.right
+    assert (last.left.ends, last.right.ends) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "diff", ["", "no diff", "@@ -1 +1 @@", "@@ -9,99 +1,99 @@\nx", "@@ -0,0 +1 @@\n+a", "\0" * 99]
+)
+def test_what_is_no_diff_does_no_harm(diff: str) -> None:
+    assert len(side_by_side(diff).rows) <= 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a b " * 40, "b a " * 40),
+        ("x" * 300, "y" * 300),
+        ("(" * 400, ")" * 400),
+        ("same", "same!"),
+        ("a" * 200_000, "a " * 100_000),
+    ],
+)
+def test_hostile_diffs_take_little_time(old: str, new: str) -> None:
+    count = max(1, 1_000_000 // len(old))
+    diff = f"@@ -1,{count} +1,{count} @@\n" + f"-{old}\n" * count + f"+{new}\n" * count
+    start = time.perf_counter()
+    sides = side_by_side(diff)
+    assert time.perf_counter() - start < 10
+    assert len(sides.rows) <= 160
+    assert (sides.deleted, sides.inserted) == (count, count)
+    assert len(sides.rows) + sides.left_out // 2 == count
+    assert all(len(told(row.left)) <= 400 for row in sides.rows if row.left)
+
+
+PATHS = st.sets(
+    st.lists(st.sampled_from("abcd"), min_size=1, max_size=4).map(lambda way: "/".join(way)),
+    min_size=1,
+    max_size=30,
+).map(
+    lambda paths: sorted(
+        path for path in paths if not any(one.startswith(f"{path}/") for one in paths)
+    )
+)
+
+
+@given(PATHS, st.data())
+def test_a_tree_shows_the_way_to_the_file(paths: list[str], data: st.DataObject) -> None:
+    changed = data.draw(st.sampled_from(paths))
+    branches = draw_around(paths, changed, beside=2)
+    (at,) = [place for place, branch in enumerate(branches) if branch.changed]
+    way = [branches[at].name]
+    depth = len(branches[at].drawn)
+    for branch in reversed(branches[:at]):
+        if len(branch.drawn) < depth:
+            depth = len(branch.drawn)
+            way.insert(0, branch.name.rstrip("/"))
+    assert "/".join(way) == changed
+    assert depth == 4
+    for folder in {"", *(changed.rsplit("/", n)[0] for n in range(1, changed.count("/") + 1))}:
+        inside = {
+            path[len(folder) + bool(folder) :].split("/")[0]
+            for path in paths
+            if path.startswith(f"{folder}/") or not folder
+        }
+        depth = 4 * (folder.count("/") + 1 + bool(folder))
+        names = [branch.name for branch in branches if len(branch.drawn) == depth]
+        more = sum(int(name.split()[1]) for name in names if name.startswith("… "))
+        assert len([name for name in names if not name.startswith("… ")]) + more == len(inside)
+
+
+def test_a_deep_tree_is_drawn() -> None:
+    deep = "/".join(["d"] * 2000)
+    assert len(draw_around([deep, "a"], deep)) == 2001
+
+
+def test_numbers_for_people() -> None:
+    assert [short(n) for n in (0, 999, 1000, 1200, 34_400, 5_600_000)] == [
+        "0",
+        "999",
+        "1k",
+        "1.2k",
+        "34k",
+        "5.6M",
+    ]
+    assert [percent(*pair) for pair in ((0, 3), (1, 3), (3, 3), (1, 10**6), (0, 0))] == [
+        "0 %",
+        "33.3 %",
+        "100 %",
+        "0.0 %",
+        "–",
+    ]
+    assert [share(*pair) for pair in ((0, 9), (9, 9), (1, 4), (1, 10**6))] == [
+        "0",
+        "100",
+        "25",
+        "1",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "html"])
+def test_plots_are_the_same_each_time(tmp_path: Path, kind: str) -> None:
+    paths = [tmp_path / "a" / f"one.{kind}", tmp_path / f"two.{kind}"]
+    for path in paths:
+        plot_funnel([FUNNEL, EMPTY], path)
+    first, second = (path.read_bytes() for path in paths)
+    assert first == second
+    assert len(first) > 2000
+
+
+def test_an_svg_holds_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "funnel.svg"
+    plot_funnel([FUNNEL], path)
+    texts = [node.text for node in ElementTree.parse(path).iter() if node.tag.endswith("}text")]
+    assert {"mined", "length", "$x^2 <b>", "100", "70", "40", "−30"} <= set(texts)
+    assert "tone" not in texts
+    assert b"<dc:date>" not in path.read_bytes()
+
+
+def test_a_png_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "funnel.PNG"
+    plot_funnel([EMPTY], path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--plot .*funnel\.pdf has no known format"):
+        plot_funnel([FUNNEL], tmp_path / "funnel.pdf")
+    (tmp_path / "file").write_text("")
+    for kind in ("svg", "html"):
+        with pytest.raises(WorkspaceError, match="cannot be"):
+            plot_funnel([FUNNEL], tmp_path / "file" / f"funnel.{kind}")
+
+
+def test_matplotlib_is_loaded_only_to_draw() -> None:
+    code = (
+        "import goldpan.report.plot, goldpan.report.page, sys; "
+        "assert not [name for name in sys.modules if name.startswith('matplotlib')]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,160 @@
+"""Robots: told by type, name, catalogue and what they say; people with such names are none."""
+
+from __future__ import annotations
+
+import re
+import time
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from goldpan.errors import UsageError
+from goldpan.filters.robots import Robots, catalogue, robot_sign
+from tests.filtering import LONG, build, comment, dropped, issue, judge, judge_all
+
+PEOPLE = re.findall(
+    r"\S+",
+    """
+abbott talbot cabot botond robotnik robot-dreams boy1bot2 nabot Turbot jabbot Botelho bottero
+BottleFlask botany101 botanist sabotage-fan bothwell thibot rabot Chabot ribot tibot gerbot
+joebotham mr-bottom elbottom robothead turbots lobotomy both botvinnik botcherby bottomless
+robotics-fan RobotoMono roboticist iRobotic talbot-lab Arbot abbotsford sabot ribota embottled
+Cabothe bothie botwright-j robotpony tobotras Robots4Ever wobot-ninja hobotkin kabotchi fabpot
+""",
+)
+
+ROBOTS = re.findall(
+    r"\S+",
+    """
+dependabot[bot] github-actions[bot] k8s-ci-robot fejta-bot my_bot bot-of-ours snyk-bot bot
+nodejs-github-bot azure-sdk-bot-2 ci-bot2 renovate-bot RenovateBot MyRepoBot robot team-bots
+discourse_bot foo-bot-bar bot_7
+""",
+)
+
+
+def test_people_are_no_robots() -> None:
+    assert len(PEOPLE) >= 50
+    assert [login for login in PEOPLE if robot_sign(login, "user", Robots())] == []
+
+
+def test_the_papers_rule_takes_people_for_robots() -> None:
+    literal = Robots(login_rule="contains", catalogue=False)
+    taken = [login for login in PEOPLE if robot_sign(login, "user", literal)]
+    assert {"abbott", "robot-dreams", "Chabot", "RobotoMono"} <= set(taken)
+    assert "fabpot" not in taken
+
+
+def test_robots_by_name() -> None:
+    assert [login for login in ROBOTS if robot_sign(login, "user", Robots()) != "login"] == []
+
+
+def test_robots_by_type_and_catalogue() -> None:
+    assert robot_sign("Copilot", "bot", Robots()) == "type"
+    assert robot_sign("GordonTheTurtle", "user", Robots()) == "catalogue"
+    assert robot_sign("GordonTheTurtle", "user", Robots(catalogue=False)) is None
+    assert robot_sign("Ours", "user", Robots(logins=("OURS",))) == "catalogue"
+    assert robot_sign("ci-bot", None, Robots(people=("CI-Bot",))) is None
+    assert robot_sign("ci-bot", "bot", Robots(people=("ci-bot",))) == "type"
+    assert robot_sign("anna", "bot", Robots(types=())) is None
+
+
+def test_catalogue_is_in_order() -> None:
+    source = files("goldpan.filters") / "robots.toml"
+    logins = tomllib.loads(source.read_text(encoding="utf-8"))["logins"]
+    assert logins == sorted({login.lower() for login in logins})
+
+
+def test_unknown_rule_is_an_error() -> None:
+    with pytest.raises(UsageError, match="login_rule = 'regex'"):
+        Robots(login_rule="regex")
+
+
+def matches(texts: list[str]) -> list[bool]:
+    with duckdb.connect() as connection:
+        query = "SELECT regexp_matches(t, $p) FROM (SELECT unnest($t) AS t)"
+        values = {"p": catalogue().pattern(), "t": texts}
+        return [row[0] for row in connection.execute(query, values).fetchall()]
+
+
+def test_each_response_has_examples_that_match() -> None:
+    for response in catalogue().responses:
+        assert response.examples
+        assert matches(list(response.examples)) == [True] * len(response.examples), response.name
+
+
+def test_people_who_speak_of_robots_are_none() -> None:
+    stale = "This issue has been automatically marked as stale because it has not had activity."
+    said = [
+        f"> {stale}\n\nIt is not stale.",
+        f"The robot wrote: {stale}",
+        f"```\n{stale}\n```",
+        "This issue was automatically closed by the commit, but it is not fixed.",
+        "This issue was closed because I merged the wrong branch.",
+        "I'm a bot developer and see the same.",
+        "Thanks for opening this issue!",
+        "Thank you for your pull request.",
+        "This issue is currently in progress.",
+        "Is this stale because it has been open for so long?",
+        "The coverage status badge is broken",
+        "Dear all, this has been mentioned on the list.",
+        "bots",
+        "",
+    ]
+    assert matches(said) == [False] * len(said)
+
+
+def test_hostile_texts_cost_little() -> None:
+    hostile = [part * 20_000 for part in ("<!--", ":a", "@a", "hi ", "👋", "# * ", "this issue ")]
+    begun = time.monotonic()
+    assert not any(matches(hostile))
+    assert time.monotonic() - begun < 5
+
+
+def test_what_robots_say_and_open_is_marked(tmp_path: Path) -> None:
+    stale = "Hi @alice! This issue is stale because it has been open 30 days with no activity."
+    again = (
+        "Hello @{}, please attach your configuration as described in the handbook, version {}, "
+        "and thank you for your help with finding this leak."
+    )
+    entries = [
+        issue(1),
+        issue(2, author="dependabot[bot]", author_type="bot"),
+        issue(3, "This issue lists Renovate updates and detected dependencies.\n" + LONG),
+        issue(4, author=None, author_type=None),
+        *(issue(number) for number in range(10, 20)),
+    ]
+    comments = [
+        comment(1, stale, author="anna"),
+        comment(1, "Not stale.", author="bob"),
+        comment(4, "Stale?", author="k8s-ci-robot", author_type=None),
+        *(comment(n, again.format(f"user{n}", n), author="dora") for n in range(10, 20)),
+        comment(10, "Attached.", author="bob"),
+    ]
+    place = build(tmp_path, entries, comments)
+    found = judge_all(place)
+    robots = found["robots"]
+    assert dropped(robots) == {2: "robot-type", 3: "robot-response"}
+    assert robots[2]["evidence"] == "opened by dependabot[bot]"
+    counts = {number: row["value"] for number, row in robots.items() if row["value"]}
+    assert counts == {1: 1, 4: 1} | dict.fromkeys(range(10, 20), 1)
+    assert robots[4]["evidence"] == "comments by robots: k8s-ci-robot"
+    people = {number: row["value"] for number, row in found["participants"].items()}
+    assert people == {1: 2, 2: 0, 3: 0, 4: 1, 10: 2} | dict.fromkeys(range(11, 20), 1)
+
+
+def test_repeated_texts_need_many_issues(tmp_path: Path) -> None:
+    text = "Please attach the configuration and the log of the whole run. " * 2
+    picture = "![picture](https://github.com/user-attachments/assets/" + "0a" * 20 + "{})"
+    comments = [
+        *(comment(1, text) for _ in range(12)),
+        *(comment(number, text, author="dora") for number in range(2, 5)),
+        *(comment(number, picture.format(number)) for number in range(1, 13)),
+    ]
+    place = build(tmp_path, [issue(number) for number in range(1, 13)], comments)
+    assert {row["value"] for row in judge(place, "robots").values()} == {0}
+    assert judge(place, "robots", repeated=4)[1]["value"] == 12
+    assert {row["value"] for row in judge(place, "robots", repeated=0).values()} == {0}

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.datasets.splits import Candidate, SplitPlan, Splits, assign_splits
+from goldpan.errors import DatasetError, UsageError
+
+START = datetime(2020, 1, 1, tzinfo=UTC)
+CUTS = (START + timedelta(days=10), START + timedelta(days=20))
+
+
+def row(number: int, group: str = "", repo: str = "o/n", day: int = 0) -> Candidate:
+    name = f"qa:{repo}#{number}"
+    return Candidate(name, group or name, repo, START + timedelta(days=day))
+
+
+CANDIDATES = st.lists(
+    st.builds(
+        row,
+        st.integers(1, 10**6),
+        st.sampled_from(["", "", "a", "b", "c"]),
+        st.sampled_from(["o/n", "o/m", "p/q", "O/N"]),
+        st.integers(0, 30),
+    ),
+    max_size=25,
+    unique_by=lambda candidate: candidate.id.lower(),
+)
+SHARES = st.sampled_from(["0.8,0.1,0.1", "0.5,0.5", "1/3,1/3,1/3", "0.01,0.99"])
+PLANS = st.one_of(
+    st.builds(
+        lambda kind, shares, seed: SplitPlan.parse(f"{kind}:{shares}", seed),
+        st.sampled_from(["random", "repository"]),
+        SHARES,
+        st.integers(0, 5),
+    ),
+    st.sampled_from([SplitPlan("time", cuts=CUTS[:1]), SplitPlan("time", cuts=CUTS), SplitPlan()]),
+)
+
+
+def sides(rows: list[Candidate], plan: SplitPlan) -> dict[str, str | None]:
+    names = assign_splits(rows, plan).names
+    return {one.id: name for one, name in zip(rows, names, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("none", ("test",)),
+        ("random:0.8,0.1,0.1", ("train", "validation", "test")),
+        ("random:0.75, 0.25", ("train", "test")),
+        ("random:1/3,1/3,1/3", ("train", "validation", "test")),
+        ("repository:0.8,0.2", ("train", "test")),
+        ("time:2023-01-01", ("train", "test")),
+        ("time:2023-01-01,2024-01-01T12:00:00+00:00", ("train", "validation", "test")),
+    ],
+)
+def test_plans_are_read_and_written(text: str, names: tuple[str, ...]) -> None:
+    plan = SplitPlan.parse(text, seed=7)
+    assert plan.names == names
+    assert str(plan) == text.replace(" ", "")
+    assert SplitPlan.parse(str(plan), seed=7) == plan
+
+
+def test_dates_are_utc() -> None:
+    here = timezone(timedelta(hours=5))
+    plan = SplitPlan.parse("time:2023-01-01T05:00:00+05:00")
+    assert plan.cuts == (datetime(2023, 1, 1, tzinfo=UTC),)
+    assert plan.cuts == (datetime(2023, 1, 1, 5, tzinfo=here),)
+    assert SplitPlan.parse("random:0.1,0.2,0.7").shares[2] == Fraction(7, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("", "no way to split"),
+        ("random", "no way to split"),
+        ("none:1", "no way to split"),
+        ("random:1", "no way to split"),
+        ("random:0.2,0.2,0.2,0.4", "no way to split"),
+        ("stratified:0.5,0.5", "no way to split"),
+        ("time:2020-01-01,2021-01-01,2022-01-01", "no way to split"),
+        ("random:0.5,x", "no numbers"),
+        ("random:0.5,nan", "no numbers"),
+        ("random:1/0,0.5", "no numbers"),
+        ("random:0.5,0.6", "sum of 1"),
+        ("random:1.5,-0.5", "above 0"),
+        ("random:0,1", "above 0"),
+        ("time:yesterday", "no dates"),
+        ("time:2023-02-30", "no dates"),
+        ("time:0001-01-01T00:00:00+05:00", "no dates"),
+        ("time:2024-01-01,2023-01-01", "do not rise"),
+        ("time:2024-01-01,2024-01-01", "do not rise"),
+    ],
+)
+def test_wrong_plans_are_refused(text: str, cause: str) -> None:
+    with pytest.raises(UsageError, match=cause):
+        SplitPlan.parse(text)
+
+
+@given(CANDIDATES, PLANS, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(
+    rows: list[Candidate], plan: SplitPlan, random: Random
+) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    assert sides(rows, plan) == sides(shuffled, plan)
+    assert assign_splits(rows, plan).report == assign_splits(shuffled, plan).report
+
+
+@given(CANDIDATES, PLANS)
+def test_no_group_is_on_two_sides(rows: list[Candidate], plan: SplitPlan) -> None:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for one, name in zip(rows, assign_splits(rows, plan).names, strict=True):
+        if name:
+            found[one.group].add(name)
+    assert set(found) == {one.group for one in rows}
+    assert all(len(names) == 1 for names in found.values())
+
+
+@given(CANDIDATES, PLANS)
+def test_the_report_counts_every_row(rows: list[Candidate], plan: SplitPlan) -> None:
+    splits = assign_splits(rows, plan)
+    report = splits.report
+    assert list(report.rows) == list(plan.names)
+    assert sum(report.rows.values()) + report.dropped == len(rows)
+    assert report.rows == {name: splits.names.count(name) for name in plan.names}
+    assert report.dropped == splits.names.count(None)
+    assert report.groups == len({one.group for one in rows})
+    assert (report.straddling == 0) == (report.dropped == 0)
+
+
+@given(CANDIDATES, st.sampled_from([CUTS[:1], CUTS]))
+def test_time_separates(rows: list[Candidate], cuts: tuple[datetime, ...]) -> None:
+    plan = SplitPlan("time", cuts=cuts)
+    spans = dict(zip(plan.names, zip((None, *cuts), (*cuts, None), strict=True), strict=True))
+    earliest = {
+        group: min(one.moment for one in rows if one.group == group and one.moment)
+        for group in {one.group for one in rows}
+    }
+    for one in rows:
+        name = sides(rows, plan)[one.id]
+        moment = one.moment if name else earliest[one.group]
+        assert moment is not None
+        first, end = next(
+            span for known, span in spans.items() if name in (None, known) and _in(moment, span)
+        )
+        if name is None:
+            assert not _in(one.moment, (first, end))
+
+
+def _in(moment: datetime | None, span: tuple[datetime | None, datetime | None]) -> bool:
+    first, end = span
+    return moment is not None and (not first or moment >= first) and (not end or moment < end)
+
+
+@given(CANDIDATES, SHARES)
+def test_a_repository_is_whole(rows: list[Candidate], shares: str) -> None:
+    found: defaultdict[str, set[str | None]] = defaultdict(set)
+    for one, name in zip(rows, _repository(rows, shares).names, strict=True):
+        found[one.repo.lower()].add(name)
+    assert all(len(names - {None}) <= 1 for names in found.values())
+
+
+@given(CANDIDATES, SHARES)
+def test_repositories_without_shared_groups_lose_nothing(
+    rows: list[Candidate], shares: str
+) -> None:
+    apart = [replace(one, group=f"{one.repo.lower()} {one.group}") for one in rows]
+    assert None not in _repository(apart, shares).names
+
+
+def _repository(rows: list[Candidate], shares: str) -> Splits:
+    return assign_splits(rows, SplitPlan.parse(f"repository:{shares}"))
+
+
+@given(CANDIDATES, CANDIDATES, SHARES, st.integers(0, 3))
+def test_other_rows_do_not_move_a_row_drawn_at_random(
+    rows: list[Candidate], others: list[Candidate], shares: str, seed: int
+) -> None:
+    plan = SplitPlan.parse(f"random:{shares}", seed)
+    known = {one.id for one in rows}
+    together = [*rows, *(one for one in others if one.id not in known)]
+    assert sides(together, plan).items() >= sides(rows, plan).items()
+    assert None not in sides(together, plan).values()
+
+
+def test_shares_are_met_and_seeds_differ() -> None:
+    rows = [row(number) for number in range(20_000)]
+    plan = SplitPlan.parse("random:0.8,0.1,0.1", seed=1)
+    counts = assign_splits(rows, plan).report.rows
+    assert counts["train"] == pytest.approx(16_000, rel=0.02)
+    assert counts["test"] == pytest.approx(2_000, rel=0.1)
+    other = assign_splits(rows, replace(plan, seed=2))
+    assert assign_splits(rows, plan).names != other.names
+
+
+def test_what_a_seed_draws_stays_from_version_to_version() -> None:
+    rows = [row(number) for number in range(12)]
+    plan = SplitPlan.parse("random:0.5,0.5", seed=0)
+    drawn = "".join((name or "-")[1] for name in assign_splits(rows, plan).names)
+    assert drawn == "rrereereerrr"
+
+
+def test_later_near_duplicates_are_dropped() -> None:
+    rows = [
+        row(1, "a", day=1),
+        row(2, "a", day=15),
+        row(3, "a", day=25),
+        row(4, "b", day=15),
+        row(5, "b", day=16),
+        row(6, day=20),
+    ]
+    splits = assign_splits(rows, SplitPlan("time", cuts=CUTS))
+    assert splits.names == ("train", None, None, "validation", "validation", "test")
+    assert (splits.report.straddling, splits.report.dropped) == (1, 2)
+
+
+def test_a_fork_goes_with_the_earlier_repository() -> None:
+    plan = SplitPlan.parse("repository:0.5,0.5")
+    repos = [f"owner/repository-{number}" for number in range(20)]
+    one = next(
+        repo for repo in repos if sides([row(1, repo=repo)], plan)[f"qa:{repo}#1"] == "train"
+    )
+    two = next(repo for repo in repos if sides([row(1, repo=repo)], plan)[f"qa:{repo}#1"] == "test")
+    rows = [row(1, "a", two, day=1), row(1, "a", one, day=2), row(2, "", one, day=0)]
+    assert assign_splits(rows, plan).names == ("test", None, "train")
+
+
+def test_a_row_without_a_time_cannot_be_split_by_time() -> None:
+    timeless = replace(row(1), moment=None)
+    with pytest.raises(DatasetError, match="qa:o/n#1 has no time"):
+        assign_splits([row(2), timeless], SplitPlan("time", cuts=CUTS))
+    assert assign_splits([row(2), timeless], SplitPlan()).names == ("test", "test")
+    assert assign_splits([], SplitPlan()).report.rows == {"test": 0}
