@@ -24,6 +24,9 @@ check: $(READY)  ## formatting, lint and types
 bench: $(READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.mining
 	$(BIN)/python -m benchmarks.normalize
+	$(BIN)/python -m benchmarks.git
+	$(BIN)/python -m benchmarks.filters
+	$(BIN)/python -m benchmarks.duplicates
 
 lock: $(READY)  ## write the versions of this environment to constraints.txt
 	$(BIN)/python -m pip freeze --all --exclude-editable | grep -vE '^(pip|setuptools)==' > constraints.txt

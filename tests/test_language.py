@@ -214,6 +214,20 @@ def test_lines_of_the_template_do_not_count() -> None:
     assert found.language == "zh"
 
 
+def test_whole_lines_count_and_not_their_first_words() -> None:
+    german = "Nach der Anmeldung am Server mit meinem Konto bleibt die Seite bei mir ganz leer"
+    english = "because the session is lost when the browser is redirected to the page after login"
+    assert detect(german).score > 0.9
+    assert detect(f"{german}, {english}, {english}").score < 0.8
+
+
+def test_shouting_is_read_like_other_texts() -> None:
+    assert (
+        detect("NO QUIERO QUE NADIE toque MI ORDENADOR, NI MIREN NADA DE LO QUE HAY").language
+        == "es"
+    )
+
+
 @pytest.mark.parametrize(
     "text", ["\ud800" * 30, "\0" * 30, "é" * 65_536, "a " * 32_768, "中" * 65_536, "ж文a" * 20_000]
 )

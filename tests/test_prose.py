@@ -40,6 +40,8 @@ from tests.real_texts import needs_real_texts, real_texts
         ("<pre>\nint x;\n</pre>\nWhy?", "Why?"),
         ("<blockquote>He said\n</blockquote>\nWhy?", "Why?"),
         ("> He said\n\nWhy?", "Why?"),
+        ("> He said\nand went on\nand on\n- Why?", "Why?"),
+        ("> He said\n>\nWhy?", "Why?"),
         ("On Mon, Jan 5, 2015 at 3:12 PM, Al <a@b.org> wrote:\n\n> He said\n\nWhy?", "Why?"),
         ("_Originally posted by @alice in https://example.org/1_\nWhy?", "Why?"),
         ("Since 1a2b3c4d5e6f it fails with 0xdeadbeef01", "Since it fails with"),

@@ -224,6 +224,12 @@ def test_no_recurring_line_is_missed_in_little_memory(drawn: list[list[str]]) ->
     assert all(counts[line] >= 0.15 * len(texts) - 1 for line in thrifty)
 
 
+def test_a_line_forgotten_early_counts_when_it_comes_back() -> None:
+    texts = ["a line"] * 2 + ["other"] * 8 + ["a line"] * 6
+    assert template_lines(texts, 0.5) == {"a line", "other"}
+    assert template_lines(texts, 0.5, window=10) == {"a line", "other"}
+
+
 PIECES = st.lists(
     st.sampled_from(
         [

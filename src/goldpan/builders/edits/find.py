@@ -17,8 +17,10 @@ def find_edits(before: str, after: str) -> tuple[Edit, ...]:
     a block holds its `search` once as well, so tools that replace one after the other, in the
     given order, come to the same result.
     """
+    if before == after:
+        return ()
     if not before:
-        return (Edit(before, after),) if after else ()
+        return (Edit(before, after),)
     change = Change(before, after)
     if change.different_lines > MOST_CHARACTERS:
         return (Edit(before, after),)

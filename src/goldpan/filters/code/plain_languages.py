@@ -75,7 +75,6 @@ OTHERS = {
     "Luau": ".luau",
     "MATLAB": ".matlab",
     "MLIR": ".mlir",
-    "Modelica": ".mo",
     "Mojo": ".mojo",
     "MoonScript": ".moon",
     "Move": ".move",

@@ -12,13 +12,14 @@ import signal
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 
 from goldpan.errors import GoldpanError
 from goldpan.filters.code.languages import language_of
 from goldpan.filters.code.substance import Pair, Substance, compare_texts, compare_unread
 
 _AHEAD = 1_000  # verdicts that may wait for an earlier one
-_MEMORY = 2 * 1024**3  # bytes of a process; a megabyte of ordinary code takes a tenth of it
+_MEMORY = 2 * 1024**3  # bytes for one pair; a megabyte of ordinary code takes a tenth of it
 
 
 def compare_all(
@@ -27,8 +28,9 @@ def compare_all(
     """Judge changes in order, in `workers` processes; pairs are drawn as they are needed.
 
     `timeout` is seconds of processor time for one pair. Where it is spent, or the parser crashes,
-    or has more than 2 GiB, that pair is undecided with reason ``timeout`` or ``crash``, and the
-    rest goes on. Raises `GoldpanError` where a process cannot start.
+    or wants more than 2 GiB, that pair is undecided with reason ``timeout`` or ``crash``, the only
+    verdicts that another machine may not give, and the rest goes on. Raises `GoldpanError` where
+    a process cannot start.
     """
     numbered = enumerate(pairs)
     crew: list[_Worker] = []
@@ -115,9 +117,7 @@ class _Worker:
 def _work(connection: Connection, timeout: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(ValueError, OSError):  # not every system can
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    _bound_memory()
     with suppress(EOFError, OSError):
         connection.send(None)
         while True:
@@ -128,3 +128,12 @@ def _work(connection: Connection, timeout: float) -> None:
             verdict = compare_texts(pair)
             signal.setitimer(signal.ITIMER_PROF, 0)
             connection.send(verdict)
+
+
+def _bound_memory() -> None:
+    """Bound what the process may take beyond what it has, where the system can."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + _MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -203,7 +203,7 @@ def _needed(language: str, weight: int, rules: LanguageRules) -> float:
 
 
 def _predict(text: str, count: int) -> list[tuple[str, float]]:
-    found = _model().detect(text.encode(errors="replace").decode(), model="lite", k=count)
+    found = _model().detect(text.encode(errors="replace").decode(), k=count)
     return [(one["lang"], one["score"]) for one in found]
 
 
