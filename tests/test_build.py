@@ -1,0 +1,179 @@
+"""Building datasets out of filtered repositories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.builders.build import Built, build, find_recipe
+from goldpan.datasets.splits import SplitPlan
+from goldpan.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.filters.pipeline import run_filters
+from goldpan.filters.profile import load_profile
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+from tests import filtering
+from tests.filtering import LONG, REPO, comment, issue, pair, pull
+
+QUIET = Reporter(quiet=True)
+
+
+def make(
+    place: Workspace, family: str = "qa", decide: str = '["robots"]', split: str = "none"
+) -> Built:
+    """Filter and build with a profile of one's own."""
+    path = place.root / "own.toml"
+    path.write_text(f"decide = {decide}", encoding="utf-8")
+    profile = load_profile(str(path))
+    run_filters(place, [REPO], profile, QUIET)
+    plan, directory = SplitPlan.parse(split), place.dataset(family)
+    return build(place, find_recipe(family), [REPO], profile, plan, directory, QUIET)
+
+
+def rows(built: Built) -> list[dict[str, Any]]:
+    return [
+        row
+        for file in built.written.files
+        for row in pq.read_table(built.written.directory / file.path).to_pylist()
+    ]
+
+
+def talk(number: int, **given: Any) -> list[dict[str, Any]]:
+    """Return the comments of an issue: a stranger's, a robot's, a maintainer's."""
+    return [
+        comment(number, "I see this too", "dave", author_association="none"),
+        comment(number, "Marked as stale", "stale[bot]", author_type="bot"),
+        comment(number, "Tighten the bolts", "erin", author_association="member", **given),
+    ]
+
+
+def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
+    place = filtering.build(tmp_path, [issue(1, author_association="none")], talk(1))
+    (row,) = rows(make(place))
+    assert row["id"] == f"qa:{REPO}#1"
+    assert (row["answer"], row["answer_role"]) == ("Tighten the bolts", "member")
+    assert [turn["content"] for turn in row["dialogue"]] == [
+        f"Leak 1\n\n{LONG}",
+        "I see this too",
+        "Tighten the bolts",
+    ]
+    assert [turn["role"] for turn in row["dialogue"]] == ["none", "none", "member"]
+    assert row["participants"] == 3
+    assert row["dialogue"][2]["comment_id"] == row["answer_comment_id"]
+
+
+def test_no_login_is_a_column(tmp_path: Path) -> None:
+    place = filtering.build(tmp_path, [issue(1)], talk(1))
+    assert not {"alice", "dave", "erin"} & set(
+        json.dumps(rows(make(place)), default=str).split('"')
+    )
+
+
+def test_what_is_private_is_made_unreadable_and_counted(tmp_path: Path) -> None:
+    body = f"{LONG} Write to alice.miner@sluice-mining.org or see 93.184.216.34."
+    entries = [issue(1, body, labels=["ask bob.p@sluice-mining.org"])]
+    place = filtering.build(tmp_path, entries, [comment(1, "Ask carol.x@sluice-mining.org")])
+    built = make(place)
+    text = json.dumps(rows(built), default=str)
+    assert "@sluice" not in text
+    assert "93.184" not in text
+    assert built.redacted["email"] >= 3
+    assert built.redacted["ip-address"] == 1
+    provenance = json.loads((built.written.directory / "provenance.json").read_text("utf-8"))
+    assert provenance["redactions"] == dict(built.redacted)
+
+
+def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
+    entries = [
+        issue(1),
+        issue(2),  # nobody replied
+        issue(3, state="open", closed_at=None),
+        issue(4, author="ci[bot]", author_type="bot"),  # dropped by the profile
+    ]
+    place = filtering.build(tmp_path, entries, [*talk(1), *talk(3), *talk(4)])
+    built = make(place)
+    assert [row["issue"] for row in rows(built)] == [1]
+    assert (built.considered, built.kept) == (4, 3)
+    assert dict(built.dropped) == {"answered": 2}
+    card = (built.written.directory / "README.md").read_text("utf-8")
+    assert "the issue is open, or nobody but the asker and robots replied" in card
+
+
+def test_an_undecided_subject_is_not_kept(tmp_path: Path) -> None:
+    """Substance cannot be judged without a history."""
+    place = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
+    with pytest.raises(DatasetError, match="would be empty"):
+        make(place, "code-edit", '["substance"]')
+
+
+def test_pairs_without_history_are_told(tmp_path: Path) -> None:
+    place = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
+    for family in ("code-edit", "fault-localization"):
+        with pytest.raises(DatasetError, match="would be empty"):
+            make(place, family, '["merged"]')
+
+
+def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
+    place = filtering.build(tmp_path, [issue(1), issue(2)], [*talk(1), *talk(2)])
+
+    def content(built: Built) -> dict[str, bytes]:
+        found = sorted(path for path in built.written.directory.rglob("*") if path.is_file())
+        return {path.name: path.read_bytes() for path in found}
+
+    first = content(make(place))
+    assert set(first) > {"README.md", "croissant.json", "provenance.json"}
+    assert content(make(place)) == first
+
+
+def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
+    """The same long text under ten issues, and ten of their own, over many seeds."""
+    own = [issue(n, f"{'gravel ' * 3}{n} pebble{n} stone{n} " * 12) for n in range(11, 21)]
+    entries = [issue(number, LONG) for number in range(1, 11)]
+    for number, entry in enumerate(entries, 1):
+        entry["title"] = "Leak at the seam"
+        entry["body"] = f"{LONG} Seen {number} times."
+    place = filtering.build(tmp_path, entries + own, [c for n in range(1, 21) for c in talk(n)])
+    sides = set()
+    for seed in range(4):
+        path = place.root / "own.toml"
+        path.write_text("decide = []", encoding="utf-8")
+        profile = load_profile(str(path))
+        run_filters(place, [REPO], profile, QUIET)
+        plan = SplitPlan.parse("random:0.5,0.5", seed)
+        built = build(place, find_recipe("qa"), [REPO], profile, plan, place.dataset("qa"), QUIET)
+        found = {
+            split.name
+            for split in built.written.splits
+            for file in split.files
+            for row in pq.read_table(built.written.directory / file.path).to_pylist()
+            if row["issue"] <= 10
+        }
+        assert len(found) == 1
+        sides |= found
+    assert sides == {"train", "test"}
+
+
+def test_old_verdicts_are_refused(tmp_path: Path) -> None:
+    place = filtering.build(tmp_path, [issue(1)], talk(1))
+    built = make(place)
+    assert built.written.rows == 1
+    filtering.build(tmp_path, [issue(1), issue(2)], talk(1))
+    with pytest.raises(WorkspaceError, match="goldpan filter"):
+        build(
+            place,
+            find_recipe("qa"),
+            [REPO],
+            load_profile(str(place.root / "own.toml")),
+            SplitPlan.parse("none"),
+            place.dataset("qa"),
+            QUIET,
+        )
+
+
+def test_an_unknown_family_is_told_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="Choose qa, fault-localization, code-edit"):
+        find_recipe("summaries")
