@@ -14,6 +14,7 @@ import pytest
 from goldpan.errors import GitError, UsageError
 from goldpan.miners.git.clone import clone, promisor, read_refs
 from goldpan.miners.git.objects import Objects
+from goldpan.miners.git.prefetch import prefetch
 from goldpan.workspace import Workspace
 from tests.git_repositories import REPO, Repository, fails
 from tests.git_server import GitServer
@@ -87,6 +88,9 @@ def test_a_server_that_cannot_leave_files_out_gives_all(
     source: Repository, workspace: Workspace
 ) -> None:
     source.git("config", "uploadpack.allowFilter", "false")
+    main = source.git("rev-parse", "main")
+    told = "".join(f"create refs/pull/{number}/head {main}\n" for number in range(10, 400))
+    source.git("update-ref", "--stdin", stdin=told.encode())
     made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
     assert not made.partial
     assert has(made.path, source.git("rev-parse", "main:a.py")) == [True]
@@ -131,6 +135,30 @@ def test_an_update_without_news_fetches_nothing(source: Repository, workspace: W
         made = clone(workspace, REPO, Notes(), source=server.url("source.git"))
         assert server.posts == posts + 1  # it lists the refs and that is all
     assert made.partial
+
+
+def test_a_clone_can_be_brought_up_to_date_from_anywhere(
+    source: Repository, workspace: Workspace, tmp_path: Path
+) -> None:
+    """From an address to a bundle and back: old files may lack, new ones come as they can."""
+    first = source.git("rev-parse", "main")
+    old = source.git("rev-parse", "main:src/b.py")
+    source.point("refs/tags/blob", source.object("blob", b"a key\n"))
+    source.point("refs/tags/tree", source.git("rev-parse", "main^{tree}"))
+    made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
+    second = source.commit({**FILES, b"a.py": b"new\n"}, first, ref="refs/heads/main")
+    bundle = source.bundle(tmp_path / "all.bundle")
+    assert clone(workspace, REPO, Notes(), source=bundle).partial
+    third = source.commit({**FILES, b"a.py": b"newer\n"}, second, ref="refs/heads/main")
+    again = clone(workspace, REPO, Notes(), source=source.path.as_uri())
+    assert (again.partial, again.refs) == (True, 6)
+    assert all(has(made.path, first, second, third))
+    assert prefetch(made.path, [old], Notes()).missing == 0
+    assert has(made.path, old, source.git("rev-parse", "main:a.py")) == [True, False]
+    whole = clone(workspace, "o/whole", Notes(), source=bundle)
+    assert not whole.partial
+    assert clone(workspace, "o/whole", Notes(), source=source.path.as_uri()).partial
+    assert has(whole.path, old, source.git("rev-parse", "main:a.py")) == [True, False]
 
 
 def test_an_empty_repository_is_a_clone_too(workspace: Workspace, tmp_path: Path) -> None:

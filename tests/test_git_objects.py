@@ -208,7 +208,12 @@ def test_listing_shares_what_commits_share(source: Repository) -> None:
         assert one[1] is two[1]
         assert isinstance(one[0], TreeFile)
         assert one[0].id != two[0].id
-    with pytest.raises(GitError, match="is no git repository"), Objects(source.path / "none"):
+
+
+def test_a_history_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(GitError, match="Run goldpan clone"), Objects(tmp_path / "none"):
+        pass
+    with pytest.raises(GitError, match="is no git repository"), Objects(tmp_path):
         pass
 
 

@@ -208,8 +208,12 @@ def test_another_branch_and_no_common_ancestor(case: Case) -> None:
     case.tell(1, base_ref="v1", base_sha=release, head_sha=head, **ONE)
     alone = case.repository.commit(FILES, ref="refs/pull/2/head")
     case.tell(2, base_sha=case.start, head_sha=alone, **ONE)
+    squash = case.main(edited(b="b = 7\n"))
+    case.tell(3, base_sha=case.start, head_sha=alone, merge_sha=squash, **ONE)
     case.read()
-    one, two = case.rows("revisions")
+    one, two, three = case.rows("revisions")
+    assert (three["state"], three["after_sha"]) == ("merge_parent", squash)
+    assert three["notes"] == []
     assert (one["state"], one["before_sha"], one["agrees"]) == ("base", release, True)
     assert (two["state"], two["problem"]) == ("none", NOWHERE)
 
@@ -226,6 +230,6 @@ def test_without_tables_or_clone(case: Case) -> None:
     with pytest.raises(WorkspaceError, match="holds no tables"):
         read_history(case.workspace, REPO, Notes())
     write_tables(case.workspace, [])
-    with pytest.raises(GitError, match="is no git repository"):
+    with pytest.raises(GitError, match="Run goldpan clone"):
         read_history(case.workspace, REPO, Notes())
     assert case.read() == History(REPO, 0, 0, {}, {}, (), 0)

@@ -187,6 +187,7 @@ def test_two_languages_are_mixed_and_a_few_foreign_words_are_not() -> None:
     assert detect(f"{english}\n\n" * 5 + german).language == "en"
     assert detect(f"{english}\n\n> {german}").language == "en"
     assert detect(f"{english} The label says 文件.").language == "en"
+    assert detect("when I use ， it throws exception").language is None
 
 
 def test_long_texts_are_judged_by_windows() -> None:

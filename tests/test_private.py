@@ -130,6 +130,7 @@ def test_redacted_texts(text: str, redacted: str) -> None:
         "password: correct-horse-battery-staple",
         "token = get_token_from_environment(name)",
         "api_key: ${{ secrets.MY_API_KEY_NUMBER_1 }}",
+        f"--credential=/var/folders/ny/{DRAWN[:20]}/T/x",
         "secret_key=SECP256K1_CONTEXT_SIGN_FLAGS",
         "postgres://postgres:postgres@localhost:5432/db",
         "https://user:<password>@host.com",
@@ -144,7 +145,9 @@ def test_redacted_texts(text: str, redacted: str) -> None:
         "?CheckLowS@CPubKey@@SA_NAEBV?$vector@EV?$allocator@E@std@@@std@@@Z",
         "127.0.0.1 10.0.0.1 192.168.1.1:80 172.16.5.4 169.254.1.1 0.0.0.0 255.255.255.255",
         "192.0.2.1 198.51.100.2 203.0.113.7 224.0.0.1 8.8.8.8 1.1.1.1",
-        "ping 5.9.12.3 1.2.3.4 v93.184.216.34 version 93.184.216.34 Chrome/93.184.216.34 4.0.0.0 91.45.0.0",
+        f"mask-proj-{DRAWN}",
+        "ping 5.9.12.3 1.2.3.4 4.0.0.0 91.45.0.0",
+        "v93.184.216.34 version 93.184.216.34 Chrome/93.184.216.34 300.1.2.3",
         "§3.2.2.1 #4.10.3.2 1.3.132.0.10 clang-1403.0.22.14.1 lib.so.93.184.216.34.x",
         "fe80::1 ::1 2001:db8::1 fd00::1 12:34:56 aa:bb:cc:dd:ee:ff std::vector a::b 2024:01:02",
         "",
@@ -188,7 +191,7 @@ def test_findings_do_not_tell_the_secret() -> None:
 
 
 def is_marked(text: str) -> bool:
-    return may_be_private(pa.array([text])).to_pylist() == [True]
+    return bool(may_be_private(pa.array([text])).to_pylist() == [True])
 
 
 def test_what_a_replacement_uncovers_is_replaced_too() -> None:

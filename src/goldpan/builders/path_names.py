@@ -16,7 +16,7 @@ _SPECIAL = re.compile(
     '[\x00-\x1f\x7f-\x9f"\\\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udcff]'
 )
 _QUOTED = re.compile(r'"(?:[^"\\]|\\(?:[abtnvfr"\\]|[0-3][0-7][0-7]))*"')
-_ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+_ESCAPE = re.compile(r'\\([abtnvfr"\\])|((?:\\[0-3][0-7][0-7])++)')
 
 
 def quote_path(path: str, *, always: bool = False) -> str:
@@ -30,8 +30,7 @@ def unquote_path(text: str) -> str:
     """Return the path that `quote_path` wrote; text that is not quoted comes back as it is."""
     if not _QUOTED.fullmatch(text):
         return text
-    raw = text[1:-1].encode("utf-8", "surrogateescape")
-    return _ESCAPE.sub(_unescape, raw).decode("utf-8", "surrogateescape")
+    return _ESCAPE.sub(_unescape, text[1:-1])
 
 
 def _escape(special: re.Match[str]) -> str:
@@ -41,6 +40,8 @@ def _escape(special: re.Match[str]) -> str:
     return "".join(f"\\{byte:03o}" for byte in special[0].encode("utf-8", "surrogateescape"))
 
 
-def _unescape(escape: re.Match[bytes]) -> bytes:
-    written = escape[1].decode()
-    return bytes([_CODES[written] if written in _CODES else int(written, 8)])
+def _unescape(escape: re.Match[str]) -> str:
+    if escape[1]:
+        return chr(_CODES[escape[1]])
+    octets = bytes(int(octet, 8) for octet in escape[2].split("\\")[1:])
+    return octets.decode("utf-8", "surrogateescape")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from goldpan.builders.path_names import quote_path, unquote_path
 from goldpan.errors import GoldpanError
@@ -97,7 +98,7 @@ def parse_tree(text: str) -> tuple[str, ...]:
         names.append(unquote_path(drawn[2]))
     paths: list[str] = []
     folders: list[str] = []
-    for name, depth, following in zip(names, depths, [*depths[1:], 0], strict=True):
+    for name, (depth, following) in zip(names, pairwise([*depths, 0]), strict=True):
         del folders[depth:]
         if following > depth:
             folders.append(name)

@@ -37,8 +37,8 @@ def clone(
 ) -> None:
     """Fetch the history of the code, and find the states before and after each pull request.
 
-    Files are fetched in one batch, only those that fix pairs need. Run it again after
-    goldpan mine and goldpan pair.
+    Only the files that merged or paired pull requests change are fetched, in large batches. Run
+    it again after goldpan mine and goldpan pair.
     """
     settings = settings_of(workspace=workspace)
     place = Workspace(settings.workspace)

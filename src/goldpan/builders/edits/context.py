@@ -11,10 +11,10 @@ from itertools import accumulate, pairwise
 from goldpan.builders.edits.diff import Hunk
 from goldpan.builders.edits.lines import as_characters, number_lines, split_lines
 
-_MOST_WORK = 3_000_000_000
-"""Spent for one file before all of it becomes the context; some seconds, about 1 ns each."""
+_MOST_WORK = 1_000_000_000
+"""Spent for one file before all of it becomes the context: a second, on hostile files ten."""
 _WORK_PER_LINE_LOOKED_UP = 10
-_CHARACTERS_READ_PER_WORK = 4
+_WORK_PER_CHARACTER = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Change:
         whole = {characters[line] for line in characters if line.endswith("\n")} - self._tails
         self._landmarks = {line for line in whole if counts[line] == 1 and new_counts[line] <= 1}
         self._lost_landmarks = {line for line in self._landmarks if not new_counts[line]}
-        self._work = 0
+        self._work = 0.0
 
     def surround(self, hunk: Hunk) -> Block:
         """Return the hunk with the fewest lines around it that stand at one place only.
@@ -87,21 +87,24 @@ class Change:
             return True
         window = before.lines[start:end]
         edited = after.lines[: hunk.new_start] + before.lines[hunk.start :]
-        self._work += len(before.lines) + len(edited)
-        if not _stands_once(window, before.lines, edited):
+        if not self._stand_once(window, before.lines, edited):
             return False
         search = before.cut(start, end)
         if search.endswith("\n") and (
-            window[0] not in self._tails or _stands_once(window[1:], before.lines, edited)
+            window[0] not in self._tails or self._stand_once(window[1:], before.lines, edited)
         ):
             return True
         edited = after.cut(0, hunk.new_start) + before.cut(hunk.start, last)
-        self._work += (len(before.text) + len(edited)) // _CHARACTERS_READ_PER_WORK
-        return _stands_once(search, before.text, edited)
+        return self._stand_once(search, before.text, edited, work=_WORK_PER_CHARACTER)
 
-
-def _stands_once(search: str, *texts: str) -> bool:
-    return bool(search) and all(text.find(search, text.find(search) + 1) < 0 for text in texts)
+    def _stand_once(self, search: str, *texts: str, work: float = 1) -> bool:
+        """Tell whether a search, which is not empty, stands at no second place of any text."""
+        for text in texts if search else ():
+            second = text.find(search, text.find(search) + 1)
+            self._work += (len(text) if second < 0 else second) * work
+            if second >= 0:
+                return False
+        return bool(search)
 
 
 def _version(text: str, lines: list[str], characters: dict[str, str]) -> Version:

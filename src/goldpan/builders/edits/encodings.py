@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from goldpan.builders.edits.edit import FileError
 from goldpan.miners.git.texts import Encoding, encodings
 
 
@@ -17,13 +19,27 @@ class Decoded:
 
 def decode(data: bytes) -> Decoded | None:
     """Return the text of a file, or None where it is binary."""
-    found = encodings(data)
-    return Decoded(data.decode(found[0]), found[0]) if found else None
+    return next(readings(data), None)
+
+
+def readings(data: bytes) -> Iterator[Decoded]:
+    """Yield a file's text in each encoding that gives its bytes back, the best one first.
+
+    A version may have to be read like the other one of its change, in an encoding of both.
+    """
+    for encoding in encodings(data):
+        yield Decoded(data.decode(encoding), encoding)
 
 
 def encode(text: str, encoding: Encoding) -> bytes:
-    """Return the bytes of a text; raises `UnicodeEncodeError` where the encoding lacks some of it.
+    """Return the bytes of a text: for a text that `decode` gave, exactly those that it was given.
 
-    The inverse of `decode` for every text that it gave.
+    Raises `FileError` where the encoding lacks a character.
     """
-    return text.encode(encoding)
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        raise FileError(
+            f"The file is {encoding}, which lacks {error.object[error.start]!r}",
+            "Save the file as UTF-8 first",
+        ) from None

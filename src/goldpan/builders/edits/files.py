@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from goldpan.builders.edits.apply import apply_edits
 from goldpan.builders.edits.edit import EditError, FileEdits, FileError
-from goldpan.builders.edits.encodings import decode, encode
+from goldpan.builders.edits.encodings import encode, readings
 from goldpan.builders.edits.parse import parse_edits
 
 Action = Literal["created", "modified", "removed"]
@@ -91,27 +91,30 @@ def _plan(edits: FileEdits, root: Path, *, lenient: bool) -> _Step:
         )
     target = _resolve(edits.path, root)
     before = _read(edits.path, target)
-    decoded = decode(before or b"")
-    if decoded is None:
-        raise FileError(f"{edits.path!r} is binary", "Edits are for text files")
     if before is None and (edits.removes or any(edit.search for edit in edits.edits)):
         raise FileError(
             f"{edits.path!r} is not there", "Correct the path or --root, or leave SEARCH empty"
         )
     try:
-        text = apply_edits(decoded.text, edits.edits, lenient=lenient)
-        after = None if edits.removes else encode(text, decoded.encoding)
+        after = _apply(before or b"", edits, lenient=lenient)
     except EditError as error:
         raise type(error)(f"{edits.path!r}: {error.problem}", error.remedy) from None
-    except UnicodeEncodeError as error:
-        raise FileError(
-            f"{edits.path!r} is {decoded.encoding}, which lacks {error.object[error.start]!r}",
-            "Save the file as UTF-8 first",
-        ) from None
-    if edits.removes and text:
-        raise FileError(f"{edits.path!r} has more than DELETE would remove", "Give all of it")
     action: Action = "removed" if after is None else "created" if before is None else "modified"
     return _Step(AppliedFile(edits.path, action, len(edits.edits)), target, before, after)
+
+
+def _apply(before: bytes, edits: FileEdits, *, lenient: bool) -> bytes | None:
+    """Return the content after, read in the first encoding in which the edits apply."""
+    problems: list[EditError] = []
+    for reading in readings(before):
+        try:
+            text = apply_edits(reading.text, edits.edits, lenient=lenient)
+            if edits.removes and text:
+                raise FileError("There is more in it than DELETE removes", "Give all of it")
+            return None if edits.removes else encode(text, reading.encoding)
+        except EditError as error:
+            problems.append(error)
+    raise problems[0] if problems else FileError("It is binary", "Edits are for text files")
 
 
 def _resolve(path: str, root: Path) -> Path:

@@ -41,10 +41,10 @@ def find_path(above: Sequence[str]) -> str | None:
     lines = 0
     for line in reversed(above):
         text = line.strip()
-        path = _read(text, is_next=is_next)
+        path = _read(text, is_next=is_next) if text else None
         if path is not None:
             return path
-        if not _FENCE.fullmatch(text):
+        if not _FENCE.match(text):
             is_next = False
             lines += bool(text)
         if lines == _MOST_LINES:

@@ -35,7 +35,7 @@ shape size sum mean dtype transpose reshape
 local localhost localdomain lan internal home corp test example invalid
 """
 _NO_DOMAINS = frozenset(_SUFFIXES.split())
-_RESERVED = re.compile(r"(?:.*\.)?(?:example\.(?:com|net|org)|email\.com|domain\.com)\Z", re.I)
+_RESERVED = re.compile(r"(?:.*\.)?example\.(?:com|net|org)\Z", re.I)
 
 _IP4 = re.compile(
     r"(?<![\w.:-])(?P<ip>[0-9]{1,3}(?:\.[0-9]{1,3}){3})(?![\w-]|\.[\w])(?P<port>:[0-9]{2,5})?"

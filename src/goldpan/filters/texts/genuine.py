@@ -15,6 +15,7 @@ _SHORTEST_PASSWORD = 6
 _ENTROPY = Base64HighEntropyString()
 _CHANGES = re.compile(r"(?:[0-9]++[A-Za-z+/_=-]++){3}|(?:[A-Za-z+/_=-]++[0-9]++){3}")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
+_FILE = re.compile(r"[~.]{0,2}/(?:[^/]+/){2}")
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40}")
 _SHOWN = re.compile(
     r"example|xxxx|your|dummy|sample|redacted|secret|password|changeme|placeholder|insert"
@@ -43,6 +44,7 @@ def is_random(value: str) -> bool:
     """Say whether a value looks drawn and not written: digits and letters that often change."""
     return (
         _CHANGES.search(value) is not None
+        and not _FILE.match(value)
         and _ENTROPY.calculate_shannon_entropy(value) >= _LEAST_ENTROPY
         and is_real(value)
     )

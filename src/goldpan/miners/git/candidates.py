@@ -56,11 +56,11 @@ def find_candidates(pull: Pull, refs: Refs, ancestry: Ancestry) -> list[Candidat
     if head is not None:
         notes = _about_ref(head, ref, ancestry)
         found += _of_head(pull, head, refs, ancestry, notes, certain=True)
-    else:
-        if ref is not None:
-            notes = ("head_from_ref", "head_missing")
-            found += _of_head(pull, ref, refs, ancestry, notes, certain=False)
-        found += _of_merge(pull, ancestry)
+    elif ref is not None:
+        notes = ("head_from_ref", "head_missing")
+        found += _of_head(pull, ref, refs, ancestry, notes, certain=False)
+    if head is None or not found:
+        found += _of_merge(pull, ancestry, () if head else ("head_missing",))
     unique = {candidate.pair: candidate for candidate in reversed(found)}
     return list(reversed(unique.values()))
 
@@ -104,14 +104,14 @@ def _bases(
         yield tip, note
 
 
-def _of_merge(pull: Pull, ancestry: Ancestry) -> Iterator[Candidate]:
+def _of_merge(pull: Pull, ancestry: Ancestry, notes: tuple[str, ...]) -> Iterator[Candidate]:
     merge = ancestry.known(pull.merge_sha)
     if merge is None:
         return
     parents = ancestry.parents(merge)
     if parents:
-        yield Candidate(parents[0], merge, "merge", ("head_missing",))
+        yield Candidate(parents[0], merge, "merge", notes)
     if len(parents) == 1 and 1 < pull.commits <= _MOST_REBASED:
         start = ancestry.back(merge, pull.commits)
         if start is not None:
-            yield Candidate(start, merge, "merge", ("head_missing", "rebased"), pull.commits)
+            yield Candidate(start, merge, "merge", (*notes, "rebased"), pull.commits)

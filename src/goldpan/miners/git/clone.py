@@ -130,9 +130,15 @@ def _list_refs(remote: Remote) -> _Listed:
 
 
 def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> bool:
-    partial = bool(listed.refs) and fetch(path, remote, _REFSPECS, reporter, title)
-    if partial:
-        git("config", PROMISOR, remote.url, clone=path, subject=str(path))
+    """Fetch all refs, and tell whether files stayed behind."""
+    partial = False
+    if listed.refs:
+        before = promisor(path)
+        if remote.is_partial:  # first, so that no kill can leave a clone that lacks files unsaid
+            git("config", PROMISOR, remote.url, clone=path, subject=str(path))
+        partial = fetch(path, remote, _REFSPECS, reporter, title)
+        if remote.is_partial and not partial and before is None:
+            git("config", "--unset", PROMISOR, clone=path, subject=str(path))
     if listed.head is not None and listed.head.startswith(_BRANCHES):
         git("symbolic-ref", "HEAD", listed.head, clone=path, subject=str(path))
     return partial

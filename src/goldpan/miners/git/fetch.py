@@ -24,7 +24,9 @@ _OPTIONS = (
 )
 _PROGRESS = re.compile(rb"Receiving objects: +(\d{1,3})%")
 _ENDS = re.compile(rb"[\r\n]")
-_KEPT_LINES = 50
+# Nothing, a ref that was written, or how far something is.
+_CHATTER = re.compile(rb"\s|\Z|From |remote: +\Z|[^%]{1,80}: +\d{1,3}% ")
+_MOST_LINES = 200
 _LONGEST_LINE = 2_000
 NO_FILTER = b"filtering not recognized by server"
 
@@ -54,8 +56,8 @@ def fetch(
                 for line in _lines(process.stderr):
                     if found := _PROGRESS.search(line):
                         task.advance(max(0, int(found[1]) - task.done))
-                    elif line.strip():
-                        said = [*said, line][-_KEPT_LINES:]
+                    elif len(said) < _MOST_LINES and not _CHATTER.match(line):
+                        said.append(line)
             except BaseException:
                 process.terminate()
                 raise

@@ -61,6 +61,8 @@ class Objects:
         self._listings = Listings(self.tree)
 
     def __enter__(self) -> Self:
+        if not self._clone.is_dir():
+            raise GitError(f"There is no history in {self._clone}", "Run goldpan clone")
         git("rev-parse", "--git-dir", clone=self._clone, subject=str(self._clone))
         return self
 
