@@ -164,6 +164,18 @@ def test_changed_tables_are_judged_anew(place: Workspace, profile: str) -> None:
         current_verdicts(place, REPO, load_profile(profile))
 
 
+def test_a_profile_that_decides_otherwise_is_told(place: Workspace, profile: str) -> None:
+    run(place, profile)
+    for decide in (["comment-scale"], [*DECIDE, "robots"]):
+        own_profile(place, f"decide = {json.dumps(decide)}")
+        for ask in (
+            lambda: read_funnels(place, [REPO], load_profile(profile)),
+            lambda: current_verdicts(place, REPO, load_profile(profile)),
+        ):
+            with pytest.raises(WorkspaceError, match="profile own changed since Octo/Gem"):
+                ask()
+
+
 def test_an_empty_repository_has_an_empty_funnel(tmp_path: Path) -> None:
     place = build(tmp_path)
     found = run(place, "default")
@@ -220,5 +232,3 @@ def test_rejects_cannot_command_a_spreadsheet(place: Workspace, profile: str) ->
     assert "'=cmd|' /C calc'!A0" in titles
     with pytest.raises(UsageError, match=r"\.xlsx has no known format"):
         write_rejects(place, [REPO], "own", place.root / "rejects.xlsx")
-
-

@@ -308,7 +308,11 @@ def test_criteria_are_explained_with_their_settings(tmp_path: Path, name: str) -
     profile = replace(load_profile(name), name=PROFILE.name)
     workspace = make_workspace(tmp_path)
     rows = [
-        {**verdict(1, one.name, keep=True), "subject": one.subject, "decides": False}
+        {
+            **verdict(1, one.name, keep=True),
+            "subject": one.subject,
+            "decides": one.name in profile.decide,
+        }
         for one in criteria().values()
     ]
     write(workspace.verdicts(REPO, PROFILE.name), VERDICTS.schema, rows)

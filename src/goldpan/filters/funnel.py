@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
-from goldpan.filters.stored import current_verdicts
+from goldpan.filters.stored import profile_verdicts
 from goldpan.workspace import Workspace
 
 
@@ -100,9 +100,10 @@ def read_funnels(
 ) -> tuple[Funnel, Funnel]:
     """Return the funnels of issues and of fix pairs over repositories, from stored verdicts.
 
-    Raises `WorkspaceError` where a repository was not filtered by this profile as it stands.
+    Raises `WorkspaceError` where a repository was not filtered by this profile, or other criteria
+    decided then.
     """
-    verdicts = pa.concat_tables([current_verdicts(workspace, repo, profile) for repo in repos])
+    verdicts = pa.concat_tables([profile_verdicts(workspace, repo, profile) for repo in repos])
     return (
         count_funnel(verdicts, "issue", profile.decide),
         count_funnel(verdicts, "pair", profile.decide),

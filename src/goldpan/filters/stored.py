@@ -48,12 +48,28 @@ def read_verdicts(workspace: Workspace, repo: str, profile: str) -> pa.Table:
         ) from error
 
 
+def profile_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Table:
+    """Return a repository's verdicts, of which the same criteria decide as in the profile.
+
+    Raises `WorkspaceError` where there are none, or others decided when they were made.
+    """
+    verdicts = read_verdicts(workspace, repo, profile.name)
+    decided = set(verdicts.filter(pc.field("decides"))["criterion"].unique().to_pylist())
+    others = set(verdicts["criterion"].unique().to_pylist()) - decided
+    if not decided <= set(profile.decide) or others & set(profile.decide):
+        raise WorkspaceError(
+            f"The profile {profile.name} changed since {repo} was filtered",
+            f"Run goldpan filter --repo {repo} --profile {profile.name} again",
+        )
+    return verdicts
+
+
 def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Table:
     """Return a repository's verdicts, made of today's tables with today's settings.
 
     Raises `WorkspaceError` where they are older than the tables or the profile.
     """
-    verdicts = read_verdicts(workspace, repo, profile.name)
+    verdicts = profile_verdicts(workspace, repo, profile)
     metadata = pq.read_metadata(workspace.verdicts(repo, profile.name)).metadata or {}
     remedy = f"Run goldpan filter --repo {repo} --profile {profile.name} again"
     if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
@@ -65,11 +81,6 @@ def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Ta
             raise WorkspaceError(
                 f"The criterion {row['criterion']} changed since {repo} was filtered", remedy
             )
-    decided = set(verdicts.filter(pc.field("decides"))["criterion"].unique().to_pylist())
-    if len(verdicts) and not decided <= set(profile.decide):
-        raise WorkspaceError(
-            f"The profile {profile.name} changed since {repo} was filtered", remedy
-        )
     return verdicts
 
 
