@@ -45,8 +45,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     root = tmp_path_factory.mktemp("demo") / "work space"
     done = _demo(root)
     assert done.returncode == 0, done.stderr
-    assert "17 fix pairs by rules default" in done.stdout
+    assert "32 fix pairs by rules default" in done.stdout
     assert "Nothing is missing." in done.stdout
+    assert "issues: 68 in, 16 kept" in done.stdout
+    assert "fix pairs: 32 in, 11 kept" in done.stdout
+    for built in ("qa: 16", "fault-localization: 10", "code-edit: 11"):
+        assert f"{built} examples" in done.stdout
+    assert f"Open {root / 'report.html'} in a browser" in done.stdout
     assert "issue #1 fixed by prospector/sluice#2" in done.stdout
     assert f"goldpan status --workspace '{root}'" in done.stdout
     return Workspace(root)
@@ -76,22 +81,29 @@ def test_runs_again_with_the_same_tables(place: Workspace) -> None:
     before = _tables(place)
     done = _demo(place.root)
     assert done.returncode == 0, done.stderr
-    assert len(before) == 8
+    assert len(before) == 10
     assert _tables(place) == before
     assert not list((place.root / "tmp").iterdir())
+
+
+def test_each_criterion_drops_something(place: Workspace) -> None:
+    """All but `license`, as the repository has one; so that a newcomer sees what they do."""
+    verdicts = pq.read_table(place.verdicts(demo.REPO, "default")).to_pylist()
+    dropping = {row["criterion"] for row in verdicts if row["keep"] is not True}
+    assert {row["criterion"] for row in verdicts} - dropping == {"license"}
 
 
 def test_commits_of_merged_pulls_are_there(clone: Path, pulls: list[dict[str, Any]]) -> None:
     merged = [pull for pull in pulls if pull["merged"]]
     named = {(p["number"], name): p[name] for p in merged for name in ("base_sha", "merge_sha")}
     named |= {(p["number"], "head_sha"): p["head_sha"] for p in merged if p["number"] != _LOST}
-    assert len(merged) == 17
+    assert len(merged) == 31
     assert {key for key, sha in named.items() if not _exists(clone, sha)} == set()
 
 
 def test_commits_of_timelines_are_there(place: Workspace, clone: Path) -> None:
     commits = pq.read_table(place.table(demo.REPO, "commits")).to_pylist()
-    assert len(commits) == 38
+    assert len(commits) == 53
     for row in commits:
         if row["number"] != _LOST:
             shown = git(f"--git-dir={clone}", "show", "-s", "--format=%B", row["sha"])
@@ -184,5 +196,5 @@ def test_refuses_tables_without_replies(tmp_path: Path) -> None:
 def test_says_that_git_is_missing(tmp_path: Path) -> None:
     done = _demo(tmp_path / "w", PATH=str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr == "Error: The demo needs the program git. Install git and run it again.\n"
+    assert done.stderr == "Error: The program git is not there. Install git and run it again.\n"
     assert not (tmp_path / "w").exists()

@@ -16,11 +16,11 @@ from goldpan.cli import app
 from goldpan.filters.catalogue import criteria
 from goldpan.miners.pairing import RULES, SIGNALS
 from goldpan.records import CHANGES, DUPLICATES, MINED, PAIRS, REVISIONS, VERDICTS
-from tests.twin import Twin, synthetic_world
+from tests.twin import Twin
+from tests.twin.history import history_world
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BUNDLE = str(ROOT / "src" / "goldpan" / "demo" / "sluice.bundle")
 OFFLINE = re.compile(r"^(make|export)\b")
 
 
@@ -37,7 +37,7 @@ def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
     ]
     ours = [command for command in commands if not OFFLINE.match(command)]
     assert len(ours) >= 7
-    with Twin(synthetic_world()) as twin:
+    with Twin(history_world(tmp_path / "sluice.git")) as twin:
         environment = {
             **os.environ,
             "GOLDPAN_API_URL": twin.url,
@@ -48,7 +48,7 @@ def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
             program, *arguments = command.split()
             assert program == "goldpan"
             if arguments[0] == "clone":
-                arguments += ["--source", BUNDLE]
+                arguments += ["--source", str(tmp_path / "sluice.git")]
             done = subprocess.run(
                 [sys.executable, "-c", "from goldpan.cli import main; main()", *arguments],
                 cwd=tmp_path,

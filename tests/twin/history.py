@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from .sluice import RELEASE, SECOND, Change, Tree, Work, work_on
+from .changes import Change, Tree, Work
+from .sluice import RELEASE, SECOND, work_on
 from .sluice_code import first_version
 from .store import World
-from .synthetic import synthetic_world
+from .synthetic import demo_world
 from .world import Commit, Entry, Event, File, Item, Pull, Review
 
 _STATUS = {"A": "added", "C": "copied", "D": "removed", "M": "modified", "R": "renamed"}
@@ -95,7 +96,7 @@ class _Writer:
 
 def history_world(repository: Path) -> World:
     """Make a bare git repository and return the world whose hashes and files are its own."""
-    world = synthetic_world()
+    world = demo_world()
     writer, opened, merged, strays = _write(world)
     git("init", "--quiet", "--bare", "--initial-branch=main", "--template=", repository)
     marks = repository / "marks"

@@ -25,8 +25,7 @@ Thanks, I can reproduce this. `lines()` reads a block at a time and keeps what f
 newline in `rest`, in case the next block goes on with it. After the last block nobody looks at
 `rest` again, so what is left there has to come out behind the loop.
 
-Until that is released, `itertools.chain(file, "\\n")` is of no help, as blocks are read with
-`read()`; appending a newline to the file is.
+Until that is released, append a newline to such a file before you read it.
 """,
     ),
     "`sieve()` ignores its second predicate": (

@@ -2,81 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import groupby
 
+from .changes import Work, diff, edit, move, remove, together, write
 from .sluice_code import PARTS, SPECIAL
-
-Tree = dict[str, bytes]
-Change = Callable[[Tree], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a pull request changes, one change for each of its commits.
-
-    `behind` is how many commits its base branch had gained since the work branched off.
-    """
-
-    commits: tuple[Change, ...]
-    squash: bool = False
-    behind: int = 0
-
-
-def diff(text: str) -> Change:
-    """Return the change that a diff without line numbers tells; ``@ PATH`` begins a file."""
-    edits = []
-    for section in text.lstrip().removeprefix("@ ").split("\n@ "):
-        path, _, body = section.rstrip("\n").partition("\n")
-        lines = [(line[:1] or " ", line[1:] + "\n") for line in body.split("\n")]
-        old = "".join(line for mark, line in lines if mark != "+")
-        new = "".join(line for mark, line in lines if mark != "-")
-        edits.append(edit(path, old, new) if old else write(path, new.encode()))
-    return together(*edits)
-
-
-def edit(path: str, old: str, new: str) -> Change:
-    """Return the change of a passage that stands exactly once in a file."""
-
-    def change(tree: Tree) -> None:
-        text = tree[path].decode()
-        if text.count(old) != 1:
-            raise ValueError(f"{path} holds {text.count(old)} times {old!r}")
-        tree[path] = text.replace(old, new).encode()
-
-    return change
-
-
-def write(path: str, content: bytes) -> Change:
-    """Return the change that adds a file."""
-    return lambda tree: tree.update({path: content})
-
-
-def remove(path: str) -> Change:
-    """Return the change that deletes a file."""
-    return lambda tree: tree.__delitem__(path)
-
-
-def move(old: str, new: str) -> Change:
-    """Return the change that renames a file."""
-    return lambda tree: tree.update({new: tree.pop(old)})
-
-
-def together(*changes: Change) -> Change:
-    """Return several changes as one."""
-
-    def change(tree: Tree) -> None:
-        for one in changes:
-            one(tree)
-
-    return change
+from .sluice_repairs import REPAIRS
 
 
 def work_on(title: str, number: int, commits: int) -> Work:
     """Return what is done under a title; where nothing is told, a note with each commit."""
-    if title in WORKS:
-        return WORKS[title]
+    for works in (WORKS, REPAIRS):
+        if title in works:
+            return works[title]
     names = (f"docs/notes/{number}-{index}.md" for index in range(commits))
     return Work(tuple(write(name, f"# {title}\n".encode()) for name in names))
 

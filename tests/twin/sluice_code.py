@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .changes import files
+from .sluice_repairs import BROKEN
+
 SPECIAL = 'src/sluice/a b\t"c".py'
 PARTS = [f"src/sluice/part_{index:03}.py" for index in range(120)]
 
@@ -212,10 +215,9 @@ def squeezed(text):
 
 def first_version() -> Mapping[str, bytes]:
     """Return the files of the first commit by path."""
-    parts = _FILES.lstrip().removeprefix("@ ").split("\n@ ")
-    named = (part.partition("\n") for part in parts)
     return {
-        **{path: text.rstrip().encode() + b"\n" for path, _, text in named},
+        **files(_FILES),
+        **BROKEN,
         **{path: f"PART = {index}\n".encode() for index, path in enumerate(PARTS)},
         SPECIAL: b'"""A file whose name is hard to quote."""\n',
         "docs/changes.txt": b"0.3 Sieves\n0.2 Readers\n0.1 Nothing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .editing import MAINTAINER, Editor
+from .reports import REPORTS
 from .world import Account, File, Ref
 
 RENOVATOR = Account("renovator", 4_100_010, "Bot")
@@ -70,12 +71,10 @@ _FIXES = (
 def keywords(editor: Editor) -> None:
     """Nine fixed bugs: each keyword once, each way of naming an issue at least twice."""
     for title, remedy, sentence, module in _FIXES:
-        issue = editor.issue(
-            title,
-            f"Seen with sluice 0.3.\n\n```python\nimport sluice\nsluice.{module}()\n```",
-            labels=["bug"],
-        )
-        editor.comment(issue, "Thanks, I can reproduce this.")
+        terse = f"Seen with sluice 0.3.\n\n```python\nimport sluice\nsluice.{module}()\n```"
+        report, answer = REPORTS.get(title, (terse, "Thanks, I can reproduce this."))
+        issue = editor.issue(title, report, labels=["bug"])
+        editor.comment(issue, answer)
         pull = editor.pull(
             remedy,
             f"{sentence.format(n=issue)}\n\nWith a test.",
@@ -96,11 +95,19 @@ def almost_keywords(editor: Editor) -> None:
     second = editor.issue("Docs: the tutorial's second link is dead", labels=["documentation"])
     pull = editor.pull("Mend tutorial links", f"fixes #{first}, #{second}")
     editor.merge(pull, closes=[first])
-    stubborn = editor.issue("Memory grows with the number of columns", "About 1 kB a column.")
+    stubborn = editor.issue(
+        "Memory grows with the number of columns",
+        "`columns.widths()` takes about 1 kB for each column, as it holds all rows at once.",
+    )
     pull = editor.pull("Use less memory", f"This does not fix #{stubborn}, but it helps.")
     editor.merge(pull, closes=[stubborn])
     editor.reopen(stubborn)
-    shy = editor.issue("Sieve should accept globs", labels=["enhancement"])
+    shy = editor.issue(
+        "Sieve should accept globs",
+        'Something like `sieve(names, matching("gold-*"))`, so that nobody has to write a regular '
+        "expression for the names of files.",
+        labels=["enhancement"],
+    )
     for place, text in (
         ("a code span", f"Write `fixes #{shy}` to close it."),
         ("a fence", f"```\nfixes #{shy}\n```\nNothing is closed."),

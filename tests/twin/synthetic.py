@@ -6,6 +6,7 @@ from . import stories
 from .editing import Editor
 from .mentions import link
 from .store import World
+from .tracker import tracker
 from .world import Repository
 
 _START = "2023-01-02T09:00:00Z"
@@ -13,6 +14,15 @@ _START = "2023-01-02T09:00:00Z"
 
 def synthetic_world() -> World:
     """Return the history of a library that sieves records, always the same."""
+    return _world(ordinary=False)
+
+
+def demo_world() -> World:
+    """Return the same with an ordinary tracker before the entries that have much of everything."""
+    return _world(ordinary=True)
+
+
+def _world(*, ordinary: bool) -> World:
     sluice = Repository(
         owner="prospector",
         name="sluice",
@@ -44,6 +54,9 @@ def synthetic_world() -> World:
     stories.people(editor)
     stories.texts(editor)
     stories.closings(editor)
+    if ordinary:
+        tracker(Editor(world, step=7 * 3600))
+        editor = Editor(world)
     stories.sizes(editor, outside)
     link(world)
     return world

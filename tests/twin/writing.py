@@ -170,7 +170,13 @@ class Writer:
         )
 
     def _comment_fields(
-        self, number: int, prefix: str, body: str | None, author: Account | None, now: str
+        self,
+        number: int,
+        prefix: str,
+        body: str | None,
+        author: Account | None,
+        now: str,
+        association: str | None = None,
     ) -> dict[str, Any]:
         identity = self._new_id()
         return {
@@ -178,7 +184,7 @@ class Writer:
             "id": identity,
             "node_id": node_id(prefix, identity),
             "author": author,
-            "association": "OWNER" if author == MAINTAINER else "NONE",
+            "association": association or ("OWNER" if author == MAINTAINER else "NONE"),
             "body": body,
             "created_at": now,
             "updated_at": now,
@@ -190,11 +196,12 @@ class Writer:
         body: str,
         *,
         author: Account | None = MAINTAINER,
+        association: str | None = None,
         at: str | None = None,
     ) -> int:
         """Write a comment; return its id."""
         now = self.tick(at)
-        made = Comment(**self._comment_fields(number, "IC", body, author, now))
+        made = Comment(**self._comment_fields(number, "IC", body, author, now, association))
         self.append(number, made, now)
         return made.id
 
@@ -206,11 +213,12 @@ class Writer:
         comments: Sequence[tuple[str, str]] = (),
         *,
         author: Account | None = MAINTAINER,
+        association: str | None = None,
         at: str | None = None,
     ) -> int:
         """Review a pull request, with (path, body) comments on lines; return the review's id."""
         now = self.tick(at)
-        common = self._comment_fields(number, "PRR", body, author, now)
+        common = self._comment_fields(number, "PRR", body, author, now, association)
         pull = self.entry(number).pull
         made = Review(
             **common,

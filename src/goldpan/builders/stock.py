@@ -46,7 +46,8 @@ class Stock:
         before = self._count_kept(subject, ())
         for position, criterion in enumerate(required, 1):
             after = self._count_kept(subject, required[:position])
-            self.dropped[criterion] += before - after
+            if after < before:
+                self.dropped[criterion] += before - after
             before = after
         connection.unregister("stored_verdicts")
 

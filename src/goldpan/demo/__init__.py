@@ -22,6 +22,7 @@ from goldpan.filters.profile import load_profile
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.git.clone import clone
+from goldpan.miners.git.process import check_version
 from goldpan.miners.git.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
@@ -46,6 +47,7 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
     Raises `WorkspaceError` where the workspace holds a repository of that name from elsewhere,
     `GitError` where git is missing.
     """
+    check_version()
     place = Workspace(settings.workspace)
     profile = load_profile("default")
     console = Console(highlight=False, markup=False, soft_wrap=True)

@@ -69,8 +69,8 @@ def applied(found: Applied) -> None:
     done = "changed" if found.written else "would change"
     for file in found.files:
         line = Text(f"{file.action} ") + clean(file.path)
-        console.print(line + Text(f" ({file.blocks:,} blocks)"))
-    console.print(f"{len(found.files):,} files {done}")
+        console.print(line + Text(f" ({_count(file.blocks, 'block')})"))
+    console.print(f"{_count(len(found.files), 'file')} {done}")
 
 
 def published(found: Published) -> None:
@@ -104,15 +104,15 @@ def traced(found: Trace) -> None:
             console.print(
                 Text(f"  {one.repo}#{one.number} {one.entry['kind']}: ") + clean(one.entry["title"])
             )
-    console.print("\nEvidence", style="bold")
     numbers = {one.number for one in found.entries}
-    for pair in found.entries[0].pairs:
-        if pair["pull"] in numbers:
-            console.print(f"  {', '.join(pair['signals'])}")
-            for evidence in pair["evidence"]:
-                if evidence["excerpt"]:
-                    console.print(Text(f"    {evidence['where']}: ") + clean(evidence["excerpt"]))
-    console.print("\nGit objects", style="bold")
+    pairs = [pair for pair in found.entries[0].pairs if pair["pull"] in numbers]
+    for pair in pairs:
+        console.print(f"\nEvidence: {', '.join(pair['signals'])}", style="bold")
+        for evidence in pair["evidence"]:
+            if evidence["excerpt"]:
+                console.print(Text(f"  {evidence['where']}: ") + clean(evidence["excerpt"]))
+    if found.objects:
+        console.print("\nGit objects", style="bold")
     for thing in found.objects:
         state = f"{thing.kind}, {thing.size:,} bytes" if thing.size is not None else "not there"
         console.print(f"  {thing.column} {thing.sha}  {state}")
@@ -126,7 +126,12 @@ def reported(found: ReportFacts) -> None:
     """Show where a report lies and what it holds."""
     console = Console(highlight=False, soft_wrap=True)
     console.print(
-        f"{found.examples:,} examples and {found.dropped:,} dropped subjects of "
-        f"{len(found.repos):,} repositories, {found.size / 1e6:.1f} MB"
+        f"{_count(found.examples, 'example')} and {_count(found.dropped, 'dropped subject')} of "
+        f"{_count(len(found.repos), 'repository')}, {found.size / 1e6:.1f} MB"
     )
     console.print(Text(f"Open {found.output} in a browser"))
+
+
+def _count(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
