@@ -10,6 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from goldpan.builders.edits import find as find_module
+from goldpan.builders.edits import lines as lines_module
 from goldpan.builders.edits.apply import apply_edits
 from goldpan.builders.edits.diff import diff_lines
 from goldpan.builders.edits.edit import Edit, FileEdits
@@ -75,7 +77,8 @@ def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
 
 @settings(max_examples=1_000)
 @given(VERSIONS)
-@example(("a\nb\nc\n", "a\na\nb\nc\n"))
+@example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
+@example(("b\nb\nb\na\nx\nx\nx\nx\nb\na\na\na\n", "x\nb\nb\nx\nb\nx\n"))
 def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
     before, after = versions
     text = before
@@ -89,6 +92,22 @@ def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
         for less in shorter:
             assert not less or max(occurrences(before, less), occurrences(text, less)) > 1
         text = text.replace(edit.search, edit.replace)
+
+
+@settings(max_examples=1_000)
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.data())
+def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> None:
+    lines = [f"{letter}\n" for letter in letters]
+    at = data.draw(st.integers(0, len(lines) - 1))
+    before = "".join(lines)
+    (edit,) = find_edits(before, "".join([*lines[:at], "new\n", *lines[at + 1 :]]))
+    unique = [
+        end - start
+        for start in range(at + 1)
+        for end in range(at + 1, len(lines) + 1)
+        if occurrences(before, "".join(lines[start:end])) == 1
+    ]
+    assert len(split_lines(edit.search)) == min(unique)
 
 
 @given(VERSIONS)
@@ -198,7 +217,7 @@ def test_a_large_file_with_few_changes_gives_small_blocks() -> None:
 
 EQUAL = "a\n" * 50_000
 NUMBERED = [f"{number}\n" for number in range(50_000)]
-SHUFFLED = ["".join(random.Random(seed).choices(["a\n", "b\n"], k=20_000)) for seed in (1, 2)]
+SHUFFLED = ["".join(random.Random(seed).choices(["a\n", "b\n"], k=2_000)) for seed in (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +229,7 @@ SHUFFLED = ["".join(random.Random(seed).choices(["a\n", "b\n"], k=20_000)) for s
         pytest.param("".join(NUMBERED), "".join(NUMBERED[::-1]), id="reversed"),
         pytest.param("".join(NUMBERED) * 2, "".join(NUMBERED) + "".join(NUMBERED[1:]), id="twice"),
         pytest.param(*SHUFFLED, id="two lines in another order"),
-        pytest.param("\n".join(NUMBERED), "".join(NUMBERED), id="without blank lines"),
+        pytest.param("\n".join(NUMBERED[:9_000]), "".join(NUMBERED[:9_000]), id="no blank lines"),
         pytest.param("a" * 3_000_000, "a" * 2_999_999, id="one line"),
     ],
 )
@@ -221,10 +240,22 @@ def test_hostile_files_take_seconds_at_most(before: str, after: str) -> None:
     assert apply_edits(before, edits) == after
 
 
-def test_more_lines_than_characters_exist() -> None:
-    before = "".join(f"{number:x}\n" for number in range(1_114_113))
-    after = before.replace("\n77777\n", "\nnew\n")
-    assert apply_edits(before, find_edits(before, after)) == after
+@given(VERSIONS)
+def test_more_different_lines_than_characters(versions: tuple[str, str]) -> None:
+    before, after = versions
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines_module, "MOST_CHARACTERS", 2)
+        patch.setattr(find_module, "MOST_CHARACTERS", 2)
+        assert apply_edits(before, find_edits(before, after)) == after
+
+
+@given(VERSIONS)
+def test_lines_that_share_a_character_are_told_apart(versions: tuple[str, str]) -> None:
+    before, after = versions
+    edits = find_edits(before, after)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines_module, "MOST_CHARACTERS", 2)
+        assert apply_edits(before, edits) == after
 
 
 def occurrences(text: str, search: str) -> int:
