@@ -109,4 +109,3 @@ def _rows(
 
 def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else value
-
