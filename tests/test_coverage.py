@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.show import mining as show
 from goldpan.errors import WorkspaceError
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import Coverage, Gap, measure_coverage
@@ -21,6 +20,7 @@ from goldpan.miners.tables.normalize import normalize
 from goldpan.parquet import write, writer
 from goldpan.progress import Reporter
 from goldpan.records import COMMENTS, ENTRIES, FILES, MISSING, REPOSITORIES, Table
+from goldpan.show import mining as show
 from goldpan.workspace import Workspace
 from tests.mining import SLUICE, Row, mine_twin, rows
 from tests.twin import Editor, Faults, Twin, synthetic_world
