@@ -74,6 +74,8 @@ def test_edits_lead_from_git_to_git(place: Workspace) -> None:
         before = b"" if added else git(place, "cat-file", "blob", example["blob_before"])
         after = git(place, "cat-file", "blob", example["blob_after"])
         assert example["file_before"].encode(example["encoding"]) == before
+        name = example["previous_path"] or example["path"]
+        assert example["patch"].startswith(f"{name}\n<<<<<<<")
         edits = [Edit(one["search"], one["replace"]) for one in example["edits"]]
         assert apply_edits(example["file_before"], edits).encode(example["encoding"]) == after
         path = example["previous_path"] or example["path"]

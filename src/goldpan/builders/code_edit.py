@@ -87,5 +87,6 @@ def _change(objects: Objects, pair: dict[str, Any]) -> dict[str, Any] | str:
         "line_ends": pair["line_ends"],
         "file_before": before,
         "edits": [{"search": edit.search, "replace": edit.replace} for edit in edits],
-        "patch": format_edits(pair["path"], edits),
+        # A patch is applied to the state before, where a renamed file has its old name.
+        "patch": format_edits(pair["previous_path"] or pair["path"], edits),
     }

@@ -175,8 +175,8 @@ CODE_EDIT = Family(
         Column(
             "patch",
             _TEXT,
-            "The fix as SEARCH/REPLACE blocks; applied to the file before, they give the file "
-            "after, byte for byte.",
+            "The fix as SEARCH/REPLACE blocks under the file's name before the fix; applied to the "
+            "file before, they give the file after, byte for byte.",
             holds="code",
         ),
         Column(

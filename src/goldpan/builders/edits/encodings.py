@@ -41,5 +41,5 @@ def encode(text: str, encoding: Encoding) -> bytes:
     except UnicodeEncodeError as error:
         raise FileError(
             f"The file is {encoding}, which lacks {error.object[error.start]!r}",
-            "Save the file as UTF-8 first",
+            "Leave it out of the patch, or save the file as UTF-8 first",
         ) from None
