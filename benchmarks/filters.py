@@ -15,6 +15,7 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 import pyarrow as pa
@@ -45,8 +46,16 @@ SHARED = ("comment-scale", "event-count", "robots", "participants")
 _NUMBERS = {ENTRIES: ("number",), COMMENTS: ("number",), REFERENCES: ("number", "target_number")}
 
 
-def repeat_tables(source: Workspace, target: Workspace, repo: str) -> int:
-    """Write a repository with at least `ISSUES` issues and return how many it has."""
+class Size(NamedTuple):
+    """How large the repeated repository is."""
+
+    issues: int
+    entries: int
+    """Issues and pull requests."""
+
+
+def repeat_tables(source: Workspace, target: Workspace, repo: str) -> Size:
+    """Write a repository with at least `ISSUES` issues and return its size."""
     entries = pq.read_table(source.table(repo, "entries"))
     issues = pc.sum(pc.equal(entries["kind"], "issue")).as_py()
     copies = -(-ISSUES // issues)
@@ -57,7 +66,7 @@ def repeat_tables(source: Workspace, target: Workspace, repo: str) -> int:
         _save(target, table, repo, pa.concat_tables(repeated))
     facts = pq.read_table(source.table(repo, "repositories"))
     pq.write_table(facts, target.table(repo, "repositories"))
-    return int(issues * copies)
+    return Size(issues * copies, len(entries) * copies)
 
 
 def _moved(rows: pa.Table, columns: tuple[str, ...], by: int) -> pa.Table:
@@ -77,7 +86,7 @@ def _save(target: Workspace, table: Table, repo: str, rows: pa.Table) -> None:
         write(file, table, repo, rows)
 
 
-def measure_issue_filters(workspace: Workspace, repo: str, issues: int) -> float:
+def measure_issue_filters(workspace: Workspace, repo: str, size: Size) -> float:
     """Print what each criterion for issues takes; return the seconds of the shared ones."""
     profile = load_profile("default")
     # Repeating a repository repeats its comments, which would make robots of everybody.
@@ -93,12 +102,19 @@ def measure_issue_filters(workspace: Workspace, repo: str, issues: int) -> float
                 criterion.judge(material, profile.settings[criterion.name])
                 seconds[criterion.name] = time.perf_counter() - begun
         megabytes = _megabytes(material)
-    print(f"{repo}: {issues:,} issues, {megabytes:,.0f} MB of discussions")
+    issues = size.issues
+    print(
+        f"{repo}: {size.entries:,} entries, {issues:,} of them issues with {megabytes:,.0f} MB of "
+        "discussions"
+    )
     print(f"  {'reading, robots marked':24} {opened:6.2f} s")
     for name, took in seconds.items():
         print(f"  {name:24} {took:6.2f} s {issues / took:12,.0f} issues/s")
     cheap = opened + sum(took for name, took in seconds.items() if name not in SLOW)
-    print(f"  all but {' and '.join(SLOW)}: {cheap:.2f} s, {issues / cheap:,.0f} issues/s")
+    print(
+        f"  all but {' and '.join(SLOW)}: {cheap:.2f} s, {size.entries / cheap:,.0f} entries/s, "
+        f"{issues / cheap:,.0f} issues/s, {megabytes / cheap:.0f} MB/s"
+    )
     return opened + sum(seconds[name] for name in SHARED)
 
 
@@ -187,10 +203,10 @@ def main() -> None:
     with scratch() as small, scratch() as large:
         base, workspace = Workspace(Path(small)), Workspace(Path(large))
         repo = mine_world(base_world(), base.root).repo
-        issues = repeat_tables(base, workspace, repo)
-        ours = measure_issue_filters(workspace, repo, issues)
+        size = repeat_tables(base, workspace, repo)
+        ours = measure_issue_filters(workspace, repo, size)
         if python:
-            theirs = measure_datatrove(python, workspace, repo, issues)
+            theirs = measure_datatrove(python, workspace, repo, size.issues)
             print(f"  {theirs / ours:.1f} x Goldpan's {ours:.2f} s for the same, reading included")
         else:
             print("datatrove: not compared, as --datatrove-python names no Python that has it")

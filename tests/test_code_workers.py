@@ -13,7 +13,7 @@ import pytest
 from goldpan.filters.code.languages import LANGUAGES
 from goldpan.filters.code.lexis import strip
 from goldpan.filters.code.substance import LARGEST, Pair, compare
-from goldpan.filters.code.workers import compare_all
+from goldpan.filters.code.workers import _AHEAD, compare_all
 
 EASY = Pair(b"a = 1\n", b"a = 2\n", "a.py")
 HARD = Pair(b"a = 1\n", b"(" * 400_000, "a.py")
@@ -72,7 +72,8 @@ def test_pairs_are_drawn_as_needed_and_processes_end_with_the_reader() -> None:
 
     verdicts = compare_all(pairs(), workers=2)
     assert [verdict.keep for verdict in itertools.islice(verdicts, 4)] == [True, None, True, None]
-    assert drawn < 20
+    # A slow process may hold the first verdict back, while the other goes on up to a bound.
+    assert drawn < 2 * _AHEAD
     assert len(multiprocessing.active_children()) == 2
     verdicts.close()  # type: ignore[attr-defined]
     assert multiprocessing.active_children() == []

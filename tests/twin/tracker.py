@@ -1,4 +1,4 @@
-"""What goes on in an ordinary tracker, written down in the Markdown files of `tracker/`.
+"""What goes on in an ordinary tracker, written down in the Markdown files of `tracker_texts/`.
 
 ``=== issue [KEY] TITLE`` or ``=== pull TITLE`` opens an entry. What follows happens to it in turn::
 
@@ -21,7 +21,7 @@ from .editing import MAINTAINER, VISITOR, Editor
 from .stories import RENOVATOR, SANA
 from .world import Account
 
-_HERE = Path(__file__).parent / "tracker"
+_HERE = Path(__file__).parent / "tracker_texts"
 _FILES = ("questions.md", "repairs.md", "rejects.md")
 _NEW = (
     "ines-rocha",
