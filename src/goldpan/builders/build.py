@@ -135,7 +135,12 @@ def build(
         subjects=_PLURAL[recipe.subject],
         considered=funnel.rows,
         funnel=tuple(
-            FunnelStep(step.criterion, criteria()[step.criterion].definition, step.out, step.left)
+            FunnelStep(
+                step.criterion,
+                criteria()[step.criterion].definition,
+                step.out + step.undecided,
+                step.left,
+            )
             for step in funnel.steps
             if step.left is not None
         ),

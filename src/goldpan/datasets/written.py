@@ -75,7 +75,7 @@ class FunnelStep:
     criterion: str
     definition: str
     alone: int
-    """Subjects that it drops by itself, whatever the others say."""
+    """Subjects that it drops or cannot judge, whatever the others say."""
     left: int
     """Subjects left after it and those before it."""
 
