@@ -9,6 +9,7 @@ robots, events and participants. Install it in an environment of its own with
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import subprocess
@@ -204,6 +205,8 @@ def main() -> None:
         base, workspace = Workspace(Path(small)), Workspace(Path(large))
         repo = mine_world(base_world(), base.root).repo
         size = repeat_tables(base, workspace, repo)
+        gc.collect()
+        gc.freeze()  # the local GitHub's objects are no part of what is measured
         ours = measure_issue_filters(workspace, repo, size)
         if python:
             theirs = measure_datatrove(python, workspace, repo, size.issues)
