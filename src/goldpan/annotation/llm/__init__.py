@@ -1,0 +1,1 @@
+"""Review by large language models: subjects in, verdicts with reasons and quotes out."""

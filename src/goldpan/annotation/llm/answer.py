@@ -1,0 +1,78 @@
+"""What a model answers: its shape, which the endpoint enforces, and whether its quotes hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+Verdict = Literal["keep", "drop", "unsure"]
+
+_LONGEST_QUOTE = 400
+_TENTHS = [place / 10 for place in range(11)]
+
+
+class Answer(BaseModel):
+    """One judgement. Evidence comes first: a model that has quoted judges better."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    evidence: tuple[str, ...] = Field(max_length=20)
+    reasons: tuple[str, ...] = Field(max_length=20)
+    verdict: Verdict
+    confidence: float = Field(ge=0, le=1)
+
+
+def answer_schema(reasons: Collection[str], *, bounded: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of an answer whose reasons are among these codes.
+
+    `bounded` limits lengths too, for servers whose models ramble: llama.cpp and vLLM enforce
+    that, OpenAI refuses such a schema.
+    """
+    text: dict[str, Any] = {"type": "string"}
+    confidence: dict[str, Any] = {"type": "number"}
+    evidence: dict[str, Any] = {"type": "array", "items": text}
+    codes: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": sorted(reasons)}}
+    if bounded:
+        text["maxLength"] = _LONGEST_QUOTE
+        evidence["maxItems"] = codes["maxItems"] = 3
+        confidence = {"enum": _TENTHS}
+    return {
+        "type": "object",
+        "properties": {
+            "evidence": evidence,
+            "reasons": codes,
+            "verdict": {"type": "string", "enum": ["keep", "drop", "unsure"]},
+            "confidence": confidence,
+        },
+        "required": ["evidence", "reasons", "verdict", "confidence"],
+        "additionalProperties": False,
+    }
+
+
+def parse_answer(text: str, reasons: Collection[str]) -> Answer:
+    """Read an answer; raises `ValueError` that says in one line what is wrong with it."""
+    try:
+        answer = Answer.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(step) for step in first["loc"])
+        raise ValueError(f"{place}: {first['msg']}" if place else str(first["msg"])) from None
+    if unknown := [code for code in answer.reasons if code not in reasons]:
+        raise ValueError(f"reasons: {unknown[0][:40]!r} is no code of the rubric")
+    return answer
+
+
+def missing_quotes(quotes: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the quotes that stand in no text, white space aside; an empty one stands in none."""
+    normal = [_spaced(text) for text in texts]
+    return [
+        quote
+        for quote in quotes
+        if not _spaced(quote) or not any(_spaced(quote) in text for text in normal)
+    ]
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,237 @@
+"""Asks through the Batch API: submit, wait, collect; a later run takes up what one left.
+
+A batch is archived before it is submitted, under a token that goes with it as metadata. So a run
+that was killed between the two finds it again at the endpoint, instead of paying for another.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import groupby, islice
+from typing import TypeVar
+
+import openai
+import orjson
+from openai.types import Batch as Told
+
+from goldpan.annotation.llm.costs import Ledger
+from goldpan.annotation.llm.endpoint import Endpoint
+from goldpan.annotation.llm.hidden import one_line
+from goldpan.annotation.llm.memory import Batch, Memory
+from goldpan.annotation.llm.outcome import Failure, Reply, understand
+from goldpan.annotation.llm.request import Request
+from goldpan.annotation.llm.settings import ReviewSettings
+
+T = TypeVar("T")
+
+_ENDED = ("completed", "failed", "expired", "cancelled")
+_LARGEST = 100 * 2**20
+"""Bytes of one batch; OpenAI allows 200 MB."""
+_LABEL = "goldpan"
+_PAGE, _NEWEST = 100, 1_000
+"""Batches of an endpoint among which a lost one is looked for."""
+_BLINKS = 20
+"""How often in a row asking after a batch may fail."""
+
+
+class Batcher:
+    """Sends requests as batches and archives what comes of them."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        memory: Memory,
+        ledger: Ledger,
+        settings: ReviewSettings,
+        done: Callable[[], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self._endpoint = endpoint
+        self._memory = memory
+        self._ledger = ledger
+        self._settings = settings
+        self._done = done
+        self._note = note
+        self.sent = 0
+
+    def ask(
+        self,
+        requests: Iterable[tuple[Request, Collection[str]]],
+        reasons: Mapping[str, Collection[str]],
+    ) -> bool:
+        """Collect open batches, submit the requests and collect these; `reasons` has codes by key.
+
+        Returns False where the money did not suffice for all, and where `wait` is off and
+        batches are still under way.
+        """
+        if not self.take_up(reasons):
+            return False
+        enough = True
+        for chunk in self._chunks(request for request, _ in requests):
+            if chunk is None:
+                enough = False
+                break
+            self._submit(chunk)
+        return self._collect(reasons) and enough
+
+    def take_up(self, reasons: Mapping[str, Collection[str]]) -> bool:
+        """Collect the batches that earlier runs left, before anything is paid for twice.
+
+        Returns False where `wait` is off and some are still under way.
+        """
+        self._adopt()
+        return self._collect(reasons)
+
+    def _adopt(self) -> None:
+        """Find the batches that were submitted just before an earlier run was killed."""
+        lost = {
+            one.token: one for one in self._memory.batches(self._endpoint.base_url) if not one.id
+        }
+        if not lost:
+            return
+        listed = self._endpoint.client.batches.list
+        for told in self._guarded(lambda: list(islice(listed(limit=_PAGE), _NEWEST))):
+            token = (told.metadata or {}).get(_LABEL, "")
+            if token in lost:
+                found = lost.pop(token)
+                self._memory.name_batch(replace(found, id=told.id))
+        for batch in lost.values():  # it never reached the endpoint
+            self._memory.end_batch(batch)
+
+    def _collect(self, reasons: Mapping[str, Collection[str]]) -> bool:
+        """Archive what open batches that hold wanted requests gave; say whether all ended."""
+        client = self._endpoint.client
+        open_batches = [
+            batch
+            for batch in self._memory.batches(self._endpoint.base_url)
+            if any(key in reasons for key in batch.keys)
+        ]
+        while open_batches:
+            left = []
+            for batch in open_batches:
+                told = self._guarded(partial(client.batches.retrieve, batch.id))
+                if told.status in _ENDED:
+                    self._take(batch, told, reasons)
+                else:
+                    left.append(batch)
+            open_batches = left
+            if open_batches and not self._settings.wait:
+                return False
+            if open_batches:
+                time.sleep(self._settings.poll_seconds)
+        return True
+
+    def _chunks(self, requests: Iterable[Request]) -> Iterator[list[Request] | None]:
+        """Yield requests of one model at a time, as many as a batch takes; None ends the money."""
+        for _, group in groupby(requests, lambda request: request.model):
+            chunk: list[Request] = []
+            size = 0
+            for request in group:
+                if not self._ledger.admits(request):
+                    if chunk:
+                        yield chunk
+                    yield None
+                    return
+                self._ledger.reserve(request)
+                if chunk and (
+                    len(chunk) >= self._settings.batch_requests
+                    or size + len(request.data) > _LARGEST
+                ):
+                    yield chunk
+                    chunk, size = [], 0
+                chunk.append(request)
+                size += len(request.data)
+            if chunk:
+                yield chunk
+
+    def _submit(self, requests: list[Request]) -> None:
+        token = secrets.token_hex(16)
+        keys = tuple(request.key for request in requests)
+        batch = Batch(token, "", self._endpoint.base_url, requests[0].model, keys)
+        lines = b"".join(_line(request) for request in requests)
+        client = self._endpoint.client
+        file = self._guarded(
+            lambda: client.files.create(file=(f"goldpan-{token}.jsonl", lines), purpose="batch")
+        )
+        self._memory.begin_batch(batch, requests)
+        told = self._guarded(
+            lambda: client.batches.create(
+                input_file_id=file.id,
+                endpoint="/v1/chat/completions",
+                completion_window="24h",
+                metadata={_LABEL: token},
+            )
+        )
+        self._memory.name_batch(replace(batch, id=told.id))
+        self.sent += len(requests)
+        self._note(f"Batch {told.id} holds {len(requests):,} requests")
+
+    def _take(self, batch: Batch, told: Told, reasons: Mapping[str, Collection[str]]) -> None:
+        """Archive the replies of a batch that ended, in whatever order, from both its files."""
+        left = {key for key in batch.keys if self._memory.usage(key) is None}
+        for file in (told.output_file_id, told.error_file_id):
+            if not file:
+                continue
+            content = self._guarded(partial(self._endpoint.client.files.content, file)).content
+            for line in self._endpoint.clean(content).split(b"\n"):
+                key, reply = _read(line)
+                if key in left:
+                    left.remove(key)
+                    self._keep(batch, key, reply, reasons)
+        problem: Failure = "batch-failed" if told.status == "failed" else "batch-expired"
+        errors = told.errors.data if told.errors and told.errors.data else []
+        said = one_line("; ".join(str(error.message) for error in errors) or told.status)
+        for key in sorted(left):
+            self._keep(batch, key, Reply(0, said.encode(), problem, batch=True), reasons)
+        self._memory.end_batch(batch)
+        self._note(f"Batch {batch.id} is {told.status}; {len(left):,} requests have no answer")
+
+    def _keep(
+        self, batch: Batch, key: str, reply: Reply, reasons: Mapping[str, Collection[str]]
+    ) -> None:
+        outcome = understand(reply, reasons.get(key, ()))
+        self._memory.keep_collected(key, batch.model, reply, outcome)
+        self._ledger.settle(key, batch.model, outcome.usage, batch=True)
+        self._done()
+
+    def _guarded(self, call: Callable[[], T]) -> T:
+        """Return what a call gives; raises `ReviewError` where it fails again and again."""
+        for _ in range(_BLINKS):
+            try:
+                return call()
+            except openai.APIConnectionError as error:
+                last: openai.APIError = error
+            except openai.APIStatusError as error:
+                last = error
+                if error.status_code < 500 and error.status_code != 429:
+                    break
+            time.sleep(min(self._settings.poll_seconds, 5.0))
+        raise self._endpoint.failure(last) from None
+
+
+def _line(request: Request) -> bytes:
+    return b'{"custom_id":"%s","method":"POST","url":"/v1/chat/completions","body":%s}\n' % (
+        request.key.encode(),
+        request.data,
+    )
+
+
+def _read(line: bytes) -> tuple[str, Reply]:
+    """Return the key and the reply of a line of an output or error file."""
+    try:
+        told = orjson.loads(line)
+        key = str(told["custom_id"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return "", Reply(0, b"", "batch-failed", batch=True)
+    response, error = told.get("response"), told.get("error")
+    if isinstance(response, dict) and isinstance(response.get("body"), dict):
+        status = response.get("status_code")
+        body = orjson.dumps(response["body"])
+        return key, Reply(status if isinstance(status, int) else 200, body, batch=True)
+    code = error.get("code") if isinstance(error, dict) else None
+    failure: Failure = "batch-expired" if code == "batch_expired" else "batch-failed"
+    return key, Reply(0, orjson.dumps(error), failure, batch=True)

@@ -1,0 +1,180 @@
+"""Compares models' verdicts with people's: `goldpan review --calibrate`."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from goldpan.annotation.agreement import Estimate, bootstrap, cohen_kappa
+from goldpan.errors import UsageError
+from goldpan.records import PAIRS
+from goldpan.workspace import Workspace
+
+Key = tuple[str, str, int, str | None, int | None]
+"""A subject: repo, subject, issue, pull_repo, pull."""
+_COLUMNS = ("repo", "subject", "issue", "pull_repo", "pull")
+_NAMES = {True: "keep", False: "drop", None: "undecided"}
+_NINETY_FIVE = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """How models' verdicts fare on a part of the subjects."""
+
+    name: str
+    """``all``, or a trait and its value, such as ``language: C``."""
+    subjects: int
+    confusion: Mapping[str, Mapping[str, int]]
+    """The model's verdict (keep, drop, undecided), then the people's, to subjects."""
+    precision: Estimate
+    """Of the model's keeps on which people decided, the share that people keep (Wilson)."""
+    recall: Estimate
+    """Of what people keep, the share that the model keeps; what it leaves undecided is not."""
+    kappa: Estimate
+    """Where both decided, with a bootstrap interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Models' verdicts beside people's, as a whole and by trait."""
+
+    criterion: str
+    groups: tuple[Group, ...]
+    only_model: int
+    """Subjects that people did not judge."""
+    only_people: int
+    disagreements: tuple[Key, ...]
+    """Subjects on which both decided, differently."""
+
+
+def calibrate(
+    models: pa.Table,
+    people: pa.Table,
+    criterion: str,
+    traits: Mapping[str, Mapping[Key, Sequence[str]]] | None = None,
+    *,
+    seed: int = 0,
+    samples: int = 1_000,
+) -> Calibration:
+    """Compare the verdicts of one review with people's on the same subjects.
+
+    Both are in the columns of `verdicts`; people's may bear any criterion and have to hold one
+    row a subject. `traits` tells languages and signals apart (`read_traits`). Raises
+    `UsageError` where no subject has both.
+    """
+    ours = _by_key(models, criterion)
+    theirs = _by_key(people, None)
+    shared = sorted(ours.keys() & theirs.keys(), key=str)
+    if not shared:
+        raise UsageError(
+            f"No subject has a verdict of {criterion} and one of people",
+            "Review the subjects that people judged",
+        )
+    groups = {"all": shared}
+    for trait, values in (traits or {}).items():
+        parts: dict[str, list[Key]] = defaultdict(list)
+        for key in shared:
+            for value in values.get(key, ()):
+                parts[f"{trait}: {value}"].append(key)
+        groups |= dict(sorted(parts.items()))
+    return Calibration(
+        criterion,
+        tuple(
+            _group(name, [(ours[key], theirs[key]) for key in keys], seed, samples)
+            for name, keys in groups.items()
+        ),
+        len(ours.keys() - theirs.keys()),
+        len(theirs.keys() - ours.keys()),
+        tuple(
+            key
+            for key in shared
+            if None not in (ours[key], theirs[key]) and ours[key] != theirs[key]
+        ),
+    )
+
+
+def read_traits(
+    workspace: Workspace, repos: Sequence[str]
+) -> dict[str, dict[Key, tuple[str, ...]]]:
+    """Return each fix pair's signals and each subject's language, by which to calibrate."""
+    signals: dict[Key, tuple[str, ...]] = {}
+    languages: dict[Key, tuple[str, ...]] = {}
+    with duckdb.connect() as connection:
+        for repo in repos:
+            for name in ("repositories", "entries", "pairs"):
+                path = workspace.table(repo, name)
+                empty = PAIRS.schema.empty_table()
+                relation = connection.read_parquet(str(path)) if path.exists() else empty
+                connection.register(name, relation)
+            facts = connection.execute("SELECT repo, language FROM repositories").fetchall()
+            name, language = facts[0] if facts else (repo, None)
+            told = (language or "unknown",)
+            pairs = connection.execute("SELECT issue, pull_repo, pull, signals FROM pairs")
+            for issue, pull_repo, pull, found in pairs.fetchall():
+                key = (name, "pair", issue, pull_repo, pull)
+                signals[key], languages[key] = tuple(found or ()), told
+            issues = connection.execute("SELECT number FROM entries WHERE kind = 'issue'")
+            for (number,) in issues.fetchall():
+                languages[(name, "issue", number, None, None)] = told
+    return {"language": languages, "signal": signals}
+
+
+def wilson(successes: int, trials: int) -> Estimate:
+    """Return a share with its 95 % interval after Wilson."""
+    if not trials:
+        return Estimate(None, None, None)
+    share, square = successes / trials, _NINETY_FIVE**2
+    centre = (share + square / (2 * trials)) / (1 + square / trials)
+    spread = sqrt(share * (1 - share) / trials + square / (4 * trials**2))
+    half = _NINETY_FIVE * spread / (1 + square / trials)
+    return Estimate(share, max(0.0, centre - half), min(1.0, centre + half))
+
+
+def _group(
+    name: str, votes: Sequence[tuple[bool | None, bool | None]], seed: int, samples: int
+) -> Group:
+    counts = Counter(votes)
+    confusion = {
+        _NAMES[ours]: {_NAMES[theirs]: counts[ours, theirs] for theirs in (True, False, None)}
+        for ours in (True, False, None)
+    }
+    both = counts[True, True]
+    people_keep = both + counts[False, True] + counts[None, True]
+    decided = [vote for vote in votes if None not in vote]
+    cells = np.array([2 * bool(ours) + bool(theirs) for ours, theirs in decided], dtype=int)
+    kappa = bootstrap(
+        lambda weights: cohen_kappa(np.bincount(cells, weights, 4).reshape(2, 2)),
+        len(decided),
+        np.random.default_rng(seed),
+        samples,
+    )
+    return Group(
+        name,
+        len(votes),
+        confusion,
+        wilson(both, both + counts[True, False]),
+        wilson(both, people_keep),
+        kappa,
+    )
+
+
+def _by_key(verdicts: pa.Table, criterion: str | None) -> dict[Key, bool | None]:
+    found: dict[Key, bool | None] = {}
+    for row in verdicts.select([*_COLUMNS, "criterion", "keep"]).to_pylist():
+        if criterion in (None, row["criterion"]):
+            key: Key = tuple(row[name] for name in _COLUMNS)
+            if key in found:
+                raise UsageError(f"{_told(key)} has two verdicts", "Give one a subject")
+            found[key] = row["keep"]
+    return found
+
+
+def _told(key: Key) -> str:
+    repo, _, issue, pull_repo, pull = key
+    return f"{repo}#{issue}" + ("" if pull is None else f" with {pull_repo}#{pull}")

@@ -1,0 +1,60 @@
+"""What is put before a model: a subject's name and its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from goldpan.filters.criterion import Subject
+from goldpan.filters.material import Material
+
+PartKind = Literal["text", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One text of a case; `name` is ours, never taken from a text."""
+
+    name: str
+    text: str
+    kind: PartKind = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A subject as a model sees it."""
+
+    repo: str
+    subject: Subject
+    issue: int
+    pull_repo: str | None
+    pull: int | None
+    parts: tuple[Part, ...] = ()
+    obstacle: str | None = None
+    """Why nobody needs to be asked: the texts to judge by are not there."""
+    suspicions: tuple[str, ...] = ()
+    """What looks like an attempt to steer the model, a line each."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the case as plain data; `from_plain` is the way back."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, data: dict[str, Any]) -> Case:
+        """Return the case that `plain` gave."""
+        parts = tuple(Part(**part) for part in data["parts"])
+        return cls(**{**data, "parts": parts, "suspicions": tuple(data["suspicions"])})
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectKind:
+    """A kind of subject that models can review; each is one file in `subjects/`."""
+
+    subject: Subject
+    prompt: str
+    """The name of its prompt, which is the criterion's name in the verdicts."""
+    required: tuple[str, ...]
+    """Criteria that a subject has to pass, whether or not the profile lets them decide."""
+    read: Callable[[Material], Iterator[Case]]
+    """Yields a case for each row of the view `kept`: issue, pull_repo, pull."""

@@ -1,0 +1,90 @@
+"""Counts tokens and money, and stops before a review costs more than it may."""
+
+from __future__ import annotations
+
+from goldpan.annotation.llm.outcome import Usage
+from goldpan.annotation.llm.request import Request
+from goldpan.annotation.llm.settings import Price, ReviewSettings
+
+_MILLION = 1_000_000
+BYTES_A_TOKEN = 4
+"""Of English and of code, about."""
+_ANSWER = 250
+"""Tokens of an answer, about."""
+_OVERHEAD = 256
+"""Tokens that a chat format may add to a request."""
+
+
+def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
+    """Return what a reply costs."""
+    cached = min(usage.cached, usage.input)
+    cached_price = price.input if price.cached is None else price.cached
+    whole = (
+        (usage.input - cached) * price.input + cached * cached_price + usage.output * price.output
+    )
+    return whole / _MILLION * (price.batch if batch else 1)
+
+
+class Ledger:
+    """What a review costs: in this run, and in earlier runs for what it still uses."""
+
+    def __init__(self, settings: ReviewSettings) -> None:
+        self._settings = settings
+        self._reserved: dict[str, float] = {}
+        self._set_aside = 0.0
+        self.usage = Usage()
+        """Tokens of this run."""
+        self.paid = 0.0
+        """Money of this run, as far as prices are known."""
+        self.paid_before = 0.0
+        """Money of replies that earlier runs paid for and this one uses."""
+
+    def add(self, model: str, usage: Usage, *, batch: bool, before: bool = False) -> None:
+        """Count a reply, of this run or of one before."""
+        price = self._settings.prices.get(model)
+        cost = cost_of(usage, price, batch=batch) if price else 0.0
+        if before:
+            self.paid_before += cost
+            return
+        self.paid += cost
+        self.usage = Usage(
+            self.usage.input + usage.input,
+            self.usage.output + usage.output,
+            self.usage.cached + usage.cached,
+        )
+
+    def most(self, request: Request) -> float:
+        """Return the most that a request can cost: a token is at least one byte."""
+        price = self._settings.prices.get(request.model)
+        if price is None:
+            return 0.0
+        usage = Usage(len(request.data) + _OVERHEAD, self._settings.max_tokens)
+        return cost_of(usage, price, batch=self._settings.batch)
+
+    def expected(self, request: Request) -> float:
+        """Return what a request probably costs."""
+        price = self._settings.prices.get(request.model)
+        if price is None:
+            return 0.0
+        usage = Usage(len(request.data) // BYTES_A_TOKEN, min(_ANSWER, self._settings.max_tokens))
+        return cost_of(usage, price, batch=self._settings.batch)
+
+    def admits(self, request: Request) -> bool:
+        """Say whether the review stays within its limit whatever the request costs."""
+        limit = self._settings.max_cost
+        if limit is None:
+            return True
+        spent = self.paid + self.paid_before + self._set_aside
+        return spent + self.most(request) <= limit
+
+    def reserve(self, request: Request) -> None:
+        """Set aside what a request can cost, until it is settled."""
+        self._reserved[request.key] = self.most(request)
+        self._set_aside += self._reserved[request.key]
+
+    def settle(self, key: str, model: str, usage: Usage, *, batch: bool) -> None:
+        """Count what a request cost instead of what was set aside for it."""
+        self._set_aside -= self._reserved.pop(key, 0.0)
+        if not self._reserved:  # rounding does not add up over a run
+            self._set_aside = 0.0
+        self.add(model, usage, batch=batch)

@@ -1,0 +1,87 @@
+"""Talks to an OpenAI-compatible endpoint through the openai SDK, which waits and tries again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx2
+import openai
+
+from goldpan.annotation.llm.errors import ReviewError
+from goldpan.annotation.llm.hidden import one_line
+from goldpan.annotation.llm.outcome import Reply
+from goldpan.annotation.llm.request import Request
+from goldpan.annotation.llm.settings import OPENAI, ReviewSettings
+from goldpan.errors import UsageError
+
+_NO_KEY = "none"
+_HIDDEN = b"<KEY>"
+
+
+class Endpoint:
+    """An endpoint; `ask` may be called from several threads."""
+
+    def __init__(self, client: openai.OpenAI, settings: ReviewSettings) -> None:
+        self.client = client
+        self.base_url = settings.base_url.rstrip("/")
+        self._key = (settings.api_key or "").encode()
+
+    def ask(self, request: Request) -> Reply:
+        """Send a request; every failure that concerns it alone becomes a reply.
+
+        Raises `ReviewError` where no request could succeed: a wrong key, model or address.
+        """
+        begun = time.monotonic()
+        try:
+            response = self.client.post(
+                "/chat/completions", body=request.body, cast_to=httpx2.Response
+            )
+            reply = Reply(response.status_code, self.clean(response.content))
+        except openai.APIStatusError as error:
+            if error.status_code in (401, 403, 404) or error.code == "insufficient_quota":
+                raise self.failure(error) from None
+            reply = Reply(error.status_code, self.clean(error.response.content))
+        except openai.APITimeoutError:
+            reply = Reply(0, b"", "timeout")
+        except openai.APIConnectionError as error:
+            reason = str(error.__cause__ or error).encode()
+            reply = Reply(0, self.clean(reason), "no-connection")
+        seconds = time.monotonic() - begun
+        return Reply(reply.status, reply.body, reply.failure, seconds)
+
+    def clean(self, data: bytes) -> bytes:
+        """Return what a server sent without the key, which error messages may repeat."""
+        return data.replace(self._key, _HIDDEN) if self._key else data
+
+    def failure(self, error: openai.APIError) -> ReviewError:
+        """Return what tells people why the endpoint does not serve them."""
+        said = one_line(self.clean(str(error.message).encode()).decode("utf-8", "replace"))
+        status = getattr(error, "status_code", None)
+        remedy = "Check --base-url, and that the server is up"
+        if status == 401:
+            remedy = "Set the environment variable OPENAI_API_KEY to a key that it knows"
+        elif status == 403:
+            remedy = "Use a key that may do this"
+        elif status == 404:
+            remedy = "Check --base-url, --model and, with --batch, that it has the Batch API"
+        elif getattr(error, "code", None) == "insufficient_quota":
+            remedy = "Fill the account up and run the same command again: it goes on where it was"
+        return ReviewError(f"{self.base_url} refuses ({said.rstrip('.')})", remedy)
+
+
+@contextmanager
+def connect(settings: ReviewSettings) -> Iterator[Endpoint]:
+    """Give the endpoint of the settings; raises `UsageError` where it needs a key and has none."""
+    if settings.api_key is None and settings.base_url.rstrip("/") == OPENAI:
+        raise UsageError(
+            "OpenAI wants a key", "Set the environment variable OPENAI_API_KEY, or give --base-url"
+        )
+    with openai.OpenAI(
+        base_url=settings.base_url,
+        api_key=settings.api_key or _NO_KEY,
+        max_retries=settings.retries,
+        timeout=settings.timeout,
+    ) as client:
+        yield Endpoint(client, settings)

@@ -1,0 +1,140 @@
+"""What became of a request: an answer, or a failure that is recorded like one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from goldpan.annotation.llm.answer import Answer, parse_answer
+from goldpan.annotation.llm.hidden import one_line
+
+Failure = Literal[
+    "refused",  # the model, or a filter of the endpoint, did not want to
+    "truncated",  # the answer was longer than the most tokens
+    "malformed",  # the answer does not follow the schema
+    "context-overflow",  # the texts do not fit, however short they are cut
+    "bad-request",  # the endpoint does not take the request
+    "rate-limited",  # again and again
+    "server-error",
+    "timeout",
+    "no-connection",
+    "batch-failed",
+    "batch-expired",
+]
+FINAL: frozenset[str] = frozenset(("refused", "truncated", "malformed", "context-overflow"))
+"""Failures that asking the same again would repeat, and pay for again."""
+
+_OVERFLOW = re.compile(
+    r"context[ _](?:length|size|window)|maximum context|exceed_context|prompt is too long"
+    r"|too many (?:input )?tokens|string_above_max_length",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that were counted by the endpoint."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    """Of the input, those that the endpoint had in its own cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: the status and body of HTTP, or a failure without a body."""
+
+    status: int
+    body: bytes
+    failure: Failure | None = None
+    """Why there is no body."""
+    seconds: float = 0.0
+    batch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A reply as it is understood: an answer or a failure."""
+
+    answer: Answer | None
+    failure: Failure | None
+    detail: str
+    """One line for people."""
+    usage: Usage
+
+    @property
+    def final(self) -> bool:
+        """Whether asking again would be a waste."""
+        return self.failure is None or self.failure in FINAL
+
+
+def understand(reply: Reply, reasons: Collection[str]) -> Outcome:
+    """Read a reply; whatever a server sends becomes an outcome."""
+    if reply.failure is not None:
+        return Outcome(
+            None, reply.failure, one_line(reply.body.decode("utf-8", "replace")), Usage()
+        )
+    data = _json(reply.body)
+    if reply.status != 200:
+        return _refused_by_http(reply.status, data, reply.body)
+    usage = _usage(data.get("usage"))
+    choice = _first(data.get("choices"))
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return Outcome(None, "server-error", "the reply holds no message", usage)
+    finish, content = choice.get("finish_reason"), message.get("content")
+    if message.get("refusal") or finish == "content_filter":
+        said = one_line(str(message.get("refusal") or "stopped by a content filter"))
+        return Outcome(None, "refused", said, usage)
+    if finish == "length":
+        return Outcome(None, "truncated", one_line(str(content or "")), usage)
+    try:
+        return Outcome(parse_answer(str(content or ""), reasons), None, "", usage)
+    except ValueError as error:
+        return Outcome(None, "malformed", one_line(f"{error}: {content}"), usage)
+
+
+def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> Outcome:
+    error = data.get("error")
+    told = (
+        error
+        if isinstance(error, dict)
+        else {"message": error or body[:2000].decode(errors="replace")}
+    )
+    words = " ".join(str(told.get(name) or "") for name in ("code", "type", "message"))
+    detail = one_line(f"HTTP {status} {words}")
+    if status in (400, 413, 422) and (status == 413 or _OVERFLOW.search(words)):
+        return Outcome(None, "context-overflow", detail, Usage())
+    if "content_filter" in words or "content_policy" in words:
+        return Outcome(None, "refused", detail, Usage())
+    if status == 429:
+        return Outcome(None, "rate-limited", detail, Usage())
+    if status >= 500 or status in (408, 409):
+        return Outcome(None, "server-error", detail, Usage())
+    return Outcome(None, "bad-request", detail, Usage())
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _first(choices: object) -> dict[str, Any]:
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else {}
+
+
+def _usage(told: object) -> Usage:
+    usage = told if isinstance(told, dict) else {}
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
+    return Usage(*(value if type(value) is int and value >= 0 else 0 for value in counts))

@@ -1,0 +1,58 @@
+"""Prompts: a rubric for each, in TOML, and the instructions that they share, a Jinja template."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+
+_PLACE = files("goldpan.annotation.llm") / "prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is told to do with a case."""
+
+    name: str
+    version: int
+    """Raised with each change of the rubric."""
+    reasons: Mapping[str, str]
+    """What the codes for dropping mean."""
+    digest: str
+    """Of rubric and template: a change without a new version is noticed all the same."""
+    rubric: Mapping[str, object]
+    template: jinja2.Template
+
+    @property
+    def label(self) -> str:
+        """The prompt's name, version and content in one word."""
+        return f"{self.name}@{self.version}-{self.digest}"
+
+    def instructions(self, code: str) -> str:
+        """Return the text of the system message; `code` marks the fences of the data."""
+        return self.template.render(**self.rubric, code=code)
+
+
+@cache
+def load_prompt(name: str) -> Prompt:
+    """Return a prompt that ships with Goldpan."""
+    rubric = (_PLACE / f"{name}.toml").read_text(encoding="utf-8")
+    template = (_PLACE / "instructions.jinja").read_text(encoding="utf-8")
+    environment = jinja2.Environment(  # noqa: S701 - plain text, no HTML
+        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    values = tomllib.loads(rubric)
+    digest = hashlib.sha256(f"{rubric}\0{template}".encode()).hexdigest()[:12]
+    return Prompt(
+        name,
+        int(values["version"]),
+        values["reasons"],
+        digest,
+        values,
+        environment.from_string(template),
+    )

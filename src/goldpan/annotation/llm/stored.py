@@ -1,0 +1,149 @@
+"""The verdicts of reviews: a file beside the filter's, in the columns of `verdicts`.
+
+WORKSPACE/verdicts/OWNER/NAME/PROFILE.llm.parquet has a row for each subject that the profile kept
+when it was reviewed. `decides` is false: whoever builds a dataset says which reviews it requires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from goldpan.annotation.llm.case import Case
+from goldpan.annotation.llm.votes import NOT_ASKED, Decision
+from goldpan.errors import WorkspaceError
+from goldpan.filters.criterion import Subject
+from goldpan.filters.stored import INPUTS_KEY, inputs_digest
+from goldpan.parquet import write, writer
+from goldpan.records import VERDICTS
+from goldpan.workspace import Workspace, publish
+
+STAGE = "llm"
+
+
+def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
+    """Return the file of a repository's reviews under a profile."""
+    return workspace.verdicts(repo, f"{profile}.{STAGE}")
+
+
+def verdict_row(
+    case: Case, decision: Decision, criterion: str, profile: str, digest: str
+) -> dict[str, object]:
+    """Return the row of a decision."""
+    return {
+        "repo": case.repo,
+        "subject": case.subject,
+        "issue": case.issue,
+        "pull_repo": case.pull_repo,
+        "pull": case.pull,
+        "stage": STAGE,
+        "criterion": criterion,
+        "decides": False,
+        "keep": decision.keep,
+        "reason": decision.reason,
+        "value": decision.value,
+        "evidence": decision.evidence or None,
+        "profile": profile,
+        "settings": digest,
+    }
+
+
+def write_reviews(
+    workspace: Workspace,
+    repo: str,
+    profile: str,
+    rows: Iterable[dict[str, object]],
+    criteria: Sequence[str],
+) -> None:
+    """Write the verdicts of reviews; those of other `criteria` that the file holds stay."""
+    path = review_path(workspace, repo, profile)
+    inputs = inputs_digest(workspace, repo).encode()
+    table = pa.Table.from_pylist(list(rows), schema=VERDICTS.schema)
+    if path.exists() and (pq.read_metadata(path).metadata or {}).get(INPUTS_KEY) == inputs:
+        earlier = pq.read_table(path)
+        others = pc.invert(pc.is_in(earlier["criterion"], pa.array(criteria, pa.string())))
+        table = pa.concat_tables([table, earlier.filter(others)])
+    with workspace.scratch() as scratch:
+        made = scratch / "reviews.parquet"
+        with writer(made, VERDICTS) as target:
+            target.add_key_value_metadata({INPUTS_KEY: inputs})
+            order = [(name, "ascending") for name in VERDICTS.order]
+            write(target, VERDICTS, repo, table.sort_by(order))
+        publish({made: path})
+
+
+def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
+    """Return a repository's verdicts by reviews, made of today's tables.
+
+    Raises `WorkspaceError` where there are none, or where the tables changed since.
+    """
+    path = review_path(workspace, repo, profile)
+    remedy = f"Run goldpan review --repo {repo} --profile {profile}"
+    if not path.exists():
+        raise WorkspaceError(f"{repo} was not reviewed under the profile {profile}", remedy)
+    try:
+        metadata = pq.read_metadata(path).metadata or {}
+        verdicts = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise WorkspaceError(
+            f"{path} cannot be read ({str(error).splitlines()[0]})", f"Remove it. {remedy}"
+        ) from error
+    if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
+        raise WorkspaceError(f"The tables of {repo} changed since they were reviewed", remedy)
+    return verdicts
+
+
+_REQUIRED = """
+WITH ranked AS (
+  SELECT * EXCLUDE (place) FROM reviewed
+  WHERE list_contains($required, criterion)
+  QUALIFY row_number() OVER (
+    PARTITION BY subject, criterion, issue, pull_repo, pull ORDER BY keep IS NULL, place
+  ) = 1
+),
+wanted AS (
+  SELECT DISTINCT v.repo, v.subject, v.issue, v.pull_repo, v.pull, v.profile, r.criterion
+  FROM filtered v JOIN (SELECT unnest($required) AS criterion, unnest($subjects) AS subject) r
+  USING (subject)
+)
+SELECT w.repo, w.subject, w.issue, w.pull_repo, w.pull, coalesce(r.stage, $stage) AS stage,
+       w.criterion, coalesce(r.decides, false) AS decides, r.keep,
+       CASE WHEN r.criterion IS NULL THEN $missing ELSE r.reason END AS reason,
+       r.value, r.evidence, w.profile, coalesce(r.settings, '') AS settings
+FROM wanted w LEFT JOIN ranked r
+  ON r.subject = w.subject AND r.criterion = w.criterion AND r.issue = w.issue
+  AND r.pull_repo IS NOT DISTINCT FROM w.pull_repo AND r.pull IS NOT DISTINCT FROM w.pull
+"""
+
+
+def with_reviews(
+    filtered: pa.Table, reviewed: Sequence[pa.Table], required: Mapping[str, Subject]
+) -> pa.Table:
+    """Return filter verdicts together with the reviews that are required, by criterion.
+
+    Of several verdicts on a subject the first one in the order of `reviewed` that says keep or
+    drop counts, so people's go before models'. A subject without any gets a row that keeps it
+    out, so that no builder takes what nobody looked at.
+    """
+    placed = [
+        table.append_column("place", pa.repeat(pa.scalar(place, pa.int64()), len(table)))
+        for place, table in enumerate(reviewed)
+    ]
+    given = {
+        "required": list(required),
+        "subjects": list(required.values()),
+        "missing": NOT_ASKED,
+        "stage": STAGE,
+    }
+    with duckdb.connect() as connection:
+        connection.register("filtered", filtered)
+        connection.register("reviewed", pa.concat_tables(placed))
+        rows = connection.sql(_REQUIRED, params=given).to_arrow_table()
+    order = [(name, "ascending") for name in VERDICTS.order]
+    rows = rows.select(VERDICTS.schema.names).cast(VERDICTS.schema)
+    return pa.concat_tables([filtered, rows]).sort_by(order)

@@ -1,0 +1,135 @@
+"""Makes one verdict of several votes; where they do not agree, people decide."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goldpan.annotation.llm.answer import missing_quotes
+from goldpan.annotation.llm.case import Case
+from goldpan.annotation.llm.hidden import one_line
+from goldpan.annotation.llm.outcome import Outcome
+from goldpan.annotation.llm.request import Voter
+from goldpan.annotation.llm.settings import ReviewSettings
+
+NOT_ASKED = "not-asked"
+"""The reason of a subject that the money, the limit or a batch under way left over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one voter made of a case; no outcome where it was not asked yet."""
+
+    voter: Voter
+    outcome: Outcome | None
+    texts: tuple[str, ...] = ()
+    """The texts as the voter saw them."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, or why there is none."""
+        if self.outcome is None:
+            return NOT_ASKED
+        return self.outcome.answer.verdict if self.outcome.answer else str(self.outcome.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The columns of a verdict that votes decide."""
+
+    keep: bool | None
+    """None sends the subject to people."""
+    reason: str | None
+    value: float | None
+    """The confidence of a single vote, the share of several that agree with the verdict."""
+    evidence: str
+
+
+def decide(case: Case, votes: Sequence[Vote], settings: ReviewSettings) -> Decision:
+    """Return the verdict on a case.
+
+    People decide where a text tries to steer the model, where a vote is missing, where a quote
+    stands in no text, and where fewer than `agreement` of the votes are the same.
+    """
+    if case.obstacle:
+        return Decision(None, case.obstacle, None, "")
+    counts = Counter(_counted(vote, settings) for vote in votes)
+    decided = {name: counts[name] for name in ("keep", "drop")}
+    winner = max(decided, key=lambda name: decided[name])
+    share = decided[winner] / len(votes)
+    value = share if len(votes) > 1 else _confidence(votes[0])
+    if case.suspicions:
+        return Decision(None, "injection", value, one_line("; ".join(case.suspicions)))
+    if any(vote.outcome is None for vote in votes):
+        return Decision(None, NOT_ASKED, None, _told(votes))
+    failed = [vote for vote in votes if vote.outcome and vote.outcome.failure]
+    if len(failed) == len(votes):
+        return Decision(None, failed[0].verdict, None, _told(votes))
+    if missing := _missing(votes):
+        return Decision(None, "quote-not-found", value, one_line(missing))
+    if share < settings.agreement or share <= 0.5:
+        return Decision(None, _why(counts, failed), value, _told(votes))
+    if winner == "keep":
+        return Decision(True, None, value, _quote(votes, winner))
+    return Decision(False, _reason(votes), value, _quote(votes, winner))
+
+
+def _counted(vote: Vote, settings: ReviewSettings) -> str:
+    answer = vote.outcome.answer if vote.outcome else None
+    if answer and answer.verdict != "unsure" and answer.confidence < settings.confidence:
+        return "unsure"
+    return vote.verdict
+
+
+def _why(counts: Counter[str], failed: Sequence[Vote]) -> str:
+    if counts["keep"] and counts["drop"]:
+        return "disagreement"
+    return "unsure" if counts["unsure"] or not failed else failed[0].verdict
+
+
+def _missing(votes: Sequence[Vote]) -> str | None:
+    """Return the first quote that stands in no text, or that a verdict rests on none."""
+    for vote in votes:
+        answer = vote.outcome.answer if vote.outcome else None
+        if answer is None or answer.verdict == "unsure":
+            continue
+        if not answer.evidence:
+            return f"{vote.voter.name} quotes nothing"
+        if missing := missing_quotes(answer.evidence, vote.texts):
+            return f"{vote.voter.name} quotes: {missing[0]}"
+    return None
+
+
+def _reason(votes: Sequence[Vote]) -> str:
+    codes = Counter(
+        vote.outcome.answer.reasons[0]
+        for vote in votes
+        if vote.outcome
+        and vote.outcome.answer
+        and vote.outcome.answer.verdict == "drop"
+        and vote.outcome.answer.reasons
+    )
+    return min(codes, key=lambda code: (-codes[code], code), default="unexplained")
+
+
+def _quote(votes: Sequence[Vote], winner: str) -> str:
+    answers = [vote.outcome.answer for vote in votes if vote.outcome and vote.outcome.answer]
+    quotes = [one.evidence[0] for one in answers if one.verdict == winner]
+    return one_line(quotes[0])
+
+
+def _confidence(vote: Vote) -> float | None:
+    return vote.outcome.answer.confidence if vote.outcome and vote.outcome.answer else None
+
+
+def _told(votes: Sequence[Vote]) -> str:
+    """Return what each voter said, in one line."""
+    told = []
+    for vote in votes:
+        confidence = _confidence(vote)
+        detail = vote.outcome.detail if vote.outcome else ""
+        if confidence is not None:
+            detail = f"{confidence:.2f}"
+        told.append(f"{vote.voter.name}: {vote.verdict} {detail}".rstrip())
+    return one_line("; ".join(told))

@@ -1,0 +1,82 @@
+"""Commands that have models and people look at what the filters keep."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldpan.commands.filtering import ProfileName
+from goldpan.commands.shared import (
+    PARTIAL,
+    Directory,
+    Json,
+    Repos,
+    known_repositories,
+    print_result,
+    reporting,
+    settings_of,
+)
+from goldpan.filters.profile import load_profile
+from goldpan.show import reviewing as show
+from goldpan.workspace import Workspace
+
+
+def review(
+    repo: Repos = None,
+    profile: ProfileName = "default",
+    model: Annotated[
+        list[str] | None, typer.Option(help="A model that judges; may be given several times.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="An OpenAI-compatible endpoint, as http://127.0.0.1:8080/v1.")
+    ] = None,
+    settings: Annotated[
+        Path | None, typer.Option(help="A TOML file: models, prices, samples and the like.")
+    ] = None,
+    subjects: Annotated[
+        list[str] | None, typer.Option(help="issue or pair. (default: both)")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Only so many subjects of each kind and repository.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(help="Stop before this much money is spent.")
+    ] = None,
+    batch: Annotated[
+        bool | None, typer.Option("--batch/--no-batch", help="Use the Batch API.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate the cost.")] = False,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Have language models judge what the profile keeps (FAUN-Eval, section 3.3.3).
+
+    The key comes from OPENAI_API_KEY. Every request and answer is kept: running again asks
+    nothing twice. Exits with 3 when something is still to be asked.
+    """
+    from goldpan.annotation.llm.review import estimate_review, run_review
+    from goldpan.annotation.llm.settings import load_review_settings
+
+    flags = {
+        "models": model,
+        "base_url": base_url,
+        "subjects": subjects,
+        "limit": limit,
+        "max_cost": max_cost,
+        "batch": batch,
+    }
+    wanted = load_review_settings(settings, flags)
+    chosen = load_profile(profile)
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    repos = known_repositories(place, repo, "tables")
+    with reporting(json) as reporter:
+        if dry_run:
+            estimate = estimate_review(place, repos, chosen, wanted, reporter)
+            print_result(json, asdict(estimate), lambda: show.estimate(estimate))
+            return
+        found = run_review(place, repos, chosen, wanted, reporter)
+    print_result(json, asdict(found), lambda: show.reviewed(found))
+    raise typer.Exit(0 if found.complete else PARTIAL)

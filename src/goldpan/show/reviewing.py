@@ -1,0 +1,49 @@
+"""Shows what reviews cost and gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.annotation.llm.review import Reviewed
+    from goldpan.annotation.llm.walk import Estimate
+
+
+def estimate(found: Estimate) -> None:
+    """Show what a review would send and cost."""
+    console = Console(highlight=False, soft_wrap=True)
+    for prompt, count in found.subjects.items():
+        console.print(f"{prompt}: {count:,} subjects")
+    console.print(
+        f"{found.requests:,} requests to send, about {found.input_tokens:,} tokens; "
+        f"{found.answered:,} are answered by the archive"
+    )
+    if found.cost is None:
+        console.print(
+            "What it costs is not known: give [prices] in the settings file", markup=False
+        )
+    else:
+        most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
+        console.print(f"Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
+
+
+def reviewed(found: Reviewed) -> None:
+    """Show the verdicts of a review, and what they cost."""
+    console = Console(highlight=False, soft_wrap=True)
+    table = Table("prompt", "subjects", "keep", "drop", "people", box=None, header_style="dim")
+    for prompt, count in found.subjects.items():
+        counts = (found.keep, found.drop, found.people)
+        table.add_row(prompt, f"{count:,}", *(f"{each.get(prompt, 0):,}" for each in counts))
+    console.print(table)
+    for reason, count in found.reasons.items():
+        console.print(f"  {reason}: {count:,}")
+    console.print(
+        f"{found.sent:,} requests sent, {found.answered:,} answered by the archive, "
+        f"{found.usage.input:,} tokens read and {found.usage.output:,} written, cost "
+        f"{found.cost:,.2f} ({found.cost_before:,.2f} before), {found.seconds:.1f} s"
+    )
+    if not found.complete:
+        console.print("Not all was asked: the same command goes on")

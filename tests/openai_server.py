@@ -1,0 +1,307 @@
+"""A local OpenAI: chat completions with structured outputs, files and batches, faults on request.
+
+As strict as the real one where a client could get it wrong: a key, known fields only, a schema
+that strict mode takes. What a model says is a function from the request's body to a `Said` or a
+`Fault`; batches go through the same function.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+KEY = "sk-test-0123456789abcdef"
+Body = dict[str, Any]
+
+_FIELDS = {
+    "model",
+    "messages",
+    "response_format",
+    "temperature",
+    "seed",
+    "max_completion_tokens",
+}
+_NO_KEYWORDS = {"maxLength", "minLength"}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A model's answer."""
+
+    content: str | None
+    finish: str = "stop"
+    refusal: str | None = None
+    tokens: tuple[int, int] = (100, 20)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong instead: an HTTP error, or with status 0 a connection that is cut."""
+
+    status: int
+    code: str = ""
+    message: str = "It failed"
+    headers: dict[str, str] = field(default_factory=lambda: {"retry-after-ms": "1"})
+
+
+CUT = Fault(0)
+Model = Callable[[Body], Said | Fault]
+
+
+def answer(verdict: str = "keep", *quotes: str, confidence: float = 0.9, reasons: Any = ()) -> Said:
+    """Return a well-formed answer."""
+    told = {
+        "evidence": list(quotes),
+        "reasons": list(reasons),
+        "verdict": verdict,
+        "confidence": confidence,
+    }
+    return Said(json.dumps(told))
+
+
+@dataclass
+class Job:
+    """A batch, and how often it is still asked after before it ends."""
+
+    told: Body
+    polls: int
+
+
+class OpenAIServer:
+    """Serves on 127.0.0.1 while its block runs; failures of its own are raised at the end."""
+
+    def __init__(self, model: Model, *, polls: int = 1, key: str | None = KEY) -> None:
+        self.model = model
+        self.polls = polls
+        self.key = key
+        self.chats: list[Body] = []
+        """Bodies of requests, those of batches too, in the order in which they came."""
+        self.batches: dict[str, Job] = {}
+        self.lose: set[int] = set()
+        """Places of lines that a batch gives no answer to, as when it expires."""
+        self.refuse_batches = 0
+        """How many batches are to be refused after they were made, as when a reply is lost."""
+        self.fail_validation = False
+        self.delay = 0.0
+        self.busiest = 0
+        self._busy = 0
+        self._files: dict[str, bytes] = {}
+        self._ids = itertools.count(1)
+        self._lock = threading.Lock()
+        self.crashes: list[BaseException] = []
+        handler = type("Handler", (_Handler,), {"openai": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        if self.crashes:
+            raise self.crashes[0]
+
+    def chat(self, body: Body) -> tuple[int, Body, dict[str, str]]:
+        """Answer one chat completion; a status of 0 is a cut."""
+        if problem := _problem(body):
+            return 400, _error("invalid_request_error", problem), {}
+        with self._lock:
+            self.chats.append(body)
+            self._busy += 1
+            self.busiest = max(self.busiest, self._busy)
+        try:
+            time.sleep(self.delay)
+            said = self.model(body)
+        finally:
+            with self._lock:
+                self._busy -= 1
+        if isinstance(said, Fault):
+            return said.status, _error(said.code, said.message), said.headers
+        message = {"role": "assistant", "content": said.content, "refusal": said.refusal}
+        usage = {"prompt_tokens": said.tokens[0], "completion_tokens": said.tokens[1]}
+        choice = {"index": 0, "message": message, "finish_reason": said.finish}
+        told = {"id": f"chatcmpl-{next(self._ids)}", "object": "chat.completion", "created": 0}
+        told |= {"model": body["model"] + "-2026-01-01", "choices": [choice], "usage": usage}
+        return 200, told, {}
+
+    def upload(self, data: bytes, kind: str) -> Body:
+        """Store the file of a multipart form."""
+        mark = re.search(r"boundary=([^;]+)", kind)
+        assert mark
+        parts = data.split(b"--" + mark[1].encode())
+        (content,) = (part for part in parts if b'name="file"' in part.partition(b"\r\n\r\n")[0])
+        assert any(b'name="purpose"' in part and b"batch" in part for part in parts)
+        return self._store(content.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n"))
+
+    def _store(self, content: bytes) -> Body:
+        name = f"file-{next(self._ids)}"
+        self._files[name] = content
+        size = {"bytes": len(content), "created_at": 0, "filename": "x.jsonl"}
+        return {"id": name, "object": "file", "purpose": "batch", "status": "processed", **size}
+
+    def file(self, name: str) -> bytes:
+        """Return a stored file."""
+        return self._files[name]
+
+    def submit(self, body: Body) -> Body:
+        """Take a batch."""
+        name = f"batch_{next(self._ids)}"
+        told = {"id": name, "object": "batch", "status": "validating", "created_at": 0, **body}
+        told |= {"output_file_id": None, "error_file_id": None, "errors": None}
+        self.batches[name] = Job(told, self.polls)
+        return told
+
+    def poll(self, name: str) -> Body:
+        """Tell how a batch is, and run it when it was asked after often enough."""
+        job = self.batches[name]
+        job.polls -= 1
+        if job.polls < 0 and job.told["status"] in ("validating", "in_progress"):
+            self._run(job)
+        elif job.told["status"] == "validating":
+            job.told["status"] = "in_progress"
+        return job.told
+
+    def _run(self, job: Job) -> None:
+        if self.fail_validation:
+            problem = {"message": "Line 1 is not valid", "code": "invalid_json_line"}
+            job.told |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
+            return
+        lines = [json.loads(line) for line in self._files[job.told["input_file_id"]].splitlines()]
+        assert len({line["body"]["model"] for line in lines}) == 1, "a batch has one model"
+        assert len({line["custom_id"] for line in lines}) == len(lines)
+        good: list[Body] = []
+        bad: list[Body] = []
+        for place, line in enumerate(lines):
+            if place in self.lose:
+                continue
+            status, body, _ = self.chat(line["body"])
+            response = {"status_code": status, "request_id": "r", "body": body}
+            told = {"id": f"batch_req_{place}", "custom_id": line["custom_id"], "error": None}
+            if status == 0:
+                error = {"code": "batch_expired", "message": "This request could not be executed"}
+                bad.append({**told, "response": None, "error": error})
+            else:
+                (good if status == 200 else bad).append({**told, "response": response})
+        job.told["status"] = "expired" if self.lose else "completed"
+        for name, rows in (("output_file_id", good), ("error_file_id", bad)):
+            if rows:  # never in the order of the input
+                text = "".join(json.dumps(row) + "\n" for row in reversed(rows))
+                job.told[name] = self._store(text.encode())["id"]
+
+    def list(self, after: str | None, limit: int) -> Body:
+        """List batches, newest first."""
+        names = list(self.batches)[::-1]
+        start = names.index(after) + 1 if after else 0
+        page = names[start : start + limit]
+        data = [self.batches[name].told for name in page]
+        return {"object": "list", "data": data, "has_more": start + limit < len(names)}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    openai: OpenAIServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        try:
+            self._answer(data)
+        except BrokenPipeError:
+            pass
+        except Exception as error:  # noqa: BLE001  # told when the server's block ends
+            self.openai.crashes.append(error)
+            self._send(500, {"error": repr(error)}, {"x-should-retry": "false"})
+
+    do_GET = do_POST  # noqa: N815
+
+    def _answer(self, data: bytes) -> None:
+        url = urlsplit(self.path)
+        given = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        if self.openai.key and given != self.openai.key:
+            said = f"Incorrect API key provided: {given}."
+            self._send(401, _error("invalid_api_key", said), {})
+            return
+        words = url.path.removeprefix("/v1/").split("/")
+        server = self.openai
+        if (self.command, words) == ("POST", ["chat", "completions"]):
+            status, body, headers = server.chat(json.loads(data))
+            self._send(status, body, headers)
+        elif (self.command, words) == ("POST", ["files"]):
+            self._send(200, server.upload(data, self.headers["Content-Type"]), {})
+        elif (self.command, words) == ("POST", ["batches"]):
+            told = server.submit(json.loads(data))
+            if server.refuse_batches:
+                server.refuse_batches -= 1
+                self._send(400, _error("lost", "The reply was lost"), {})
+            else:
+                self._send(200, told, {})
+        elif self.command == "GET" and words[0] == "files":
+            self._send_bytes(200, server.file(words[1]), {})
+        elif self.command == "GET" and words[0] == "batches" and len(words) == 2:
+            self._send(200, server.poll(words[1]), {})
+        elif self.command == "GET" and words[0] == "batches":
+            query = parse_qs(url.query)
+            after = query.get("after", [None])[0]
+            self._send(200, server.list(after, int(query.get("limit", ["20"])[0])), {})
+        else:
+            self._send(404, _error("not_found", f"There is no {url.path}"), {})
+
+    def _send(self, status: int, body: Body, headers: dict[str, str]) -> None:
+        data = json.dumps(body).encode()
+        if status == 0:  # half an answer, then nothing
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data) + 1000))
+            self.end_headers()
+            self.wfile.write(data[: len(data) // 2])
+            self.close_connection = True
+            return
+        self._send_bytes(status, data, headers)
+
+    def _send_bytes(self, status: int, data: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _error(code: str, message: str) -> Body:
+    return {"error": {"message": message, "type": "error", "param": None, "code": code}}
+
+
+def _problem(body: Body) -> str | None:
+    """Return what OpenAI would not take of a request."""
+    if unknown := set(body) - _FIELDS:
+        return f"Unrecognized request argument supplied: {sorted(unknown)[0]}"
+    for message in body["messages"]:
+        if message["role"] not in ("system", "user") or not isinstance(message["content"], str):
+            return "Invalid message"
+    form = body["response_format"]
+    if form["type"] != "json_schema" or not form["json_schema"]["strict"]:
+        return "Invalid response_format"
+    schema = form["json_schema"]["schema"]
+    if schema["additionalProperties"] is not False:
+        return "additionalProperties is required to be supplied and to be false"
+    if set(schema["required"]) != set(schema["properties"]):
+        return "required is required to be an array including every key in properties"
+    if any(f'"{word}"' in json.dumps(schema) for word in _NO_KEYWORDS):
+        return "schema keyword is not permitted"
+    return None

@@ -1,0 +1,103 @@
+"""Small filtered workspaces for reviews, and what models say of them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from goldpan.annotation.llm.review import Reviewed, run_review
+from goldpan.annotation.llm.settings import ReviewSettings, load_review_settings
+from goldpan.annotation.llm.stored import review_path
+from goldpan.filters.pipeline import run_filters
+from goldpan.filters.profile import Profile, load_profile
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+from tests import filtering
+from tests.filtering import REPO, Row, comment, issue
+from tests.openai_server import Body, OpenAIServer, Said, answer
+
+QUIET = Reporter(quiet=True)
+QUOTE = "Tighten the bolts"
+
+
+def workspace(root: Path, count: int = 3, **bodies: str) -> Workspace:
+    """Return a filtered workspace of answered issues; `bodies` are texts by ``issue1``."""
+    for name, data in _files(count, tuple(bodies.items())).items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return Workspace(root)
+
+
+@cache
+def _files(count: int, bodies: tuple[tuple[str, str], ...]) -> dict[str, bytes]:
+    told = dict(bodies)
+    numbers = range(1, count + 1)
+    issues = [issue(n, told.get(f"issue{n}", f"Leak of kind {n}\n" * 20)) for n in numbers]
+    replies = [comment(n, f"{QUOTE} of box {n}", "erin") for n in numbers]
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        filtered(filtering.build(root, issues, replies))
+        files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+        return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+def filtered(place: Workspace) -> Workspace:
+    """Filter a workspace by a profile that drops what robots wrote."""
+    run_filters(place, [REPO], profile(place), QUIET)
+    return place
+
+
+def profile(place: Workspace) -> Profile:
+    """Return the profile of these workspaces."""
+    path = place.root / "own.toml"
+    path.write_text('decide = ["robots"]', encoding="utf-8")
+    return load_profile(str(path))
+
+
+def settings(server: OpenAIServer, **given: Any) -> ReviewSettings:
+    """Return settings that lead to a server and try quickly."""
+    flags = {"models": ["judge"], "base_url": server.url, "subjects": ["issue"], **given}
+    flags = {"retries": 0, "timeout": 10.0, "poll_seconds": 0.01, "concurrency": 4, **flags}
+    return load_review_settings(None, flags, {"OPENAI_API_KEY": server.key or ""})
+
+
+def review(place: Workspace, server: OpenAIServer, **given: Any) -> Reviewed:
+    """Review the issues of a workspace."""
+    return run_review(place, [REPO], profile(place), settings(server, **given), QUIET)
+
+
+def rows(place: Workspace) -> dict[int, Row]:
+    """Return the verdicts of a review by issue."""
+    table = pq.read_table(review_path(place, REPO, "own"))
+    return {row["issue"]: row for row in table.to_pylist()}
+
+
+def told(body: Body) -> str:
+    """Return the data that a model was shown."""
+    content = body["messages"][1]["content"]
+    assert isinstance(content, str)
+    return content
+
+
+def number(body: Body) -> int:
+    """Return the number of the issue that a model was shown."""
+    found = re.search(r"Leak (\d+)", told(body))
+    assert found
+    return int(found[1])
+
+
+def keeps(body: Body) -> Said:
+    """Keep everything."""
+    return answer("keep", QUOTE)
+
+
+def each(says: dict[int, Any], otherwise: Callable[[Body], Any] = keeps) -> Callable[[Body], Any]:
+    """Say something of its own to some issues."""
+    return lambda body: says.get(number(body)) or otherwise(body)

@@ -1,0 +1,174 @@
+"""Measures of agreement against worked examples that were published."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.annotation.agreement import (
+    Rating,
+    agree,
+    cohen_kappa,
+    count_choices,
+    fleiss_kappa,
+    krippendorff_alpha,
+    raw_agreement,
+)
+
+# J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
+# Measurement 20 (1960), as worked by Fleiss, Cohen and Everitt, Psychological Bulletin 72 (1969).
+COHEN = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
+
+# J. L. Fleiss, Measuring nominal scale agreement among many raters, Psychological Bulletin 76
+# (1971), table 1: 30 patients, 6 psychiatrists, 5 diagnoses.
+FLEISS = """
+00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031
+00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
+"""
+
+# K. Krippendorff, Computing Krippendorff's alpha-reliability (2011), examples B and C.
+B = ("aabbdcccedda", "babbbcccedda"[:11] + "d")
+C = ("123321412...", "1233224125.3", ".3332342251.", "1233244125 1.".replace(" ", ""))
+
+
+def ratings(*rows: str) -> list[Rating]:
+    """Return ratings by rows, a rater each, a letter an item; a dot is missing."""
+    return [
+        Rating(f"u{place:02}", f"r{rater}", (letter,))
+        for rater, row in enumerate(rows)
+        for place, letter in enumerate(row)
+        if letter != "."
+    ]
+
+
+def test_cohen_1960() -> None:
+    assert cohen_kappa(COHEN) == pytest.approx(0.492, abs=5e-4)
+
+
+def test_fleiss_1971() -> None:
+    counts = np.array([[int(count) for count in row] for row in FLEISS.split()], float)
+    assert counts.sum(axis=0).tolist() == [26, 26, 30, 55, 43]
+    assert raw_agreement(counts) == pytest.approx(0.5556, abs=5e-5)
+    assert fleiss_kappa(counts) == pytest.approx(0.430, abs=5e-4)
+
+
+def test_krippendorff_2011_two_observers() -> None:
+    found = agree("x", ratings(*B), samples=10)
+    assert found.alpha.value == pytest.approx(0.692, abs=5e-4)
+
+
+def test_krippendorff_2011_binary() -> None:
+    found = agree("x", ratings("0100000010", "1110010000"), samples=10)
+    assert found.alpha.value == pytest.approx(0.095, abs=5e-4)
+
+
+def test_krippendorff_2011_missing_values() -> None:
+    found = agree("x", ratings(*C), samples=10)
+    assert found.alpha.value == pytest.approx(0.743, abs=5e-4)
+    assert (found.items, found.single) == (11, 1)
+
+
+def test_fleiss_kappa_uses_the_items_with_the_usual_number_of_ratings() -> None:
+    found = agree("x", ratings("aabba", "aabbb", "....b"), samples=10)
+    assert found.fleiss_items == 4
+    assert found.fleiss.value == 1.0
+
+
+def test_what_is_not_defined_is_none() -> None:
+    found = agree("x", ratings("aaa", "aaa"), samples=10)
+    assert (found.raw.value, found.fleiss.value, found.alpha.value) == (1.0, None, None)
+    assert found.pairs[0].kappa.value is None
+    empty = agree("x", [])
+    assert (empty.items, empty.raw.value, empty.categories) == (0, None, ())
+    assert cohen_kappa([[0, 0], [0, 0]]) is None
+
+
+def test_disagreements_are_listed_with_who_chose_what() -> None:
+    found = agree("x", ratings("aab", "abb"), samples=10)
+    (one,) = found.disagreements
+    assert (one.item, one.labels) == ("u01", {"r0": ("a",), "r1": ("b",)})
+
+
+def test_sets_of_labels_are_compared_whole_and_label_by_label() -> None:
+    given = [
+        Rating("1", "ann", ("bug", "doc")),
+        Rating("1", "bob", ("doc", "bug")),
+        Rating("2", "ann", ("bug",)),
+        Rating("2", "bob", ("bug", "doc")),
+        Rating("3", "ann", ()),
+        Rating("3", "bob", ()),
+    ]
+    found = agree("x", given, samples=10)
+    assert found.raw.value == pytest.approx(2 / 3)
+    by_name = {one.category: one for one in found.categories}
+    assert (by_name["bug"].raw, by_name["bug"].chosen, by_name["bug"].alpha.value) == (1.0, 4, 1.0)
+    assert by_name["doc"].raw == pytest.approx(2 / 3)
+    assert by_name["doc"].chosen == 3
+
+
+def test_a_rater_counts_once() -> None:
+    with pytest.raises(ValueError, match="ann rated 1 twice"):
+        agree("x", [Rating("1", "ann", ("a",)), Rating("1", "ann", ("b",))])
+
+
+def test_intervals_hold_the_value_repeat_and_narrow() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 3, 400)
+    noisy = np.where(rng.random(400) < 0.8, truth, rng.integers(0, 3, 400))
+    rows = ["".join("abc"[choice] for choice in row) for row in (truth, noisy)]
+    few = agree("x", ratings(*(row[:50] for row in rows)))
+    many = agree("x", ratings(*rows))
+    assert many == agree("x", ratings(*rows))
+    assert many != agree("x", ratings(*rows), seed=1)
+    for found in (few, many):
+        for one in (found.raw, found.alpha, found.fleiss, found.pairs[0].kappa):
+            assert one.value is not None
+            assert one.low is not None
+            assert one.high is not None
+            assert one.low < one.value < one.high
+    assert many.alpha.low is not None and many.alpha.high is not None
+    assert few.alpha.low is not None and few.alpha.high is not None
+    assert many.alpha.high - many.alpha.low < few.alpha.high - few.alpha.low
+
+
+rows_of_labels = st.integers(2, 30).flatmap(
+    lambda size: st.lists(st.text("abc", min_size=size, max_size=size), min_size=2, max_size=4)
+)
+
+
+@given(rows_of_labels)
+def test_order_and_names_do_not_matter(rows: list[str]) -> None:
+    counts = count_choices(
+        [{str(r): (row[u],) for r, row in enumerate(rows)} for u in range(len(rows[0]))]
+    )
+    other = count_choices(
+        [
+            {str(r): ({"a": "z", "b": "y", "c": "x"}[row[u]],) for r, row in enumerate(rows[::-1])}
+            for u in reversed(range(len(rows[0])))
+        ]
+    )
+    for measure in (raw_agreement, fleiss_kappa, krippendorff_alpha):
+        one, same = measure(counts), measure(other)
+        assert one == same if one is None or same is None else one == pytest.approx(same)
+
+
+@given(rows_of_labels)
+def test_alpha_is_fleiss_kappa_corrected_for_small_samples(rows: list[str]) -> None:
+    counts = count_choices(
+        [{str(r): (row[u],) for r, row in enumerate(rows)} for u in range(len(rows[0]))]
+    )
+    kappa, alpha = fleiss_kappa(counts), krippendorff_alpha(counts)
+    if kappa is not None:
+        assert alpha == pytest.approx(kappa + (1 - kappa) / counts.sum())
+
+
+def test_five_thousand_items_take_seconds() -> None:
+    rng = np.random.default_rng(0)
+    rows = ["".join(rng.choice(list("abcde"), 5_000)) for _ in range(2)]
+    begun = time.perf_counter()
+    agree("x", ratings(*rows))
+    assert time.perf_counter() - begun < 15

@@ -1,0 +1,337 @@
+"""Reviewing against a local OpenAI: verdicts, votes, failures, the archive and the money."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from goldpan.annotation.llm import walk
+from goldpan.annotation.llm.prompt import load_prompt
+from goldpan.annotation.llm.review import estimate_review
+from goldpan.miners.archive import Archive
+from tests import filtering
+from tests.filtering import REPO
+from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
+from tests.reviewing import (
+    QUIET,
+    QUOTE,
+    each,
+    filtered,
+    keeps,
+    number,
+    profile,
+    review,
+    rows,
+    settings,
+    told,
+    workspace,
+)
+
+PRICES = {"judge": {"input": 10.0, "output": 100.0}}
+
+
+def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    said = {2: answer("drop", "Leak 2", confidence=0.7, reasons=["off-topic"])}
+    with OpenAIServer(each(said)) as server:
+        done = review(place, server)
+    assert (done.keep, done.drop, done.people) == (
+        {"question-answer": 2},
+        {"question-answer": 1},
+        {},
+    )
+    found = rows(place)
+    assert [(n, row["keep"], row["reason"], row["value"]) for n, row in found.items()] == [
+        (1, True, None, 0.9),
+        (2, False, "off-topic", 0.7),
+        (3, True, None, 0.9),
+    ]
+    assert found[1]["evidence"] == QUOTE
+    shared = {(row["stage"], row["criterion"], row["decides"]) for row in found.values()}
+    assert shared == {("llm", "question-answer", False)}
+
+
+def test_a_model_sees_title_body_and_replies_with_roles_but_no_names(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 1)
+    with OpenAIServer(keeps) as server:
+        review(place, server)
+        (body,) = server.chats
+    seen = told(body)
+    assert "Leak 1\n" in seen
+    assert "Leak of kind 1\n" in seen
+    assert f"{QUOTE} of box 1\n" in seen
+    assert "reply 1 of 1 by somebody else" in seen
+    assert "erin" not in seen
+    assert "alice" not in seen
+
+
+def test_a_long_discussion_is_shown_by_its_ends(tmp_path: Path) -> None:
+    said = [filtering.comment(1, f"Reply number {n}", "alice") for n in range(1, 101)]
+    said.append(filtering.comment(1, "Mended", "erin", author_association="member"))
+    place = filtered(filtering.build(tmp_path, [filtering.issue(1)], said))
+    with OpenAIServer(keeps) as server:
+        review(place, server)
+        (body,) = server.chats
+    seen = [line for line in told(body).split("\n") if " begin reply " in line]
+    assert len(seen) == 64
+    assert seen[0].endswith("begin reply 1 of 101 by the asker ===")
+    assert seen[39].endswith("begin reply 40 of 101 by the asker ===")
+    assert seen[40].endswith("begin reply 78 of 101 by the asker ===")
+    assert seen[63].endswith("begin reply 101 of 101 by member ===")
+
+
+def test_what_is_private_does_not_leave_the_machine(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 1, issue1="Write to jane.roe@sluiceworks.org please")
+    with OpenAIServer(keeps) as server:
+        review(place, server)
+        (body,) = server.chats
+    assert "jane.roe" not in str(body)
+    assert "Write to <EMAIL> please" in told(body)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (Said(None, refusal="I will not"), "refused"),
+        (Said("", finish="content_filter"), "refused"),
+        (Said('{"evidence": ["Tigh', finish="length"), "truncated"),
+        (Said("Sure! Here is the JSON"), "malformed"),
+        (Said('{"evidence": [], "reasons": [], "verdict": "yes", "confidence": 1}'), "malformed"),
+        (answer("drop", QUOTE, reasons=["made-up"]), "malformed"),
+        (answer("keep", QUOTE, confidence=7), "malformed"),
+        (answer("keep", "words that nobody wrote"), "quote-not-found"),
+        (answer("keep"), "quote-not-found"),
+        (answer("keep", " \n "), "quote-not-found"),
+        (answer("unsure", QUOTE), "unsure"),
+        (Fault(400, "context_length_exceeded", "maximum context length is 8"), "context-overflow"),
+        (Fault(400, "unsupported_value", "temperature"), "bad-request"),
+        (Fault(400, "content_filter", "The prompt was filtered"), "refused"),
+        (Fault(429, "rate_limit_exceeded"), "rate-limited"),
+        (Fault(500), "server-error"),
+        (CUT, "no-connection"),
+    ],
+)
+def test_what_fails_is_a_verdict_for_people(tmp_path: Path, said: Any, reason: str) -> None:
+    place = workspace(tmp_path)
+    with OpenAIServer(each({2: said})) as server:
+        done = review(place, server)
+        row = rows(place)[2]
+        assert (row["keep"], row["reason"]) == (None, reason)
+        assert [rows(place)[n]["keep"] for n in (1, 3)] == [True, True]
+        assert done.people == {"question-answer": 1}
+        first = len(server.chats)
+        review(place, server)
+        transient = reason in ("bad-request", "rate-limited", "server-error", "no-connection")
+        assert (len(server.chats) > first) is transient
+
+
+def test_a_failure_that_passes_is_tried_again_at_once(tmp_path: Path) -> None:
+    faults = [Fault(429, "rate_limit_exceeded"), Fault(503), CUT]
+    with OpenAIServer(lambda _: faults.pop() if faults else answer("keep", QUOTE)) as server:
+        done = review(workspace(tmp_path, 1), server, retries=3)
+    assert done.keep == {"question-answer": 1}
+    assert len(server.chats) == 4
+
+
+def test_what_failed_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    with OpenAIServer(each({2: Fault(500)})) as server:
+        review(place, server)
+        server.model = keeps
+        before = len(server.chats)
+        assert review(place, server).keep == {"question-answer": 3}
+        assert [number(body) for body in server.chats[before:]] == [2]
+
+
+def test_a_second_run_is_free_and_gives_the_same_bytes(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    with OpenAIServer(keeps) as server:
+        first = review(place, server, prices=PRICES)
+        bytes_before = (place.root / "verdicts/octo/gem/own.llm.parquet").read_bytes()
+        again = review(place, server, prices=PRICES)
+        assert len(server.chats) == 3
+    assert (first.sent, again.sent, again.answered, again.cost) == (3, 0, 3, 0)
+    assert again.cost_before == pytest.approx(first.cost)
+    assert (place.root / "verdicts/octo/gem/own.llm.parquet").read_bytes() == bytes_before
+
+
+@pytest.mark.parametrize(
+    "change", [{"models": ["other"]}, {"temperature": 0.5}, {"max_tokens": 50}, {"seed": 5}]
+)
+def test_other_models_and_parameters_are_asked_anew(tmp_path: Path, change: dict[str, Any]) -> None:
+    place = workspace(tmp_path, 1)
+    with OpenAIServer(keeps) as server:
+        review(place, server)
+        review(place, server, **change)
+        assert len(server.chats) == 2
+
+
+def test_another_rubric_is_asked_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = workspace(tmp_path, 1)
+    with OpenAIServer(keeps) as server:
+        review(place, server)
+        old = load_prompt("question-answer")
+        monkeypatch.setattr(walk, "load_prompt", lambda _: replace(old, version=old.version + 1))
+        review(place, server)
+        assert len(server.chats) == 2
+
+
+def test_every_request_and_reply_is_archived_without_the_key(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    leaky = Fault(500, message=f"Key {KEY} made me fail")
+    with OpenAIServer(each({2: leaky})) as server:
+        review(place, server)
+    records = Archive(place.root / "reviews").records
+    assert sorted(record.meta["part"] for record in records) == ["reply"] * 3 + ["request"] * 3
+    bodies = b"".join(record.read() for record in records)
+    assert b"Key <KEY> made me fail" in bodies
+    assert KEY.encode() not in bodies + str([record.meta for record in records]).encode()
+    assert KEY not in repr(settings(server))
+
+
+def test_models_that_disagree_send_a_subject_to_people(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+
+    def model(body: Body) -> Said:
+        if body["model"] == "second" and number(body) == 2:
+            return answer("drop", "Leak 2", reasons=["unclear"])
+        if body["model"] == "second" and number(body) == 3:
+            return answer("unsure")
+        return keeps(body)
+
+    with OpenAIServer(model) as server:
+        review(place, server, models=["first", "second"])
+        found = rows(place)
+        assert [row["keep"] for row in found.values()] == [True, None, None]
+        assert [found[n]["reason"] for n in (2, 3)] == ["disagreement", "unsure"]
+        assert [row["value"] for row in found.values()] == [1.0, 0.5, 0.5]
+        assert found[2]["evidence"] == "first: keep 0.90; second: drop 0.90"
+
+
+def test_samples_vote_with_seeds_of_their_own_and_a_majority_may_do(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 1)
+    votes = {0: "keep", 1: "drop", 2: "keep"}
+
+    def model(body: Body) -> Said:
+        return answer(votes[body["seed"]], QUOTE)
+
+    with OpenAIServer(model) as server:
+        review(place, server, samples=3, temperature=1.0)
+        assert rows(place)[1]["reason"] == "disagreement"
+        review(place, server, samples=3, temperature=1.0, agreement=0.6)
+        assert rows(place)[1]["keep"] is True
+        assert rows(place)[1]["value"] == pytest.approx(2 / 3)
+        assert len(server.chats) == 3
+
+
+def test_a_vote_of_little_confidence_is_unsure(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 1)
+    with OpenAIServer(lambda _: answer("keep", QUOTE, confidence=0.4)) as server:
+        review(place, server, confidence=0.5)
+    assert (rows(place)[1]["keep"], rows(place)[1]["reason"]) == (None, "unsure")
+
+
+def test_a_text_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 1, issue1="a word\n" * 3000)
+
+    def model(body: Body) -> Said | Fault:
+        if len(told(body)) > 8_000:
+            return Fault(400, "exceed_context_size_error", "the request exceeds the context size")
+        return keeps(body)
+
+    with OpenAIServer(model) as server:
+        review(place, server)
+        assert rows(place)[1]["keep"] is True
+        sizes = [len(told(body)) for body in server.chats]
+        assert sizes[0] > 20_000 > 12_000 > sizes[1] > 8_000 > sizes[2]
+        assert "characters are left out ]]" in told(server.chats[2])
+        review(place, server)
+        assert len(server.chats) == 3
+
+
+def test_equal_texts_are_asked_once(tmp_path: Path) -> None:
+    issues = [filtering.issue(number, title="The same") for number in (1, 2, 3)]
+    replies = [filtering.comment(number, QUOTE) for number in (1, 2, 3)]
+    place = filtered(filtering.build(tmp_path, issues, replies))
+    with OpenAIServer(keeps) as server:
+        done = review(place, server)
+        assert (len(server.chats), done.keep) == (1, {"question-answer": 3})
+
+
+def test_concurrency_is_bounded_and_used(tmp_path: Path) -> None:
+    with OpenAIServer(keeps) as server:
+        server.delay = 0.02
+        review(workspace(tmp_path, 20), server, concurrency=3)
+    assert server.busiest == 3
+
+
+def test_a_review_stops_before_it_costs_too_much(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 20)
+    with OpenAIServer(keeps) as server:
+        whole = estimate_review(
+            place, [REPO], profile(place), settings(server, prices=PRICES), QUIET
+        )
+        assert whole.cost_at_most is not None
+        limit = whole.cost_at_most / 20 + 0.02
+        done = review(place, server, prices=PRICES, max_cost=limit)
+        assert not done.complete
+        assert 0 < done.sent < 20
+        assert done.cost == pytest.approx(done.sent * (100 * 10 + 20 * 100) / 1e6)
+        assert 0 < done.cost <= limit
+        assert list(done.reasons) == ["not-asked"]
+        assert sum(row["keep"] is True for row in rows(place).values()) == done.sent
+        assert done.cost > limit / 10
+        again = review(place, server, prices=PRICES, max_cost=limit)
+        assert again.sent <= 1, "what earlier runs paid counts"
+        rest = review(place, server, prices=PRICES, max_cost=10.0)
+        assert rest.complete
+        assert len(server.chats) == 20
+
+
+def test_money_is_set_aside_for_what_is_under_way(tmp_path: Path) -> None:
+    with OpenAIServer(keeps) as server:
+        server.delay = 0.02
+        # A request can cost 0.14 and costs 0.003: there is room for one at a time.
+        review(workspace(tmp_path, 6), server, prices=PRICES, max_cost=0.2)
+        assert len(server.chats) == 6
+    assert server.busiest == 1
+
+
+def test_an_estimate_sends_and_writes_nothing(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    with OpenAIServer(keeps) as server:
+        given = settings(server, prices=PRICES)
+        before = sorted(path for path in place.root.rglob("*") if path.is_file())
+        found = estimate_review(place, [REPO], profile(place), given, QUIET)
+        assert sorted(path for path in place.root.rglob("*") if path.is_file()) == before
+        assert not server.chats
+        assert (found.subjects, found.requests, found.answered) == ({"question-answer": 3}, 3, 0)
+        assert found.seconds is None
+        done = review(place, server, prices=PRICES)
+        assert found.cost is not None
+        assert found.cost_at_most is not None
+        assert found.cost < found.cost_at_most
+        assert done.cost < found.cost_at_most
+        after = estimate_review(place, [REPO], profile(place), given, QUIET)
+        assert (after.requests, after.answered, after.cost) == (0, 3, 0)
+        assert after.cost_before == pytest.approx(done.cost)
+        assert after.seconds is not None
+
+
+def test_a_limit_draws_the_same_subjects_each_time(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 10)
+    with OpenAIServer(keeps) as server:
+        review(place, server, limit=4)
+        four = set(rows(place))
+        review(place, server, limit=6)
+        assert len(server.chats) == 6
+        assert four < set(rows(place))
+        names = {
+            n: hashlib.sha256(orjson.dumps([REPO, n, None, None])).digest() for n in range(1, 11)
+        }
+        assert four == set(sorted(names, key=names.__getitem__)[:4])

@@ -1,0 +1,77 @@
+"""Endpoints that serve nobody end a review with words for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldpan.annotation.llm.errors import ReviewError
+from goldpan.annotation.llm.memory import open_memory
+from goldpan.annotation.llm.review import run_review
+from goldpan.annotation.llm.settings import load_review_settings
+from goldpan.errors import UsageError, WorkspaceError
+from tests.filtering import REPO
+from tests.openai_server import KEY, Fault, OpenAIServer
+from tests.reviewing import QUIET, keeps, profile, review, settings, workspace
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault(404, "model_not_found", "The model judge does not exist"), "--model"),
+        (Fault(403, "forbidden", "Not for you"), "may do this"),
+        (Fault(429, "insufficient_quota", "You exceeded your quota"), "account"),
+    ],
+)
+def test_an_endpoint_that_serves_nobody_ends_the_review(
+    tmp_path: Path, fault: Fault, words: str
+) -> None:
+    with OpenAIServer(lambda _: fault) as server, pytest.raises(ReviewError, match=words):
+        review(workspace(tmp_path, 30), server)
+    assert len(server.chats) < 15
+
+
+def test_a_wrong_key_is_told_without_showing_it(tmp_path: Path) -> None:
+    with OpenAIServer(keeps, key="sk-another") as server:
+        given = settings(server)
+        server.key = KEY
+        place = workspace(tmp_path)
+        with pytest.raises(ReviewError, match="OPENAI_API_KEY") as caught:
+            run_review(place, [REPO], profile(place), given, QUIET)
+    assert "sk-another" not in str(caught.value)
+
+
+def test_an_endpoint_that_always_fails_is_given_up(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 40)
+    with OpenAIServer(lambda _: Fault(500)) as server:
+        with pytest.raises(ReviewError, match="none of 10 requests"):
+            review(place, server, retries=0)
+        assert len(server.chats) < 20
+        server.model = keeps
+        assert review(place, server).keep == {"question-answer": 40}
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    with OpenAIServer(keeps) as server:
+        given = settings(server, retries=0)
+    place = workspace(tmp_path, 20)
+    with pytest.raises(ReviewError, match="no-connection"):
+        run_review(place, [REPO], profile(place), given, QUIET)
+
+
+def test_two_reviews_at_once_are_told_apart(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    with (
+        OpenAIServer(keeps) as server,
+        open_memory(place),
+        pytest.raises(WorkspaceError, match="Another review"),
+    ):
+        review(place, server)
+
+
+def test_openai_itself_wants_a_key(tmp_path: Path) -> None:
+    given = load_review_settings(None, {"models": ["m"], "subjects": ["issue"]}, {})
+    place = workspace(tmp_path, 1)
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        run_review(place, [REPO], profile(place), given, QUIET)

@@ -1,0 +1,101 @@
+"""Reviewing with a real server: llama.cpp's, with a tiny model of random weights."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from goldpan.annotation.llm.review import Reviewed, run_review
+from goldpan.annotation.llm.settings import load_review_settings
+from goldpan.miners.archive import Archive
+from goldpan.workspace import Workspace
+from tests.filtering import REPO
+from tests.reviewing import QUIET, profile, rows, workspace
+from tests.tiny_gguf import write_model
+
+pytestmark = pytest.mark.skipif(
+    find_spec("xllamacpp") is None, reason="xllamacpp is not installed: pip install xllamacpp"
+)
+_SERVE = """
+import sys
+import xllamacpp
+told = xllamacpp.CommonParams()
+told.model.path = sys.argv[1]
+told.n_parallel, told.n_ctx, told.warmup, told.verbosity = 2, 12288, False, 0
+server = xllamacpp.Server(told)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    path = tmp_path_factory.mktemp("model") / "tiny.gguf"
+    write_model(path)
+    command = [sys.executable, "-c", _SERVE, str(path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        line = next(line for line in process.stdout if line.startswith("http"))
+        yield line.strip() + "/v1"
+        process.kill()
+
+
+def review(place: Workspace, address: str, **given: Any) -> Reviewed:
+    flags = {"models": ["tiny"], "base_url": address, "subjects": ["issue"], "timeout": 60.0}
+    flags |= {"temperature": 1.0, "max_tokens": 1500, "concurrency": 2, **given}
+    environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    return run_review(
+        place, [REPO], profile(place), load_review_settings(None, flags, environment), QUIET
+    )
+
+
+def replies(place: Workspace) -> list[dict[str, Any]]:
+    records = Archive(place.root / "reviews").records
+    return [
+        orjson.loads(record.read())
+        for record in records
+        if record.meta["part"] == "reply" and record.meta["status"] == 200
+    ]
+
+
+def test_the_schema_is_enforced_and_nothing_is_lost(tmp_path: Path, address: str) -> None:
+    place = workspace(tmp_path, 6)
+    done = review(place, address, bounded_schema=True)
+    assert done.complete
+    assert len(rows(place)) == 6
+    reasons = {row["reason"] for row in rows(place).values()}
+    assert reasons <= {"quote-not-found", "unsure", "truncated"}
+    finished = [
+        orjson.loads(reply["choices"][0]["message"]["content"])
+        for reply in replies(place)
+        if reply["choices"][0]["finish_reason"] == "stop"
+    ]
+    assert finished, "a model that babbles still follows the schema"
+    assert all(one["verdict"] in ("keep", "drop", "unsure") for one in finished)
+    assert done.usage.input > 6 * 1000
+    assert done.usage.output > 0
+    assert review(place, address, bounded_schema=True).sent == 0
+
+
+def test_an_answer_without_end_is_truncated(tmp_path: Path, address: str) -> None:
+    place = workspace(tmp_path, 1)
+    review(place, address, max_tokens=20)
+    assert rows(place)[1]["reason"] == "truncated"
+
+
+def test_a_text_too_long_for_the_server_is_cut(tmp_path: Path, address: str) -> None:
+    place = workspace(tmp_path, 1, issue1="The pump leaks.\n" * 500)
+    done = review(place, address, bounded_schema=True, max_tokens=400)
+    assert rows(place)[1]["reason"] != "context-overflow"
+    assert done.sent > 1
+    assert len(replies(place)) == 1

@@ -1,0 +1,99 @@
+"""Reviewing fix pairs, with a real history of the code."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from goldpan.annotation.llm.cases import read_cases
+from goldpan.annotation.llm.review import run_review
+from goldpan.annotation.llm.stored import read_reviews
+from goldpan.annotation.llm.subjects import KINDS
+from goldpan.workspace import Workspace
+from tests import filtering
+from tests.filtering import REPO, Row, comment, issue, pair, pull
+from tests.openai_server import OpenAIServer, answer
+from tests.reviewing import QUIET, filtered, profile, settings, told
+
+
+def git(clone: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@x.invalid")
+    command = ["git", *who, "-C", str(clone), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(clone: Path, work: Path, **files: str) -> str:
+    """Commit files into a bare clone and return the commit."""
+    for name, text in files.items():
+        (work / name).write_text(text, encoding="utf-8")
+    git(clone, f"--work-tree={work}", "add", "--all", ".")
+    git(clone, f"--work-tree={work}", "commit", "--quiet", "-m", "x")
+    return git(clone, "rev-parse", "HEAD")
+
+
+def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
+    """Return a workspace with a pair that has a diff, and two that have none."""
+    place = Workspace(root)
+    work = root / "work"
+    work.mkdir()
+    clone = place.clone(REPO)
+    clone.parent.mkdir(parents=True)
+    subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
+    before = commit(clone, work, pump="flow = 1\n", other="1\n")
+    after = commit(clone, work, pump="flow = 2\n", other="2\n")
+    shas = {"state": "base", "before_sha": before, "after_sha": after, "merge_base": before}
+    filtering.build(
+        root,
+        [issue(1, "The pump leaks"), issue(3), pull(2, body="Fixes #1"), pull(4)],
+        comments,
+        pairs=[
+            pair(1, 2),
+            pair(3, 4),
+            pair(3, 9, pull_repo="else/where"),
+        ],
+        revisions=[{"number": 2, **shas}, {"number": 4, "state": "none"}],
+        changes=[],
+    )
+    return filtered(place)
+
+
+def test_a_model_sees_issue_pull_and_every_changed_file(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    said = answer("keep", "The pump leaks", "+flow = 2")
+    with OpenAIServer(lambda _: said) as server:
+        given = settings(server, subjects=["pair"])
+        done = run_review(place, [REPO], profile(place), given, QUIET)
+        (body,) = server.chats
+    assert (done.keep, done.reasons) == ({"problem-solution": 1}, {"no-diff": 2})
+    seen = told(body)
+    names = [line.split(" begin ")[1] for line in seen.split("\n") if " begin " in line]
+    assert names == [
+        "issue title ===",
+        "issue body ===",
+        "pull request title ===",
+        "pull request body ===",
+        "change 1 of 2 ===",
+        "change 2 of 2 ===",
+    ]
+    assert "-flow = 1\n+flow = 2\n" in seen
+    assert "Fixes #1" in seen
+    assert "FAUN" not in str(body)
+
+
+def test_without_a_clone_nobody_is_asked(tmp_path: Path) -> None:
+    place = filtering.build(tmp_path, [issue(1), pull(2)], pairs=[pair(1, 2)])
+    filtered(place)
+    (case,) = read_cases(place, REPO, profile(place), KINDS["pair"])
+    assert (case.obstacle, case.parts) == ("no-diff", ())
+
+
+def test_one_review_leaves_the_verdicts_of_another(tmp_path: Path) -> None:
+    place = workspace(tmp_path, [comment(1, "Tighten it", "erin")])
+    with OpenAIServer(lambda _: answer("keep", "The pump leaks")) as server:
+        for subject in ("pair", "issue", "pair"):
+            given = settings(server, subjects=[subject])
+            run_review(place, [REPO], profile(place), given, QUIET)
+    rows = read_reviews(place, REPO, "own").to_pylist()
+    found = [(row["subject"], row["issue"], row["keep"]) for row in rows]
+    assert found == [("issue", 1, True), ("pair", 1, True), ("pair", 3, None), ("pair", 3, None)]

@@ -1,0 +1,226 @@
+"""The parts of a review: cutting, prompts, schemas, quotes, settings, required reviews."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.annotation.llm.answer import answer_schema, missing_quotes, parse_answer
+from goldpan.annotation.llm.case import Part
+from goldpan.annotation.llm.cutting import common_length, cut, middle_out, without_logs
+from goldpan.annotation.llm.prompt import load_prompt
+from goldpan.annotation.llm.settings import Price, load_review_settings
+from goldpan.annotation.llm.stored import read_reviews, with_reviews
+from goldpan.annotation.llm.subjects import KINDS
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.filters.stored import read_verdicts
+from goldpan.records import VERDICTS
+from tests.filtering import REPO
+from tests.openai_server import OpenAIServer, answer
+from tests.reviewing import QUOTE, each, filtered, review, rows, workspace
+
+LOG = [f"2024-01-01 12:00:{second:02} INFO step {second}" for second in range(60)]
+
+
+def test_what_fits_is_not_cut() -> None:
+    parts = (Part("a", "x" * 50), Part("b", "y" * 50))
+    assert cut(parts, 100) == parts
+
+
+def test_logs_go_first() -> None:
+    words = "It fails.\n" * 20
+    parts = (Part("a", words + "\n".join(LOG)), Part("b", words))
+    log, prose = cut(parts, len(parts[0].text) + len(parts[1].text) - 500)
+    assert prose == parts[1]
+    assert "[[ 40 lines of a log are left out ]]" in log.text
+    assert log.text.startswith(words)
+    assert all(line in log.text for line in (LOG[0], LOG[9], LOG[50], LOG[59]))
+    assert LOG[10] not in log.text
+
+
+def test_the_middle_of_the_longest_goes_next() -> None:
+    lines = "".join(f"Line {number} of the text\n" for number in range(1000))
+    short, long = cut((Part("a", "short"), Part("b", lines, "code")), 3_000)
+    assert short.text == "short"
+    assert long.text.startswith("Line 0 of the text\n")
+    assert long.text.endswith("Line 999 of the text\n")
+    head, _, tail = long.text.partition("\n[[ ")
+    assert len(tail) < len(head) < 2_000
+    kept = set(long.text.split("\n")) - {line for line in long.text.split("\n") if "[[" in line}
+    assert kept <= set(lines.split("\n")), "lines are whole"
+
+
+def test_short_logs_and_code_keep_their_lines() -> None:
+    assert without_logs("\n".join(LOG[:20])) == "\n".join(LOG[:20])
+    assert without_logs("one\n\ntwo\n```\ncode()\n```") == "one\n\ntwo\n```\ncode()\n```"
+
+
+@given(st.lists(st.integers(0, 500), max_size=20), st.integers(0, 2_000))
+def test_a_common_length_uses_the_room(sizes: list[int], most: int) -> None:
+    level = common_length(sizes, most)
+    total = sum(min(size, level) for size in sizes)
+    assert total <= most
+    if sum(sizes) > most:
+        assert total > most - len(sizes)
+    else:
+        assert total == sum(sizes)
+
+
+@given(st.text("ab\n", max_size=400), st.integers(0, 300))
+def test_middle_out_tells_how_much_is_gone(text: str, most: int) -> None:
+    found = middle_out(text, most)
+    if len(text) <= most:
+        assert found == text
+    else:
+        head, _, rest = found.partition("\n[[ ")
+        gone, _, tail = rest.partition(" characters are left out ]]\n")
+        assert len(head) + int(gone) + len(tail) == len(text)
+        assert len(head) + len(tail) <= most
+        assert text.startswith(head)
+        assert text.endswith(tail)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_each_prompt_states_its_rubric(kind: Any) -> None:
+    prompt = load_prompt(kind.prompt)
+    text = prompt.instructions("c0de")
+    assert "c0de" in text
+    for code, meaning in prompt.reasons.items():
+        assert f"- {code}: {meaning}" in text
+    assert prompt.label.startswith(f"{kind.prompt}@{prompt.version}-")
+    assert text.replace("c0de", "") == prompt.instructions("")
+    assert set(answer_schema(prompt.reasons)["properties"]["reasons"]["items"]["enum"]) == set(
+        prompt.reasons
+    )
+
+
+def test_answers_are_strict() -> None:
+    good = '{"evidence": ["a"], "reasons": ["x"], "verdict": "drop", "confidence": 1}'
+    assert parse_answer(good, ["x"]).verdict == "drop"
+    for bad, words in (
+        (good.replace("1}", '1, "more": 2}'), "more"),
+        (good.replace('"drop"', '"maybe"'), "verdict"),
+        (good.replace('["a"]', '"a"'), "evidence"),
+        (good.replace(', "confidence": 1', ""), "confidence"),
+        (good.replace("1}", "NaN}"), "confidence|JSON"),
+        (good.replace('"x"', '"y"'), "reasons"),
+        (f"```json\n{good}\n```", "JSON"),
+        ("", "JSON"),
+        ("[" * 100_000, "JSON"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            parse_answer(bad, ["x"])
+
+
+def test_quotes_are_looked_for_with_white_space_aside() -> None:
+    texts = ["The pump\n  leaks at\tthe seam", "Tighten it"]
+    assert missing_quotes(["pump leaks at the seam", "Tighten it "], texts) == []
+    assert missing_quotes(["The pump leaks. ", "seam Tighten", ""], texts) == [
+        "The pump leaks. ",
+        "seam Tighten",
+        "",
+    ]
+
+
+def test_settings_come_from_a_file_and_flags_go_before(tmp_path: Path) -> None:
+    path = tmp_path / "review.toml"
+    path.write_text(
+        'models = ["a"]\nmax_cost = 5\ntimeout = 9\n[prices.a]\ninput = 1\noutput = 2.5\n',
+        encoding="utf-8",
+    )
+    found = load_review_settings(path, {"timeout": 3.0, "seed": None}, {"OPENAI_API_KEY": "sk-x"})
+    assert (found.models, found.max_cost, found.timeout, found.seed) == (("a",), 5.0, 3.0, 0)
+    assert found.prices == {"a": Price(1.0, 2.5)}
+    assert found.api_key == "sk-x"
+    assert "sk-x" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "No model"),
+        ('models = "a"', "models"),
+        ('models = ["a", "a"]', "twice"),
+        ('models = ["a"]\napi_key = "x"', "OPENAI_API_KEY"),
+        ('models = ["a"]\nmodel = "x"', "no setting 'model'"),
+        ('models = ["a"]\nsamples = 3', "temperature"),
+        ('models = ["a"]\nsamples = 0', "samples"),
+        ('models = ["a"]\nconcurrency = 0', "concurrency"),
+        ('models = ["a"]\ntimeout = true', "timeout"),
+        ('models = ["a"]\nagreement = 2', "agreement"),
+        ('models = ["a"]\nlimit_parameter = "n"', "Choose max_completion_tokens or max_tokens"),
+        ('models = ["a"]\nsubjects = ["pull"]', "Choose issue or pair"),
+        ('models = ["a"]\nmax_cost = 1', r'\[prices."a"\]'),
+        ('models = ["a"]\nprices = 1', "prices"),
+        ('models = ["a"]\n[prices.a]\ninput = 1', "input and output"),
+        ('models = ["a"]\n[prices.a]\ninput = "1"\noutput = 2', "prices.a.input"),
+        ('models = ["a"]\nbase_url = "localhost"', "not a web address"),
+        ('models = ["a"]\nbase_url = "http://me:pw@h/v1"', "credentials"),
+        ("models = [", "TOML"),
+    ],
+)
+def test_bad_settings_are_told(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "review.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=words):
+        load_review_settings(path, {}, {})
+
+
+def kept(verdicts: pa.Table, required: list[str]) -> list[int]:
+    """Return the issues that pass, as builders count."""
+    fate: dict[int, bool] = {}
+    for row in verdicts.to_pylist():
+        if row["decides"] or row["criterion"] in required:
+            fate[row["issue"]] = fate.get(row["issue"], True) and bool(row["keep"])
+    return sorted(issue for issue, good in fate.items() if good)
+
+
+def test_builders_can_require_a_review(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 4)
+    said = {2: answer("drop", "Leak 2", reasons=["unclear"]), 3: answer("unsure", "Leak 3")}
+    with OpenAIServer(each(said)) as server:
+        review(place, server)
+        name = "question-answer"
+        before, reviewed = read_verdicts(place, REPO, "own"), read_reviews(place, REPO, "own")
+        assert kept(with_reviews(before, [reviewed], {name: "issue"}), [name]) == [1, 4]
+        people = [
+            {**row, "stage": "people", "keep": row["issue"] == 3}
+            for row in reviewed.to_pylist()
+            if row["issue"] in (3, 4)
+        ]
+        table = pa.Table.from_pylist(people, schema=VERDICTS.schema)
+        both = with_reviews(before, [table, reviewed], {name: "issue"})
+        assert kept(both, [name]) == [1, 3]
+        assert len(both) == len(before) + 4
+        silent = table.set_column(
+            table.column_names.index("keep"), "keep", pa.nulls(len(table), pa.bool_())
+        )
+        left_open = with_reviews(before, [silent, reviewed], {name: "issue"})
+        assert kept(left_open, [name]) == [1, 4], "who does not decide leaves it to the next"
+        review(place, server, limit=2)
+        few = read_reviews(place, REPO, "own")
+        left = with_reviews(before, [few], {name: "issue"})
+        assert set(kept(left, [name])) <= set(few["issue"].to_pylist())
+        unseen = [row for row in left.to_pylist() if row["reason"] == "not-asked"]
+        assert len(unseen) == 2
+
+
+def test_a_review_of_other_tables_does_not_count(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    with pytest.raises(WorkspaceError, match="was not reviewed"):
+        read_reviews(place, REPO, "own")
+    with OpenAIServer(lambda _: answer("keep", QUOTE)) as server:
+        review(place, server)
+        assert len(rows(place)) == 3
+        path = place.table(REPO, "pairs")
+        path.write_bytes(place.table(REPO, "comments").read_bytes())
+        with pytest.raises(WorkspaceError, match="changed since they were reviewed"):
+            read_reviews(place, REPO, "own")
+        path.unlink()
+        filtered(place)
+        assert len(read_reviews(place, REPO, "own")) == 3
