@@ -5,6 +5,7 @@
     ├── WorkspaceError           the workspace is locked, damaged or holds something else
     ├── DatasetError             a dataset cannot be written, or is not what it should be
     ├── EditError                SEARCH/REPLACE blocks do not fit (`builders/edits/edit.py`)
+    ├── ReviewError              a model's endpoint serves nobody (`annotation/llm/errors.py`)
     ├── TreeError                paths make no folder tree (`builders/tree.py`)
     ├── PublishError             a dataset cannot go to the Hub
     ├── StoppedError             the user pressed Ctrl-C

@@ -6,6 +6,7 @@
     ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ and git/ alone
     ├── git/OWNER/NAME.git       the history of the code
     ├── verdicts/OWNER/NAME/     one Parquet file a filter profile; duplicates.parquet over all
+    ├── reviews/                 every request to models and their answers
     ├── datasets/NAME/           finished datasets
     └── tmp/                     unfinished work; safe to delete when nothing runs
 

@@ -13,14 +13,6 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.material import Material
 from goldpan.filters.texts.private import redact
 
-_KEPT = """
-CREATE OR REPLACE TEMP TABLE kept AS
-SELECT issue, pull_repo, pull FROM stored_verdicts
-WHERE subject = $subject
-GROUP BY issue, pull_repo, pull
-HAVING bool_and(coalesce(keep, false))
-       FILTER (decides OR list_contains($required, criterion)) IS DISTINCT FROM false
-"""
 _BATCH = 256
 
 
@@ -41,20 +33,12 @@ class Stock:
 
         Those that a `required` criterion does not keep are counted as dropped by it.
         """
-        connection = self.material.connection
-        connection.register("stored_verdicts", verdicts)
-        before = self._count_kept(subject, ())
+        before = self.material.keep(verdicts, subject, ())
         for position, criterion in enumerate(required, 1):
-            after = self._count_kept(subject, required[:position])
+            after = self.material.keep(verdicts, subject, required[:position])
             if after < before:
                 self.dropped[criterion] += before - after
             before = after
-        connection.unregister("stored_verdicts")
-
-    def _count_kept(self, subject: Subject, required: Sequence[str]) -> int:
-        connection = self.material.connection
-        connection.execute(_KEPT, {"subject": subject, "required": list(required)})
-        return int(connection.execute("SELECT count(*) FROM kept").fetchall()[0][0])
 
     def drop_all(self, reason: str) -> None:
         """Count all kept subjects as dropped."""

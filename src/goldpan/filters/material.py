@@ -18,7 +18,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -52,6 +52,15 @@ FROM comments c JOIN entries e USING (number)
 WHERE e.kind = 'issue' AND c.kind = 'comment'
 """
 
+_KEPT = """
+CREATE OR REPLACE TEMP TABLE kept AS
+SELECT issue, pull_repo, pull FROM stored_verdicts
+WHERE subject = $subject
+GROUP BY issue, pull_repo, pull
+HAVING bool_and(coalesce(keep, false))
+       FILTER (decides OR list_contains($required, criterion)) IS DISTINCT FROM false
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -66,6 +75,17 @@ class Material:
     def sql(self, query: str, **values: object) -> pa.Table:
         """Return the answer to a query; `values` are its ``$name`` parameters."""
         return self.connection.sql(query, params=values or None).to_arrow_table()
+
+    def keep(self, verdicts: pa.Table, subject: str, required: Sequence[str]) -> int:
+        """Make the table `kept` (issue, pull_repo, pull) out of verdicts; return its rows.
+
+        Kept is what every deciding criterion and every `required` one keeps; `subject` is issue
+        or pair.
+        """
+        self.connection.register("stored_verdicts", verdicts)
+        self.connection.execute(_KEPT, {"subject": subject, "required": list(required)})
+        self.connection.unregister("stored_verdicts")
+        return int(self.connection.execute("SELECT count(*) FROM kept").fetchall()[0][0])
 
     @contextmanager
     def objects(self) -> Iterator[Objects | None]:

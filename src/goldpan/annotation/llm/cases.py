@@ -24,15 +24,6 @@ from goldpan.filters.texts.private import redact
 from goldpan.records import DUPLICATES, VERDICTS
 from goldpan.workspace import Workspace
 
-_KEPT = """
-CREATE OR REPLACE TEMP TABLE kept AS
-SELECT issue, pull_repo, pull FROM stored_verdicts
-WHERE subject = $subject
-GROUP BY issue, pull_repo, pull
-HAVING bool_and(coalesce(keep, false))
-       FILTER (decides OR list_contains($required, criterion)) IS DISTINCT FROM false
-"""
-
 
 def read_cases(
     workspace: Workspace, repo: str, profile: Profile, kind: SubjectKind, limit: int | None = None
@@ -46,9 +37,7 @@ def read_cases(
     robots = profile.settings["robots"]
     none = DUPLICATES.schema.empty_table()
     with open_material(workspace, repo, robots, none, 1) as material:
-        material.connection.register("stored_verdicts", verdicts)
-        given = {"subject": kind.subject, "required": list(kind.required)}
-        material.connection.execute(_KEPT, given)
+        material.keep(verdicts, kind.subject, kind.required)
         if limit is not None:
             _draw(material, limit)
         for case in kind.read(material):
