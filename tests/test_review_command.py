@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -73,3 +74,25 @@ def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:
     done = command(folder, "review")
     assert done.code == 2
     assert "No model is named. Give --model NAME" in done.err
+
+
+def test_reviews_are_compared_with_people(folder: Path) -> None:
+    with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
+        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        command(folder, "review", *given, key=server.key)
+    place = folder / "place"
+    reviewed = pq.read_table(place / "verdicts" / "octo" / "gem" / "own.llm.parquet")
+    rows = reviewed.to_pylist()
+    for row in rows:
+        row |= {"keep": row["issue"] == 1, "stage": "people", "criterion": "acceptance"}
+    people = folder / "people.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=reviewed.schema), people)
+    done = command(folder, "review", "--calibrate", str(people))
+    assert done.code == 0, done.err
+    assert "model keep: people keep 1, drop 1, undecided 0" in done.out
+    assert "1 disagree; 0 only the model judged, 0 only people" in done.out
+    found = json.loads(command(folder, "review", "--calibrate", str(people), "--json").out)
+    assert found[0]["groups"][0]["precision"]["value"] == 0.5
+    done = command(folder, "review", "--calibrate", str(folder / "none.parquet"))
+    assert done.code == 2
+    assert "none.parquet cannot be read" in done.err

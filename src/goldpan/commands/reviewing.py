@@ -49,6 +49,10 @@ def review(
         bool | None, typer.Option("--batch/--no-batch", help="Use the Batch API.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate the cost.")] = False,
+    calibrate: Annotated[
+        Path | None,
+        typer.Option(help="Compare earlier reviews with people's verdicts, a Parquet file."),
+    ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -68,6 +72,9 @@ def review(
         "max_cost": max_cost,
         "batch": batch,
     }
+    if calibrate is not None:
+        _calibrate(calibrate, repo, profile, workspace, json)
+        return
     wanted = load_review_settings(settings, flags)
     chosen = load_profile(profile)
     place = Workspace(settings_of(workspace=workspace).workspace)
@@ -80,3 +87,15 @@ def review(
         found = run_review(place, repos, chosen, wanted, reporter)
     print_result(json, asdict(found), lambda: show.reviewed(found))
     raise typer.Exit(0 if found.complete else PARTIAL)
+
+
+def _calibrate(
+    people: Path, repo: list[str] | None, profile: str, workspace: Path | None, json: bool
+) -> None:
+    """Show how models' verdicts fare beside people's, by language and by signal."""
+    from goldpan.annotation.llm.calibration import calibrate_reviews
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    repos = known_repositories(place, repo, "tables")
+    found = calibrate_reviews(place, repos, load_profile(profile).name, people)
+    print_result(json, [asdict(one) for one in found], lambda: show.calibrated(found))

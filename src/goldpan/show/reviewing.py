@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:  # these take long to import
+    from goldpan.annotation.agreement import Estimate
+    from goldpan.annotation.llm.calibration import Calibration
     from goldpan.annotation.llm.review import Reviewed
-    from goldpan.annotation.llm.walk import Estimate
+    from goldpan.annotation.llm.walk import Estimate as Cost
 
 
-def estimate(found: Estimate) -> None:
+def estimate(found: Cost) -> None:
     """Show what a review would send and cost."""
     console = Console(highlight=False, soft_wrap=True)
     for prompt, count in found.subjects.items():
@@ -47,3 +50,33 @@ def reviewed(found: Reviewed) -> None:
     )
     if not found.complete:
         console.print("Not all was asked: the same command goes on")
+
+
+def calibrated(found: Sequence[Calibration]) -> None:
+    """Show how models' verdicts fare beside people's."""
+    console = Console(highlight=False, soft_wrap=True)
+    for one in found:
+        console.print(f"\n[bold]{one.criterion}[/bold]")
+        table = Table("subjects of", box=None, header_style="dim")
+        for name in ("subjects", "precision of keep", "recall of keep", "kappa"):
+            table.add_column(name, justify="right")
+        for group in one.groups:
+            figures = (group.precision, group.recall, group.kappa)
+            table.add_row(group.name, f"{group.subjects:,}", *map(_estimate, figures))
+        console.print(table)
+        whole = one.groups[0].confusion
+        for model, counts in whole.items():
+            people = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+            console.print(f"  model {model}: people {people}")
+        console.print(
+            f"  {len(one.disagreements):,} disagree; {one.only_model:,} only the model judged, "
+            f"{one.only_people:,} only people"
+        )
+
+
+def _estimate(value: Estimate) -> str:
+    if value.value is None:
+        return "-"
+    if value.low is None or value.high is None:
+        return f"{value.value:.3f}"
+    return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"

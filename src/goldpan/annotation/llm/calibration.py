@@ -6,12 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from goldpan.annotation.agreement import Estimate, bootstrap, cohen_kappa
+from goldpan.annotation.llm.stored import read_reviews
+from goldpan.annotation.llm.subjects import KINDS
 from goldpan.errors import UsageError
 from goldpan.records import PAIRS
 from goldpan.workspace import Workspace
@@ -97,6 +102,42 @@ def calibrate(
             if None not in (ours[key], theirs[key]) and ours[key] != theirs[key]
         ),
     )
+
+
+def calibrate_reviews(
+    workspace: Workspace, repos: Sequence[str], profile: str, people: Path
+) -> list[Calibration]:
+    """Compare each review of repositories with the people's verdicts in a Parquet file.
+
+    Raises `UsageError` where the file does not hold verdicts or no subject has both,
+    `WorkspaceError` where a repository was not reviewed.
+    """
+    try:
+        told = pq.read_table(people)
+    except (OSError, pa.ArrowException) as error:
+        raise UsageError(
+            f"{people} cannot be read ({str(error).splitlines()[0]})",
+            "Give a Parquet file with the columns of verdicts",
+        ) from None
+    if lacking := sorted({*_COLUMNS, "keep"} - set(told.column_names)):
+        raise UsageError(
+            f"{people} lacks the column {lacking[0]}",
+            "Give a Parquet file with the columns of verdicts",
+        )
+    models = pa.concat_tables([read_reviews(workspace, repo, profile) for repo in repos])
+    traits = read_traits(workspace, repos)
+    criteria = sorted(set(models["criterion"].to_pylist()))
+    subjects = set(told["subject"].to_pylist())
+    judged = {kind.prompt: subject for subject, kind in KINDS.items()}
+    shared = [name for name in criteria if judged.get(name) in subjects]
+    if not shared:
+        raise UsageError(
+            f"{people} holds no verdict on what was reviewed", "Review the subjects of its people"
+        )
+    return [
+        calibrate(models, told.filter(pc.field("subject") == judged[name]), name, traits)
+        for name in shared
+    ]
 
 
 def read_traits(
