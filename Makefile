@@ -8,10 +8,13 @@ READY := $(VENV)/ready
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo demo-annotate test check bench lock clean
 
 demo: $(READY)  ## run the whole pipeline offline on a small repository
 	$(BIN)/goldpan demo
+
+demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's own
+	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
 test: $(READY)  ## run all tests
 	$(BIN)/python -m pytest

@@ -87,6 +87,7 @@ def test_every_command_and_option_is_documented() -> None:
         "funnel",
         "why",
         "review",
+        "annotate",
         "build",
         "report",
         "trace",
@@ -94,7 +95,8 @@ def test_every_command_and_option_is_documented() -> None:
         "apply-edit",
         "demo",
     }
-    for name, command in commands.items():
+    below = {f"annotate {name}": one for name, one in commands["annotate"].commands.items()}
+    for name, command in (commands | below).items():
         assert f"goldpan {name}" in text or f"make {name}" in text, name
         for parameter in command.params:
             for option in parameter.opts:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from goldpan import __version__
-from goldpan.commands import datasets, filtering, history, mining, reviewing
+from goldpan.commands import annotating, datasets, filtering, history, mining, reviewing
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
 from goldpan.errors import GoldpanError
 
@@ -60,6 +60,7 @@ for command in (
     datasets.apply_edit,
 ):
     app.command()(command)
+app.add_typer(annotating.app, name="annotate")
 
 
 @app.command()

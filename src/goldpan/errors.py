@@ -6,6 +6,7 @@
     ├── DatasetError             a dataset cannot be written, or is not what it should be
     ├── EditError                SEARCH/REPLACE blocks do not fit (`builders/edits/edit.py`)
     ├── ReviewError              a model's endpoint serves nobody (`annotation/llm/errors.py`)
+    ├── StudioError              Label Studio does not do what it should
     ├── TreeError                paths make no folder tree (`builders/tree.py`)
     ├── PublishError             a dataset cannot go to the Hub
     ├── StoppedError             the user pressed Ctrl-C

@@ -330,5 +330,54 @@ DUPLICATES = Table(
     key=("repo", "number"),
 )
 
+ANNOTATIONS = Table(
+    "annotations",
+    _schema(
+        ("repo", _TEXT),
+        ("subject", _TEXT),  # pair | issue | text
+        ("subject_id", _TEXT),
+        ("issue", _COUNT),
+        ("pull_repo", _TEXT),
+        ("pull", _COUNT),
+        ("project", _TEXT),
+        ("form", _TEXT),
+        ("configuration", _TEXT),  # digest of what was asked
+        ("task", _COUNT),  # on the server
+        ("annotation", _COUNT),  # on the server
+        ("annotator", _TEXT),  # a pseudonym
+        ("field", _TEXT),
+        ("values", _TEXTS),
+        ("counts", _FLAG),
+        ("problem", _TEXT),  # why it does not count
+        ("suggested", _FLAG),  # a model's suggestion was shown
+        ("seconds", pa.float64()),  # at work on the answer
+        ("created_at", _TIME),
+        ("updated_at", _TIME),
+    ),
+    order=("repo", "subject_id", "task", "annotation", "field"),
+    key=("repo", "subject_id", "task", "annotation", "field"),
+)
+
+DECISIONS = Table(
+    "decisions",
+    _schema(
+        ("repo", _TEXT),
+        ("subject", _TEXT),  # pair | issue | text
+        ("subject_id", _TEXT),
+        ("issue", _COUNT),
+        ("pull_repo", _TEXT),
+        ("pull", _COUNT),
+        ("project", _TEXT),
+        ("form", _TEXT),
+        ("configuration", _TEXT),
+        ("values", _TEXTS),  # empty while it is open
+        ("how", _TEXT),  # agreed | adjudicated | conflict | unfinished
+        ("annotators", _TEXTS),  # whose answers these are; pseudonyms
+        ("decided_at", _TIME),
+    ),
+    order=("repo", "subject_id"),
+    key=("repo", "subject_id"),
+)
+
 MINED = (REPOSITORIES, ENTRIES, COMMENTS, COMMITS, FILES, REFERENCES, MISSING)
 """The tables that `goldpan normalize` makes from raw replies."""

@@ -7,6 +7,8 @@
     ├── git/OWNER/NAME.git       the history of the code
     ├── verdicts/OWNER/NAME/     one Parquet file a filter profile; duplicates.parquet over all
     ├── reviews/                 every request to models and their answers
+    ├── annotations/NAME/        a project's subjects, people's answers and decisions
+    ├── label-studio/            the server of goldpan annotate serve
     ├── datasets/NAME/           finished datasets
     └── tmp/                     unfinished work; safe to delete when nothing runs
 

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from goldpan.annotation.llm.stored import read_reviews, with_reviews
+from goldpan.annotation.llm.stored import read_reviews, review_path, with_reviews
 from goldpan.annotation.llm.subjects import KINDS
+from goldpan.annotation.studio.decisions import read_people
+from goldpan.annotation.studio.forms import FORMS
 from goldpan.builders import code_edit, fault_localization, qa
 from goldpan.builders.stock import Stock
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -111,8 +114,12 @@ def build(
     funnel = count_funnel(pa.concat_tables(verdicts.values()), recipe.subject, profile.decide)
     if reviews:
         wanted = _reviews(recipe, reviews)
+        people = read_people(workspace)
         for repo, filtered in verdicts.items():
-            reviewed = [read_reviews(workspace, repo, profile.name)]
+            name = str(filtered["repo"][0]) if len(filtered) else repo
+            reviewed = [table.filter(pc.equal(table["repo"], name)) for table in people]
+            if review_path(workspace, repo, profile.name).exists() or not any(map(len, reviewed)):
+                reviewed.append(read_reviews(workspace, repo, profile.name))
             verdicts[repo] = with_reviews(filtered, reviewed, wanted)
     dropped: Counter[str] = Counter()
     redacted: Counter[str] = Counter()
@@ -170,13 +177,15 @@ def build(
 
 def _reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:
     """Return the subjects of reviews by name; raises `UsageError` for one that does not fit."""
-    fitting = {kind.prompt: subject for subject, kind in KINDS.items() if subject == recipe.subject}
+    prompts = [kind.prompt for kind in KINDS.values() if kind.subject == recipe.subject]
+    forms = [name for name, form in FORMS.items() if form.keeps and form.subject == recipe.subject]
+    fitting = list(dict.fromkeys([*prompts, *forms]))
     for name in names:
         if name not in fitting:
             raise UsageError(
                 f"{recipe.family.name} has no review {name!r}", f"Choose {', '.join(fitting)}"
             )
-    return {name: fitting[name] for name in names}
+    return dict.fromkeys(names, recipe.subject)
 
 
 def _clusters(duplicates: pa.Table) -> dict[tuple[str, int], str]:

@@ -9,7 +9,7 @@ import duckdb
 
 from goldpan.filters.texts.private import redact
 from goldpan.report.tables import rows
-from goldpan.report.visible import Excerpt, excerpt, line
+from goldpan.visible import Excerpt, excerpt, line
 
 _LONGEST = 20_000
 

@@ -13,13 +13,13 @@ import duckdb
 
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
+from goldpan.diff import Sides, side_by_side
 from goldpan.errors import DatasetError
 from goldpan.filters.texts.private import redact
 from goldpan.report.blocks import blocks_as_diff
-from goldpan.report.diff import Sides, side_by_side
 from goldpan.report.tables import file_list, rows
 from goldpan.report.tree import Branch, draw_around
-from goldpan.report.visible import Excerpt, excerpt, line
+from goldpan.visible import Excerpt, excerpt, line
 
 _SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
 _MOST_TURNS = 12

@@ -112,7 +112,7 @@ wanted AS (
   USING (subject)
 )
 SELECT w.repo, w.subject, w.issue, w.pull_repo, w.pull, coalesce(r.stage, $stage) AS stage,
-       w.criterion, coalesce(r.decides, false) AS decides, r.keep,
+       w.criterion, false AS decides, r.keep,
        CASE WHEN r.criterion IS NULL THEN $missing ELSE r.reason END AS reason,
        r.value, r.evidence, w.profile, coalesce(r.settings, '') AS settings
 FROM wanted w LEFT JOIN ranked r

@@ -1,0 +1,1 @@
+"""Annotation by people in Label Studio: push, pull, status, adjudicate, serve."""

@@ -1,0 +1,115 @@
+"""Puts conflicts before a third person: `goldpan annotate adjudicate`.
+
+The third person sees what the annotators saw, with their answers above it. The answers stand
+under A, B and so on, in an order that tells nothing about who gave them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from goldpan.annotation.studio import panels
+from goldpan.annotation.studio.client import Server
+from goldpan.annotation.studio.configuration import Configuration
+from goldpan.annotation.studio.decisions import Decision, Said, decide
+from goldpan.annotation.studio.forms import Task, find_form
+from goldpan.annotation.studio.project import open_project
+from goldpan.annotation.studio.push import Pushed, push
+from goldpan.annotation.studio.raw import RawExports
+from goldpan.errors import UsageError
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+
+
+def adjudication_name(name: str) -> str:
+    """Return the name of the project that decides a project's conflicts."""
+    return f"{name}-adjudication"
+
+
+def adjudicate(
+    workspace: Workspace,
+    server: Server,
+    name: str,
+    reporter: Reporter,
+    *,
+    doubts: bool = False,
+) -> Pushed:
+    """Push a project's conflicts into a project for a third person; again, only new ones.
+
+    `doubts` adds subjects on which people agree but somebody was in doubt. Raises `UsageError`
+    where there is nothing to decide.
+    """
+    project = open_project(workspace, name)
+    form = find_form(project.facts.form)
+    wanted = {
+        one.key["subject_id"]: one
+        for one in decide(workspace, name)
+        if one.how in ("conflict", "adjudicated")
+        or (doubts and one.how == "agreed" and one.doubted)
+    }
+    if not wanted:
+        raise UsageError(
+            f"The project {name} holds no conflict", "Pull again when more is annotated"
+        )
+    shown = _shown(RawExports(project.path("raw")), wanted, project.configuration)
+    tasks = _tasks(shown, wanted, form.decides, project.configuration)
+    return push(
+        workspace,
+        server,
+        adjudication_name(name),
+        form,
+        tasks,
+        reporter,
+        annotators=1,
+        of=name,
+    )
+
+
+def _shown(
+    raw: RawExports, wanted: Mapping[str, Decision], configuration: Configuration
+) -> dict[str, Mapping[str, Any]]:
+    """Return the data of wanted subjects as the annotators saw it."""
+    shown: dict[str, Mapping[str, Any]] = {}
+    for export in raw.read():
+        for task in export.tasks:
+            if task["data"].get("id") in wanted and set(configuration.panels) <= set(task["data"]):
+                shown[task["data"]["id"]] = task["data"]
+    return shown
+
+
+def _tasks(
+    shown: Mapping[str, Mapping[str, Any]],
+    wanted: Mapping[str, Decision],
+    decides: str,
+    configuration: Configuration,
+) -> Iterator[Task]:
+    labels = dict(
+        zip(configuration.field(decides).choices, configuration.field(decides).labels, strict=True)
+    )
+    for subject in sorted(shown):
+        data, decision = shown[subject], wanted[subject]
+        drawn = {name: str(data[name]) for name in configuration.panels}
+        drawn["note"] += panels.answers(_answers(subject, decision.said, labels))
+        key = decision.key
+        yield Task(
+            subject, key["subject"], key["repo"], key["issue"], key["pull_repo"], key["pull"], drawn
+        )
+
+
+def _answers(
+    subject: str, said: Iterable[Said], labels: Mapping[str, str]
+) -> Iterator[panels.Answer]:
+    """Yield the answers in an order that only the subject and the words decide."""
+
+    def order(one: Said) -> str:
+        return hashlib.sha256(f"{subject} {one.values} {one.reason}".encode()).hexdigest()
+
+    for letter, one in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(said, key=order), strict=False):
+        fields = [("Answer:", ", ".join(labels[value] for value in one.values) or "nothing")]
+        if one.doubt:
+            fields.append(("In doubt.", ""))
+        if one.reason:
+            fields.append(("Because:", one.reason))
+        yield panels.Answer(letter, fields)

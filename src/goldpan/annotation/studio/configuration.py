@@ -1,0 +1,169 @@
+"""Reads labelling configurations: what annotators are asked, and whether an answer is one.
+
+Label Studio itself accepts choices that do not exist, names that are unknown, and answers that
+leave out what is required; so every answer is checked here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal
+
+from goldpan.errors import UsageError
+
+Kind = Literal["choices", "text"]
+_MOST_TEXT = 10_000
+NONE = "none"
+"""The choice that goes with no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One question of a configuration."""
+
+    name: str
+    kind: Kind
+    choices: tuple[str, ...] = ()
+    """The stored values, in the order in which annotators see them."""
+    labels: tuple[str, ...] = ()
+    """What annotators read for them."""
+    multiple: bool = False
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What annotators see and are asked."""
+
+    name: str
+    xml: str
+    fields: tuple[Field, ...]
+    panels: tuple[str, ...]
+    """The keys of a task's data that are shown."""
+
+    target: str
+    """The panel that answers are tied to."""
+
+    @property
+    def digest(self) -> str:
+        """Return a short hash of the configuration."""
+        return digest(self.xml)
+
+    def field(self, name: str) -> Field:
+        """Return a field by its name."""
+        return next(field for field in self.fields if field.name == name)
+
+
+def names() -> list[str]:
+    """Return the names of the configurations that ship."""
+    folder = files("goldpan.annotation.studio").joinpath("configs")
+    return sorted(one.name[:-4] for one in folder.iterdir() if one.name.endswith(".xml"))
+
+
+def load(name: str) -> Configuration:
+    """Return a configuration that ships; raises `UsageError` that lists those there are."""
+    if name not in names():
+        raise UsageError(f"There is no configuration {name!r}", f"Choose {', '.join(names())}")
+    folder = files("goldpan.annotation.studio").joinpath("configs")
+    style = folder.joinpath("style.css").read_text(encoding="utf-8")
+    xml = folder.joinpath(f"{name}.xml").read_text(encoding="utf-8")
+    return parse(name, xml.replace("<Style/>", f"<Style>\n{style}</Style>"))
+
+
+def parse(name: str, xml: str) -> Configuration:
+    """Return a configuration out of its XML; raises `UsageError` where it is none."""
+    try:
+        root = ET.fromstring(xml)  # noqa: S314 - our own file, or our copy of it
+    except ET.ParseError as error:
+        raise UsageError(f"The configuration {name} is not XML ({error})", "Mend it") from None
+    fields = []
+    for node in root.iter():
+        if node.tag == "Choices":
+            options = list(node.iter("Choice"))
+            fields.append(
+                Field(
+                    node.attrib["name"],
+                    "choices",
+                    tuple(one.get("alias") or one.attrib["value"] for one in options),
+                    tuple(one.attrib["value"] for one in options),
+                    node.get("choice") == "multiple",
+                    node.get("required") == "true",
+                )
+            )
+        elif node.tag == "TextArea":
+            fields.append(Field(node.attrib["name"], "text"))
+    panels = tuple(
+        node.attrib["value"].removeprefix("$")
+        for node in root.iter("HyperText")
+        if node.get("value")
+    )
+    target = next((node.attrib["toName"] for node in root.iter() if "toName" in node.attrib), "")
+    return Configuration(name, xml, tuple(fields), panels, target)
+
+
+def digest(xml: str) -> str:
+    """Return a short hash of a configuration, blind to space at its ends."""
+    return hashlib.sha256(xml.strip().encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An answer as far as it is one."""
+
+    values: Mapping[str, tuple[str, ...]]
+    """By field; empty where nothing was said."""
+    problem: str | None = None
+    """unknown-name | unknown-choice | several-choices | contradiction | malformed |
+    missing-answer"""
+
+
+def check(configuration: Configuration, result: object) -> Checked:
+    """Check what an annotation holds against what was asked."""
+    values: dict[str, tuple[str, ...]] = {field.name: () for field in configuration.fields}
+    fields = {field.name: field for field in configuration.fields}
+    problem: str | None = None
+    for part in result if isinstance(result, Sequence) else [None]:
+        name = part.get("from_name") if isinstance(part, Mapping) else None
+        if not isinstance(part, Mapping) or not isinstance(name, str):
+            problem = problem or "malformed"
+            continue
+        if name not in fields:
+            problem = problem or "unknown-name"
+            continue
+        given = _values(part, fields[name])
+        if given is None:
+            problem = problem or "malformed"
+            continue
+        values[name] = tuple(dict.fromkeys((*values[name], *given)))
+    for field in configuration.fields:
+        problem = problem or _problem(field, values[field.name])
+    return Checked(values, problem)
+
+
+def _values(part: Mapping[str, Any], field: Field) -> tuple[str, ...] | None:
+    value = part.get("value")
+    if part.get("type") not in (None, "choices" if field.kind == "choices" else "textarea"):
+        return None
+    given = value.get(field.kind) if isinstance(value, Mapping) else None
+    if isinstance(given, str):
+        given = [given]
+    if not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
+        return None
+    return tuple(one[:_MOST_TEXT] for one in given)
+
+
+def _problem(field: Field, values: tuple[str, ...]) -> str | None:
+    if field.kind == "choices":
+        if not set(values) <= set(field.choices):
+            return "unknown-choice"
+        if len(values) > 1 and not field.multiple:
+            return "several-choices"
+        if len(values) > 1 and NONE in values:
+            return "contradiction"
+        if field.required and not values:
+            return "missing-answer"
+    return None

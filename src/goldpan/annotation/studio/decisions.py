@@ -1,0 +1,208 @@
+"""What people decided: where they agree, what they said; else what a third person said."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.annotation.studio.forms import Form, find_form
+from goldpan.annotation.studio.project import Project, open_project, projects
+from goldpan.annotation.studio.pull import read_table
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.parquet import write, writer
+from goldpan.records import DECISIONS, VERDICTS, Table
+from goldpan.workspace import Workspace, publish
+
+How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
+STAGE = "people"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One person's answer that counts, to the question that decides."""
+
+    annotator: str
+    values: tuple[str, ...]
+    doubt: bool
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What people made of one subject."""
+
+    key: Mapping[str, Any]
+    """repo, subject, subject_id, issue, pull_repo and pull."""
+    how: How
+    values: tuple[str, ...]
+    said: tuple[Said, ...]
+    """The answers that it rests on, or that are in conflict."""
+
+    @property
+    def doubted(self) -> bool:
+        """Tell whether anybody was in doubt."""
+        return any(one.doubt for one in self.said)
+
+
+_KEY = ("repo", "subject", "subject_id", "issue", "pull_repo", "pull")
+
+
+def decide(workspace: Workspace, name: str) -> list[Decision]:
+    """Return a decision for each subject that anybody answered, sorted by subject.
+
+    The answers of an adjudication count for subjects on which people do not agree. Raises
+    `WorkspaceError` before the first pull.
+    """
+    project = open_project(workspace, name)
+    if project.facts.of is not None:
+        raise UsageError(
+            f"{name} adjudicates {project.facts.of}", f"Ask for --project {project.facts.of}"
+        )
+    form = find_form(project.facts.form)
+    given, keys = _said(read_table(workspace, name), form)
+    third: dict[str, list[Said]] = {}
+    for other in _adjudications(workspace, name):
+        for subject, said in _said(read_table(workspace, other), form)[0].items():
+            third.setdefault(subject, []).extend(said)
+    wanted = project.facts.annotators
+    return [
+        _decision(keys[subject], given[subject], third.get(subject, ()), wanted)
+        for subject in sorted(given)
+    ]
+
+
+def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
+    """Decide, and write the project's decisions; those of a judging form also as verdicts."""
+    project = open_project(workspace, name)
+    made = decide(workspace, name)
+    rows = [
+        {
+            **one.key,
+            "project": name,
+            "form": project.facts.form,
+            "configuration": project.configuration.digest,
+            "values": list(one.values),
+            "how": one.how,
+            "annotators": sorted({said.annotator for said in one.said}),
+            "decided_at": max((said.at for said in one.said), default=None),
+        }
+        for one in made
+    ]
+    tables = {"decisions.parquet": (DECISIONS, _sorted(rows, DECISIONS))}
+    form = find_form(project.facts.form)
+    if form.keeps:
+        tables["verdicts.parquet"] = (VERDICTS, verdicts(made, project, form))
+    with workspace.scratch() as scratch:
+        for file, (table, content) in tables.items():
+            with writer(scratch / file, table) as target:
+                write(target, table, "", content)
+        publish({scratch / file: project.path(file) for file in tables})
+    return made
+
+
+def read_people(workspace: Workspace) -> list[pa.Table]:
+    """Return the verdicts of each project of a workspace, in the order of their names.
+
+    The criterion is the form. Raises `WorkspaceError` where a file is damaged.
+    """
+    tables = []
+    for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
+        try:
+            tables.append(pq.read_table(path))
+        except (OSError, pa.ArrowException) as error:
+            raise WorkspaceError(
+                f"{path} cannot be read ({str(error).splitlines()[0]})",
+                "Run goldpan annotate pull for its project again",
+            ) from error
+    return tables
+
+
+def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.Table:
+    """Return decisions in the columns of the table `verdicts`, stage `people`.
+
+    A subject that is not decided yet is one that could not be judged: `keep` is null.
+    """
+    rows = []
+    for one in decisions:
+        open_ = one.how in ("conflict", "unfinished")
+        keep = None if open_ else set(one.values) <= form.keeps
+        who = ", ".join(sorted({said.annotator for said in one.said}))
+        when = max(said.at for said in one.said)
+        told = "/".join(one.values) if one.values else one.how
+        rows.append(
+            {
+                **{key: one.key[key] for key in _KEY if key != "subject_id"},
+                "stage": STAGE,
+                "criterion": form.name,
+                "decides": True,
+                "keep": keep,
+                "reason": None if keep else (one.how if open_ else one.values[0]),
+                "evidence": f"{told}, {one.how} by {who}, {when:%Y-%m-%d %H:%M} UTC",
+                "profile": project.name,
+                "settings": project.configuration.digest,
+            }
+        )
+    return _sorted(rows, VERDICTS)
+
+
+def _sorted(rows: list[dict[str, Any]], table: Table) -> pa.Table:
+    made = pa.Table.from_pylist(
+        [{**dict.fromkeys(table.schema.names), **row} for row in rows], schema=table.schema
+    )
+    return made.sort_by([(name, "ascending") for name in table.order])
+
+
+def _adjudications(workspace: Workspace, name: str) -> list[str]:
+    found = []
+    for other in projects(workspace):
+        project = open_project(workspace, other)
+        if project.facts.of == name and project.path("annotations.parquet").exists():
+            found.append(other)
+    return found
+
+
+def _said(
+    annotations: pa.Table, form: Form
+) -> tuple[dict[str, list[Said]], dict[str, dict[str, Any]]]:
+    """Return the answers that count, and the key, by subject."""
+    answers: dict[tuple[str, int], dict[str, Any]] = {}
+    for row in annotations.to_pylist():
+        if row["counts"]:
+            answer = answers.setdefault((row["subject_id"], row["annotation"]), {"row": row})
+            answer[row["field"]] = tuple(row["values"])
+    given: dict[str, list[Said]] = defaultdict(list)
+    keys: dict[str, dict[str, Any]] = {}
+    for (subject, _), answer in sorted(answers.items()):
+        row = answer["row"]
+        keys[subject] = {key: row[key] for key in _KEY}
+        given[subject].append(
+            Said(
+                row["annotator"],
+                tuple(sorted(answer.get(form.decides, ()))),
+                bool(answer.get("doubt")),
+                " ".join(answer.get("reason", ())),
+                row["updated_at"],
+            )
+        )
+    return given, keys
+
+
+def _decision(
+    key: Mapping[str, Any], said: Sequence[Said], third: Sequence[Said], wanted: int
+) -> Decision:
+    if len(said) < wanted:
+        return Decision(key, "unfinished", (), tuple(said))
+    doubted = any(one.doubt for one in said)
+    if len({one.values for one in said}) == 1 and not (third and doubted):
+        return Decision(key, "agreed", said[0].values, tuple(said))
+    if not third:
+        return Decision(key, "conflict", (), tuple(said))
+    last = max(third, key=lambda one: (one.at, one.annotator))
+    return Decision(key, "adjudicated", last.values, (last,))

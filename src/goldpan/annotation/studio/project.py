@@ -1,0 +1,256 @@
+"""An annotation project on disk: what was pushed, what came back.
+
+WORKSPACE/annotations/
+├── salt                     makes pseudonyms; private, never published
+└── NAME/
+    ├── project.json         the server, the project's number there, who answers how often
+    ├── configuration.xml    what annotators are asked, as it was pushed
+    ├── tasks.jsonl          which task on the server is which subject
+    ├── people.json          pseudonyms by the server's user numbers; private
+    ├── raw/                 every export as it came, zstd, never changed
+    ├── annotations.parquet  a row an answered question, made of all that alone
+    └── verdicts.parquet     what people decided
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan.annotation.studio.client import Studio
+from goldpan.annotation.studio.configuration import Configuration, parse
+from goldpan.annotation.studio.errors import StudioError
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.workspace import Workspace, make_directory
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What `project.json` says."""
+
+    url: str
+    """The server."""
+    key: str
+    """A random word that finds the project on the server again."""
+    form: str
+    annotators: int
+    """How many people answer each task."""
+    blind: bool
+    """Whether no suggestions of models may be shown."""
+    of: str | None = None
+    """The project whose conflicts this one decides."""
+    number: int | None = None
+    """The project's number on the server, once it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One annotation project."""
+
+    root: Path
+    facts: Facts
+    configuration: Configuration
+
+    @property
+    def name(self) -> str:
+        """Return the project's name."""
+        return self.root.name
+
+    @property
+    def number(self) -> int:
+        """Return the project's number on the server."""
+        if self.facts.number is None:
+            raise WorkspaceError(
+                f"The project {self.name} was never pushed to the end",
+                "Run goldpan annotate push again",
+            )
+        return self.facts.number
+
+    @property
+    def page(self) -> str:
+        """Return the address where annotators begin."""
+        return f"{self.facts.url}/projects/{self.number}/data?labeling=1"
+
+    def path(self, name: str) -> Path:
+        """Return a file of the project."""
+        return self.root / name
+
+
+def place(workspace: Workspace, name: str) -> Path:
+    """Return a project's directory; raises `UsageError` for a name that cannot be one."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot name a project",
+            "Use 3 to 50 lower-case letters, digits, dots, dashes and underscores",
+        )
+    return workspace.root / "annotations" / name
+
+
+def projects(workspace: Workspace) -> list[str]:
+    """Return the names of all projects, sorted."""
+    found = (workspace.root / "annotations").glob("*/project.json")
+    return sorted(path.parent.name for path in found)
+
+
+def open_project(workspace: Workspace, name: str) -> Project:
+    """Return a project; raises `WorkspaceError` where there is none or it is damaged."""
+    root = place(workspace, name)
+    if not (root / "project.json").exists():
+        known = ", ".join(projects(workspace)) or "none yet"
+        raise WorkspaceError(
+            f"{workspace.root} holds no annotation project {name} (there are: {known})",
+            "Make it with goldpan annotate push",
+        )
+    try:
+        facts = Facts(**orjson.loads((root / "project.json").read_bytes()))
+        xml = (root / "configuration.xml").read_text(encoding="utf-8")
+    except (OSError, TypeError, ValueError) as error:
+        raise WorkspaceError(
+            f"{root} is damaged ({error})", "Restore it from a copy, or push to another project"
+        ) from None
+    return Project(root, facts, parse(facts.form, xml))
+
+
+def begin_project(
+    workspace: Workspace, name: str, configuration: Configuration, facts: Facts
+) -> Project:
+    """Return the project of that name, made if it is not there.
+
+    Raises `UsageError` where the one that is there asks something else or elsewhere.
+    """
+    root = place(workspace, name)
+    if not (root / "project.json").exists():
+        make_directory(root)
+        write_whole(root / "configuration.xml", configuration.xml.encode())
+        project = Project(root, replace(facts, key=secrets.token_hex(12)), configuration)
+        _save(project)
+        return project
+    project = open_project(workspace, name)
+    asked = {"url": facts.url, "form": facts.form, "annotators": facts.annotators}
+    asked |= {"blind": facts.blind, "of": facts.of}
+    for key, value in asked.items():
+        stored = getattr(project.facts, key)
+        if stored != value:
+            raise UsageError(
+                f"The project {name} was begun with {key} {stored}, not {value}",
+                "Give another --project, or the same settings",
+            )
+    return project
+
+
+def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Project:
+    """Return the project as it stands on the server, made there if it is not."""
+    if project.facts.number is not None:
+        studio.project(project.facts.number)
+        return project
+    # A run that was killed between creating the project and noting its number left it there.
+    number = studio.find_project(project.facts.key)
+    if number is None:
+        number = studio.create_project(
+            {
+                "title": f"{project.name} ({project.facts.form})"[:50],
+                "description": f"Made by goldpan annotate push, {project.facts.key}",
+                "label_config": project.configuration.xml,
+                "maximum_annotations": project.facts.annotators,
+                "enable_empty_annotation": False,
+                "show_collab_predictions": suggestions,
+                "show_skip_button": True,
+                "sampling": "Sequential sampling",
+            }
+        )
+    found = replace(project, facts=replace(project.facts, number=number))
+    _save(found)
+    return found
+
+
+@contextmanager
+def locked(project: Project) -> Iterator[None]:
+    """Keep other processes from pushing to and pulling from this project meanwhile."""
+    descriptor = os.open(project.path("lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise WorkspaceError(
+            f"Another goldpan works on the project {project.name}", "Wait for it"
+        ) from None
+    finally:
+        os.close(descriptor)
+
+
+def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file so that it is there whole or not at all."""
+    draft = path.with_name(f".{path.name}.new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def _save(project: Project) -> None:
+    write_whole(
+        project.path("project.json"),
+        orjson.dumps(asdict(project.facts), option=orjson.OPT_INDENT_2),
+    )
+
+
+class Journal:
+    """Which task on the server is which subject; a line a batch, only ever appended to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.subjects: dict[int, str] = {}
+        """Subject ids by task number."""
+        self.open_batch: tuple[str, ...] = ()
+        """Subjects that were sent, by a run that was killed before it knew what became of them."""
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        content = self._path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):  # the last line was cut by a kill
+            os.truncate(self._path, len(whole))
+        try:
+            for line in whole.splitlines():
+                self._take(orjson.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            raise StudioError(
+                f"{self._path} is damaged ({error})",
+                "Remove it: the next push reads anew from the server what is there",
+            ) from None
+
+    def sending(self, subjects: Sequence[str]) -> None:
+        """Note that a batch is about to be sent."""
+        self._append({"sending": list(subjects)})
+
+    def made(self, tasks: Sequence[tuple[int, str]]) -> None:
+        """Note tasks that are on the server."""
+        self._append({"made": [list(task) for task in tasks]})
+
+    def _append(self, event: dict[str, list[Any]]) -> None:
+        with self._path.open("ab") as file:
+            file.write(orjson.dumps(event) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._take(event)
+
+    def _take(self, event: dict[str, list[Any]]) -> None:
+        if "sending" in event:
+            self.open_batch = tuple(event["sending"])
+        else:
+            self.subjects |= {int(number): str(subject) for number, subject in event["made"]}
+            self.open_batch = ()

@@ -1,0 +1,191 @@
+"""Brings answers home: `goldpan annotate pull`.
+
+Exports are kept as they came, and the table of annotations is made of all of them each time, so
+a changed rule needs no server.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.annotation.studio.annotations import (
+    Annotation,
+    read_annotations,
+    settle,
+    table,
+)
+from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.configuration import digest, parse
+from goldpan.annotation.studio.fetch import Fetcher
+from goldpan.annotation.studio.people import People
+from goldpan.annotation.studio.project import (
+    Journal,
+    Project,
+    locked,
+    open_project,
+    write_whole,
+)
+from goldpan.annotation.studio.push import reconcile
+from goldpan.annotation.studio.raw import History
+from goldpan.errors import UsageError, WorkspaceError
+from goldpan.parquet import write, writer
+from goldpan.progress import Reporter
+from goldpan.records import ANNOTATIONS
+from goldpan.workspace import Workspace, publish
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What a pull brought, and the state of the project."""
+
+    project: str
+    fetched: int
+    """Tasks that were fetched."""
+    answers: int
+    """Answers that count."""
+    problems: Mapping[str, int]
+    """Answers that do not count, by reason."""
+    tasks: int
+    done: int
+    """Subjects with as many answers as were wanted."""
+    gone: int
+    """Tasks that were deleted on the server."""
+    repeated: tuple[str, ...]
+    """Subjects that stand on the server twice; their answers count as one subject's."""
+    foreign: int
+    """Tasks on the server that Goldpan did not push."""
+    unreadable: tuple[int, ...]
+    """Tasks that the server itself fails to export; somebody has to look at them there."""
+    renamed: tuple[str, ...]
+    """Annotators whose address or name changed."""
+    configuration_changed: bool
+    """The server asks something else than was pushed."""
+    seconds: float
+
+
+def pull(
+    workspace: Workspace,
+    server: Server,
+    name: str,
+    reporter: Reporter,
+    *,
+    named: bool = False,
+    accept_configuration: bool = False,
+) -> Pulled:
+    """Fetch what changed, and make the table of annotations anew from all raw exports.
+
+    `named` writes annotators' addresses instead of pseudonyms. `accept_configuration` takes over
+    what the server asks now, where somebody changed it there. Raises `StudioError` where the
+    server fails; what was fetched stays.
+    """
+    begun = time.monotonic()
+    project = open_project(workspace, name)
+    if server.url != project.facts.url:
+        raise UsageError(
+            f"The project {name} lives on {project.facts.url}, not {server.url}",
+            "Give that address; a server that moved is told by changing url in project.json",
+        )
+    with Studio(server) as studio, locked(project):
+        settings = studio.project(project.number)
+        changed = digest(settings["label_config"]) != project.configuration.digest
+        if changed and accept_configuration:
+            project = _accept(project, settings["label_config"])
+            changed = False
+        journal = Journal(project.path("tasks.jsonl"))
+        reconcile(project, studio, journal)
+        people = People(project)
+        people.meet(studio.users())
+        fetcher = Fetcher(project, studio, journal, reporter)
+        fetcher.run()
+        history = fetcher.history
+        foreign, _, _ = fetcher.surplus()
+        annotations = _settled(workspace, project, history, people, named)
+        _write(workspace, project, annotations)
+    counting = [one for one in annotations if one.problem is None]
+    each = Counter(one.data["id"] for one in counting)
+    repeated = Counter(journal.subjects.values())
+    return Pulled(
+        name,
+        fetcher.fetched,
+        len(counting),
+        dict(sorted(Counter(one.problem for one in annotations if one.problem).items())),
+        len(repeated),
+        sum(count >= project.facts.annotators for count in each.values()),
+        sum(task is None for task in history.latest.values()),
+        tuple(sorted(subject for subject, count in repeated.items() if count > 1)),
+        foreign,
+        tuple(sorted(set(fetcher.unreadable))),
+        tuple(people.renamed),
+        changed,
+        time.monotonic() - begun,
+    )
+
+
+def read_table(workspace: Workspace, name: str) -> pa.Table:
+    """Return a project's table of annotations; raises `WorkspaceError` before the first pull."""
+    path = open_project(workspace, name).path("annotations.parquet")
+    if not path.exists():
+        raise WorkspaceError(
+            f"Nothing was pulled of the project {name}",
+            f"Run goldpan annotate pull --project {name}",
+        )
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise WorkspaceError(
+            f"{path} cannot be read ({str(error).splitlines()[0]})", "Pull again"
+        ) from None
+
+
+def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[str]]:
+    """Return who may not answer in an adjudication, by subject: whose answers are in dispute."""
+    if project.facts.of is None:
+        return {}
+    judged = read_table(workspace, project.facts.of)
+    barred: dict[str, set[str]] = {}
+    for subject, annotator, counts in zip(
+        *(judged[name].to_pylist() for name in ("subject_id", "annotator", "counts")), strict=True
+    ):
+        if counts:
+            barred.setdefault(subject, set()).add(annotator)
+    return dict(barred)
+
+
+def _settled(
+    workspace: Workspace, project: Project, history: History, people: People, named: bool
+) -> list[Annotation]:
+    """Return all answers that were ever seen, with the reason where one does not count."""
+    configuration = project.configuration
+    read = list(read_annotations(history.there(), configuration, people, named=named))
+    lost = read_annotations(history.deleted(), configuration, people, named=named)
+    read += [replace(one, problem="deleted") for one in lost]
+    return settle(read, project.facts.annotators, barred_annotators(workspace, project))
+
+
+def _accept(project: Project, xml: str) -> Project:
+    configuration = parse(project.facts.form, xml)
+    lost = {field.name for field in project.configuration.fields} - {
+        field.name for field in configuration.fields
+    }
+    if lost:
+        raise UsageError(
+            f"The configuration on the server lacks the fields {', '.join(sorted(lost))}",
+            "Restore them there, or begin another project",
+        )
+    write_whole(project.path("configuration.xml"), xml.encode())
+    return replace(project, configuration=configuration)
+
+
+def _write(workspace: Workspace, project: Project, annotations: list[Annotation]) -> None:
+    rows = table(annotations, project.configuration, project.name)
+    with workspace.scratch() as scratch:
+        path = scratch / "annotations.parquet"
+        with writer(path, ANNOTATIONS) as target:
+            write(target, ANNOTATIONS, "", rows)
+        publish({path: project.path("annotations.parquet")})

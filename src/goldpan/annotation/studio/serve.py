@@ -1,0 +1,242 @@
+"""Runs a Label Studio server on this machine: `goldpan annotate serve`.
+
+It listens on 127.0.0.1 alone, sends nothing home, lets nobody sign up, and keeps all that it
+knows in one directory. Label Studio itself would listen everywhere, and would take the next port
+where one is in use without a word.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import httpx
+import orjson
+
+from goldpan.annotation.studio.client import Server
+from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.install import default_place, install, is_installed, program
+from goldpan.annotation.studio.project import write_whole
+from goldpan.errors import UsageError
+from goldpan.progress import Reporter
+from goldpan.workspace import make_directory
+
+OWNER = "owner@example.org"
+_START = 240.0
+_STOP = 15.0
+_OURS = ("LABEL_STUDIO_", "DJANGO_", "PYTHON", "VIRTUAL_ENV", "DATABASE_", "POSTGRE_", "REDIS_")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who can log in."""
+
+    address: str
+    password: str = field(repr=False)
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that runs."""
+
+    server: Server
+    accounts: tuple[Account, ...]
+    """The owner first."""
+    seconds: float
+    """From the start of the process to its first answer."""
+    process: subprocess.Popen[bytes] = field(repr=False)
+
+
+def check_port(port: int) -> None:
+    """Raise `UsageError` where a port of this machine is in use."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError):
+            raise UsageError(
+                f"Port {port} of this machine is in use or not allowed",
+                "Give another one with --port",
+            ) from None
+
+
+def prepare(
+    place: Path, directory: Path, annotators: Sequence[str], reporter: Reporter
+) -> tuple[Account, ...]:
+    """Make the server's database and the accounts that it lacks; return all, the owner first.
+
+    `place` is where the server is installed. The first time takes half a minute. Passwords are
+    kept in `accounts.json`; only its owner can read the directory.
+    """
+    if not is_installed(place):
+        raise StudioError(
+            f"Label Studio is not installed in {place}", "Run goldpan annotate serve --install"
+        )
+    make_directory(directory)
+    directory.chmod(0o700)  # the database holds passwords' hashes and tokens
+    path = directory / "accounts.json"
+    known, ready = _noted(path)
+    addresses = list(dict.fromkeys([OWNER, *known, *annotators]))
+    with reporter.task("accounts", len(addresses)) as progress:
+        for address in addresses:
+            if address not in ready:
+                # Noted before it is made: a kill in between must not lose the password.
+                new = Account(address, secrets.token_urlsafe(9), secrets.token_hex(20))
+                account = known.setdefault(address, new)
+                _note(path, known, ready)
+                _create(place, directory, account)
+                ready.add(address)
+                _note(path, known, ready)
+            progress.advance()
+    return tuple(known[address] for address in addresses)
+
+
+def _noted(path: Path) -> tuple[dict[str, Account], set[str]]:
+    """Return the accounts by address, and those that were made to the end."""
+    if not path.exists():
+        return {}, set()
+    try:
+        stored = orjson.loads(path.read_bytes())
+        return {one["address"]: Account(**one) for one in stored["accounts"]}, set(stored["ready"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise StudioError(
+            f"{path} is damaged ({error})", "Restore it, or begin in another directory"
+        ) from None
+
+
+def _note(path: Path, known: Mapping[str, Account], ready: Set[str]) -> None:
+    stored = {"accounts": [asdict(one) for one in known.values()], "ready": sorted(ready)}
+    write_whole(path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
+
+
+@contextmanager
+def serve(
+    directory: Path,
+    port: int,
+    annotators: Sequence[str],
+    reporter: Reporter,
+    *,
+    installing: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Running]:
+    """Run a server with accounts for annotators while the block runs.
+
+    `directory` keeps all that the server knows. The server is installed first where that is
+    wished and it is not there. Raises `UsageError` for a port in use, and `StudioError` where the
+    server is not installed or does not come up.
+    """
+    check_port(port)
+    place = default_place(os.environ if environment is None else environment)
+    if installing:
+        install(place, reporter)
+    accounts = prepare(place, directory, annotators, reporter)
+    with running(place, directory, port, accounts) as run:
+        yield run
+
+
+@contextmanager
+def running(
+    place: Path, directory: Path, port: int, accounts: Sequence[Account]
+) -> Iterator[Running]:
+    """Run a prepared server while the block runs; its output goes to `server.log`.
+
+    Raises `UsageError` for a port in use and `StudioError` where the server does not come up.
+    """
+    check_port(port)
+    begun = time.monotonic()
+    url = f"http://127.0.0.1:{port}"
+    command = [str(program(place)), "start", "--no-browser", "--internal-host", "127.0.0.1"]
+    with (directory / "server.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - the server in its own environment
+            [*command, "--port", str(port)],
+            env=_environment(directory, accounts[0]),
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _wait(process, url, directory)
+        server = Server(url, accounts[0].token)
+        yield Running(server, tuple(accounts), time.monotonic() - begun, process)
+    finally:
+        _stop(process)
+
+
+def _create(place: Path, directory: Path, account: Account) -> None:
+    # The password stands in the environment, not among the arguments that all users can read.
+    done = subprocess.run(  # noqa: S603 - the server in its own environment
+        [str(program(place)), "init", "--quiet"],
+        env=_environment(directory, account),
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_START,
+        check=False,
+    )
+    if done.returncode:
+        last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason"])[-1]
+        raise StudioError(
+            f"Label Studio cannot make the account {account.address}: {last[:300]}",
+            f"See that {directory} can be written, or use another directory",
+        )
+
+
+def _environment(directory: Path, account: Account) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    return kept | _settings(directory, account)
+
+
+def _settings(directory: Path, account: Account) -> dict[str, str]:
+    return {
+        "LABEL_STUDIO_BASE_DATA_DIR": str(directory.resolve()),
+        "LABEL_STUDIO_USERNAME": account.address,
+        "LABEL_STUDIO_PASSWORD": account.password,
+        "LABEL_STUDIO_USER_TOKEN": account.token,
+        # Counts only when the organization is made, which is with the first account.
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+        "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+        "COLLECT_ANALYTICS": "false",
+        "LATEST_VERSION_CHECK": "false",
+        "SENTRY_DSN": "",
+        "FRONTEND_SENTRY_DSN": "",
+    }
+
+
+def _wait(process: subprocess.Popen[bytes], url: str, directory: Path) -> None:
+    until = time.monotonic() + _START
+    with httpx.Client(trust_env=False, timeout=5) as client:
+        while time.monotonic() < until:
+            if process.poll() is not None:
+                break
+            try:
+                if client.get(f"{url}/health").is_success:
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.2)
+    raise StudioError(
+        f"Label Studio did not come up on {url}", f"Read {directory / 'server.log'} for the reason"
+    )
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the server and what it started, which are a process group of their own."""
+    for number, patience in ((signal.SIGTERM, _STOP), (signal.SIGKILL, None)):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            continue
+        return

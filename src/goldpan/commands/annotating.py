@@ -1,0 +1,167 @@
+"""Commands that bring subjects to annotators in Label Studio, and their answers home."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldpan.commands.shared import (
+    PARTIAL,
+    Directory,
+    Json,
+    print_result,
+    reporting,
+    settings_of,
+)
+from goldpan.show import annotating as show
+from goldpan.workspace import Workspace
+
+app = typer.Typer(
+    help="Have people judge subjects in Label Studio, and bring their answers home.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
+Url = Annotated[
+    str | None, typer.Option(help="The Label Studio server. (default: LABEL_STUDIO_URL)")
+]
+
+
+@app.command()
+def push(
+    project: ProjectName,
+    form: Annotated[
+        str, typer.Option(help="fix-pair, question-answer, issue-type or code-comment-LANGUAGE.")
+    ],
+    dataset: Annotated[Path, typer.Option(help="The dataset whose rows people look at.")],
+    annotators: Annotated[int, typer.Option(help="How many people judge each subject.")] = 2,
+    url: Url = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Put the rows of a dataset before annotators; only what is new is added."""
+    from goldpan.annotation.studio.client import find_server
+    from goldpan.annotation.studio.forms import find_form, read_tasks
+    from goldpan.annotation.studio.push import push as push_tasks
+
+    asked = find_form(form)
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    server = find_server(url, os.environ)
+    with reporting(json) as reporter:
+        tasks = read_tasks(dataset, asked)
+        pushed = push_tasks(place, server, project, asked, tasks, reporter, annotators=annotators)
+    print_result(json, asdict(pushed), lambda: show.pushed(pushed))
+
+
+@app.command()
+def pull(
+    project: ProjectName,
+    names: Annotated[
+        bool, typer.Option("--names", help="Keep annotators' addresses instead of pseudonyms.")
+    ] = False,
+    accept_configuration: Annotated[
+        bool,
+        typer.Option("--accept-configuration", help="Take answers to a form that was changed."),
+    ] = False,
+    url: Url = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Fetch what is new of the answers, check it, and decide where people agree."""
+    from goldpan.annotation.studio.client import find_server
+    from goldpan.annotation.studio.decisions import write_decisions
+    from goldpan.annotation.studio.pull import pull as pull_answers
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    server = find_server(url, os.environ)
+    with reporting(json) as reporter:
+        pulled = pull_answers(
+            place, server, project, reporter, named=names, accept_configuration=accept_configuration
+        )
+        decisions = write_decisions(place, project)
+    print_result(json, asdict(pulled), lambda: show.pulled(pulled, decisions))
+    raise typer.Exit(PARTIAL if pulled.unreadable else 0)
+
+
+@app.command()
+def status(project: ProjectName, workspace: Directory = None, json: Json = False) -> None:
+    """Show how far a project is, by annotator, and when it may end."""
+    from goldpan.annotation.studio.progress import progress
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    found = progress(place, project)
+    print_result(json, asdict(found), lambda: show.progress(found))
+
+
+@app.command()
+def agreement(project: ProjectName, workspace: Directory = None, json: Json = False) -> None:
+    """Show how far annotators agree: raw, kappa and alpha with intervals, and where not."""
+    from goldpan.annotation.agreement import agree
+    from goldpan.annotation.studio.ratings import read_ratings
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    found = [agree(field, given) for field, given in read_ratings(place, project).items()]
+    print_result(json, [asdict(one) for one in found], lambda: show.agreements(found))
+
+
+@app.command()
+def adjudicate(
+    project: ProjectName,
+    doubts: Annotated[
+        bool, typer.Option("--doubts", help="Also what people agree on, but with a doubt.")
+    ] = False,
+    url: Url = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Put the conflicts, with both answers, into a project for a third person."""
+    from goldpan.annotation.studio.adjudicate import adjudicate as adjudicate_project
+    from goldpan.annotation.studio.client import find_server
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    server = find_server(url, os.environ)
+    with reporting(json) as reporter:
+        pushed = adjudicate_project(place, server, project, reporter, doubts=doubts)
+    print_result(json, asdict(pushed), lambda: show.pushed(pushed))
+
+
+@app.command()
+def serve(
+    annotator: Annotated[
+        list[str] | None, typer.Option(help="An annotator's e-mail address; several are usual.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="Of this machine alone.")] = 8080,
+    install: Annotated[
+        bool, typer.Option("--install", help="Install Label Studio first (about 1 GB).")
+    ] = False,
+    dataset: Annotated[
+        Path | None, typer.Option(help="Open a project with the rows of this dataset at once.")
+    ] = None,
+    form: Annotated[str, typer.Option(help="The form of that project.")] = "fix-pair",
+    workspace: Directory = None,
+) -> None:
+    """Run a Label Studio of one's own until Ctrl-C, with accounts for annotators."""
+    from goldpan.annotation.studio.forms import find_form, read_tasks
+    from goldpan.annotation.studio.push import push as push_tasks
+    from goldpan.annotation.studio.serve import serve as serve_studio
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    addresses: Sequence[str] = annotator or ("one@example.org", "two@example.org")
+    with (
+        reporting(False) as reporter,
+        serve_studio(
+            place.root / "label-studio", port, addresses, reporter, installing=install
+        ) as running,
+    ):
+        if dataset is not None:
+            asked = find_form(form)
+            tasks = read_tasks(dataset, asked)
+            show.pushed(push_tasks(place, running.server, form, asked, tasks, reporter))
+        show.running(running)
+        running.process.wait()

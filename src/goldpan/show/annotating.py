@@ -1,0 +1,126 @@
+"""Shows how annotation goes on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from goldpan.show.terminal import clean
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.annotation.agreement import Agreement, Estimate
+    from goldpan.annotation.studio.decisions import Decision
+    from goldpan.annotation.studio.progress import Progress
+    from goldpan.annotation.studio.pull import Pulled
+    from goldpan.annotation.studio.push import Pushed
+    from goldpan.annotation.studio.serve import Running
+
+_MOST = 20
+
+
+def pushed(found: Pushed) -> None:
+    """Show what a push added."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"{found.project}: {found.added:,} subjects added, {found.known:,} were there, "
+        f"{found.seconds:.1f} s"
+    )
+    console.print(Text(f"Annotators begin at {found.page}"))
+
+
+def pulled(found: Pulled, decisions: Sequence[Decision]) -> None:
+    """Show what a pull brought, and what people decided."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"{found.project}: {found.fetched:,} tasks fetched, {found.answers:,} answers count, "
+        f"{found.done:,} of {found.tasks:,} subjects are done, {found.seconds:.1f} s"
+    )
+    for problem, count in sorted(found.problems.items()):
+        console.print(Text(f"  {count:,} do not count: ") + clean(problem))
+    for how, count in sorted(Counter(one.how for one in decisions).items()):
+        console.print(f"  {how}: {count:,}")
+    for name in found.renamed:
+        console.print(Text("  renamed: ") + clean(name))
+    if found.configuration_changed:
+        console.print("  The form was changed on the server")
+    if found.gone or found.foreign:
+        console.print(f"  {found.gone:,} tasks were deleted there, {found.foreign:,} are not ours")
+    for task in found.unreadable[:_MOST]:
+        console.print(f"  The server cannot export task {task}: look at it there")
+
+
+def progress(found: Progress) -> None:
+    """Show how far a project is."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"{found.project} ({found.form}): {found.finished:,} of {found.subjects:,} subjects "
+        f"finished, {found.begun:,} begun, {found.answers:,} of {found.wanted:,} answers"
+    )
+    table = Table("annotator", box=None, header_style="dim")
+    for name in ("answers", "skipped", "other", "doubts", "seconds a task"):
+        table.add_column(name, justify="right")
+    for one in found.annotators:
+        pace = "-" if one.seconds is None else f"{one.seconds:.0f}"
+        counts = (one.answers, one.skipped, one.other, one.doubts)
+        table.add_row(clean(one.annotator), *(f"{count:,}" for count in counts), pace)
+    console.print(table)
+    if found.work_left is not None:
+        console.print(f"Left: {found.work_left} of one person's work")
+    if found.ends_at is not None:
+        console.print(f"At this pace it ends on {found.ends_at:%Y-%m-%d}")
+    console.print(Text(f"Annotators begin at {found.page}"))
+
+
+def agreements(found: Sequence[Agreement]) -> None:
+    """Show how far people agree on each field."""
+    console = Console(highlight=False, soft_wrap=True)
+    for one in found:
+        console.print(Text(f"\n{one.field}", style="bold"))
+        console.print(f"  {one.items:,} rated by two or more, {one.single:,} by one alone")
+        console.print(f"  raw agreement {_estimate(one.raw)}")
+        for pair in one.pairs:
+            console.print(
+                Text("  Cohen's kappa ")
+                + clean(" and ".join(pair.raters))
+                + Text(f": {_estimate(pair.kappa)} on {pair.items:,}")
+            )
+        console.print(f"  Fleiss' kappa {_estimate(one.fleiss)} on {one.fleiss_items:,}")
+        console.print(f"  Krippendorff's alpha {_estimate(one.alpha)}")
+        for category in one.categories:
+            console.print(
+                Text("    ")
+                + clean(category.category)
+                + Text(f": chosen {category.chosen:,}, alpha {_estimate(category.alpha)}")
+            )
+        for item in one.disagreements[:_MOST]:
+            answers = "; ".join(f"{who}: {', '.join(said)}" for who, said in item.labels.items())
+            console.print(Text("  differ on ") + clean(f"{item.item} ({answers})"))
+        if len(one.disagreements) > _MOST:
+            console.print(f"  and {len(one.disagreements) - _MOST:,} more: see --json")
+
+
+def running(found: Running) -> None:
+    """Show where a server runs and who may log in."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(Text(f"\nLabel Studio runs at {found.server.url} until Ctrl-C"))
+    for account in found.accounts:
+        console.print(Text(f"  {account.address}  password {account.password}"))
+    console.print(
+        Text(
+            "For goldpan annotate push and pull, copy a token from Account & Settings there into "
+            "LABEL_STUDIO_API_KEY"
+        )
+    )
+
+
+def _estimate(value: Estimate) -> str:
+    if value.value is None:
+        return "not defined"
+    if value.low is None or value.high is None:
+        return f"{value.value:.3f}"
+    return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"

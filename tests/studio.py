@@ -1,0 +1,175 @@
+"""A real Label Studio server for tests, in an environment of its own.
+
+It is installed on first use, under pytest's cache directory or where
+`GOLDPAN_LABEL_STUDIO_VENV` says; a prepared database is kept beside it and copied, so that the
+server starts in seconds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from goldpan.annotation.studio.forms import Task, find_form, make_task
+from goldpan.annotation.studio.install import install
+from goldpan.annotation.studio.project import Journal, open_project
+from goldpan.annotation.studio.serve import Account, Running, prepare, running
+from goldpan.errors import GoldpanError
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+
+QUIET = Reporter(quiet=True)
+REPO = "octo/gem"
+PEOPLE = ("ann@example.org", "ben@example.org", "cleo@example.org")
+DIFF = """\
+--- a/src/pan.py
++++ b/src/pan.py
+@@ -3,3 +3,3 @@
+ def wash(gravel):
+-    return sieve.shake(gravel, times=3)
++    return sieve.shake(gravel, times=4)
+ # end
+"""
+
+
+class Annotators:
+    """A server with three annotators, told what to answer through its API."""
+
+    def __init__(self, run: Running) -> None:
+        self.server = run.server
+        self.accounts = run.accounts
+        self._clients = [
+            httpx.Client(
+                base_url=run.server.url,
+                headers={"Authorization": f"Token {account.token}"},
+                timeout=60,
+                trust_env=False,
+            )
+            for account in run.accounts
+        ]
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+
+    def call(self, person: int, method: str, path: str, body: Any = None) -> Any:
+        """Ask the server for something as a person; 0 is the owner."""
+        content = None if body is None else json.dumps(body)
+        kind = {"Content-Type": "application/json"} if content else {}
+        answer = self._clients[person].request(method, path, content=content, headers=kind)
+        assert answer.is_success, (path, answer.status_code, answer.text[:300])
+        return answer.json() if answer.content else None
+
+    def answer(
+        self,
+        person: int,
+        task: int,
+        verdict: str = "fixes",
+        *,
+        doubt: bool = False,
+        reason: str = "",
+        **more: Any,
+    ) -> int:
+        """Answer a fix pair as a person; return the annotation's number."""
+        given = [part("verdict", "choices", [verdict])]
+        if doubt:
+            given.append(part("doubt", "choices", ["doubt"]))
+        if reason:
+            given.append(part("reason", "text", [reason]))
+        body = {"result": given, "lead_time": 20.0 + person, **more}
+        return int(self.call(person, "POST", f"/api/tasks/{task}/annotations/", body)["id"])
+
+
+def part(name: str, kind: str, values: list[str]) -> dict[str, Any]:
+    """Return a part of an answer as Label Studio stores it."""
+    stored = "choices" if kind == "choices" else "textarea"
+    return {"from_name": name, "to_name": "issue", "type": stored, "value": {kind: values}}
+
+
+def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[Task]:
+    """Return tasks of fix pairs whose issues count up from `start`."""
+    form = find_form("fix-pair")
+    return [
+        make_task(
+            form,
+            {
+                "repo": REPO,
+                "issue": number,
+                "pull": 1000 + number,
+                "title": f"Leak {number}",
+                "body": body,
+                "pull_title": f"Mend {number}",
+                "pull_body": "Shakes once more.",
+                "path": "src/pan.py",
+                "diff": DIFF,
+            },
+        )
+        for number in range(start, start + count)
+    ]
+
+
+def task_numbers(workspace: Workspace, name: str) -> dict[int, int]:
+    """Return the server's task numbers by issue."""
+    journal = Journal(open_project(workspace, name).path("tasks.jsonl"))
+    return {
+        int(subject.partition("#")[2].partition("+")[0]): number
+        for number, subject in sorted(journal.subjects.items(), reverse=True)
+    }
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def installed(request: pytest.FixtureRequest) -> Path:
+    """Return where Label Studio is installed; skips where it cannot be."""
+    given = os.environ.get("GOLDPAN_LABEL_STUDIO_VENV")
+    cache = request.config.cache
+    assert cache is not None
+    place = Path(given) if given else Path(cache.mkdir("label-studio")) / "environment"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with (place.parent / "label-studio.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            install(place, QUIET)
+        except GoldpanError as error:
+            pytest.skip(str(error))
+    return place
+
+
+@pytest.fixture(scope="session")
+def prepared(request: pytest.FixtureRequest, installed: Path) -> Path:
+    """Return a database with an owner and three annotators, made once."""
+    cache = request.config.cache
+    assert cache is not None
+    directory = Path(cache.mkdir("label-studio")) / "prepared-2"
+    with (directory.parent / "prepared.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        prepare(installed, directory, PEOPLE, QUIET)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def studio(
+    tmp_path_factory: pytest.TempPathFactory, installed: Path, prepared: Path
+) -> Iterator[Annotators]:
+    """Give a running server on a copy of the prepared database."""
+    directory = tmp_path_factory.mktemp("server") / "data"
+    shutil.copytree(prepared, directory)
+    accounts: tuple[Account, ...] = prepare(installed, directory, PEOPLE, QUIET)
+    with running(installed, directory, free_port(), accounts) as run:
+        found = Annotators(run)
+        yield found
+        found.close()

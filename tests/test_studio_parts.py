@@ -1,0 +1,279 @@
+"""The parts of annotation that need no server."""
+
+from __future__ import annotations
+
+import random
+import re
+import socket
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.annotation.studio import panels
+from goldpan.annotation.studio.annotations import Annotation, settle
+from goldpan.annotation.studio.client import User, find_server
+from goldpan.annotation.studio.configuration import check, load, names, parse
+from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
+from goldpan.annotation.studio.install import default_place, install
+from goldpan.annotation.studio.people import People
+from goldpan.annotation.studio.project import Facts, Project, begin_project
+from goldpan.annotation.studio.raw import History, RawExports
+from goldpan.annotation.studio.serve import check_port, prepare
+from goldpan.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.workspace import Workspace
+from tests.reporting import HOSTILE
+from tests.studio import QUIET, fix_pairs, part
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+TOKEN = {"LABEL_STUDIO_API_KEY": "a" * 40}
+
+
+def a_project(root: Path) -> Project:
+    facts = Facts("http://127.0.0.1:1", "", "fix-pair", 2, True)
+    return begin_project(Workspace(root), "parts", load("fix-pair"), facts)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) -> None:
+    configuration, form = load(name), find_form(name)
+    assert form.keeps <= set(configuration.field(form.decides).choices)
+    assert configuration.field(form.decides).required
+    assert {"note", *configuration.panels} == set(configuration.panels)
+    hotkeys = re.findall(r'hotkey="(.)"', configuration.xml)
+    choices = sum(len(field.choices) for field in configuration.fields)
+    assert len(set(hotkeys)) == choices == len(hotkeys)
+    for choice in configuration.field(form.decides).choices:
+        assert check(configuration, [part(form.decides, "choices", [choice])]).problem is None
+
+
+def test_every_form_has_its_configuration() -> None:
+    assert sorted(FORMS) == names()
+    with pytest.raises(UsageError, match="Choose fix-pair, question-answer"):
+        find_form("mood")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("value"), inner),
+)
+PARTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "from_name": st.sampled_from(["verdict", "doubt", "reason", "mood"]) | JSON,
+        "type": st.sampled_from(["choices", "textarea"]) | JSON,
+        "value": st.fixed_dictionaries(
+            {}, optional={"choices": st.lists(st.sampled_from(["fixes", "x"])) | JSON, "text": JSON}
+        ),
+    },
+)
+
+
+@given(JSON | st.lists(PARTS | JSON))
+def test_whatever_an_annotation_holds_it_is_judged(result: object) -> None:
+    configuration = load("fix-pair")
+    checked = check(configuration, result)
+    assert set(checked.values) == {"verdict", "doubt", "reason"}
+    if checked.problem is None:
+        assert checked.values["verdict"] in {
+            (one,) for one in configuration.field("verdict").choices
+        }
+
+
+def test_none_of_these_goes_with_nothing_else() -> None:
+    configuration = load("code-comment-java")
+    for values, problem in (
+        (["usage", "summary"], None),
+        (["none"], None),
+        (["none", "usage"], "contradiction"),
+        (["parameters"], "unknown-choice"),
+    ):
+        assert check(configuration, [part("categories", "choices", values)]).problem == problem
+
+
+def answer(number: int, annotator: str, minute: int, **more: object) -> Annotation:
+    at = NOON + timedelta(minutes=minute)
+    made = Annotation(
+        number, 1, {"id": "s"}, annotator, {"verdict": ("fixes",)}, None, False, 1.0, at, at
+    )
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def problems(annotations: list[Annotation], **more: object) -> dict[int, str | None]:
+    return {one.number: one.problem for one in settle(annotations, 2, **more)}  # type: ignore[arg-type]
+
+
+def test_who_answered_first_counts_with_what_they_said_last() -> None:
+    given_ = [
+        answer(1, "ann", 0),
+        answer(2, "ben", 1, problem="skipped"),
+        answer(3, "ben", 5),
+        answer(4, "cleo", 4),
+        answer(5, "ann", 9),
+    ]
+    expected = {1: "superseded", 2: "skipped", 3: "surplus", 4: None, 5: None}
+    for seed in range(10):
+        shuffled = random.Random(seed).sample(given_, len(given_))
+        assert problems(shuffled) == expected
+    assert problems(given_, barred={"s": {"cleo"}}) == {
+        1: "superseded",
+        2: "skipped",
+        3: None,
+        4: "own-case",
+        5: None,
+    }
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found |= {tag, *(f"@{name}" for name, _ in attrs)}
+
+
+OURS = {"div", "h3", "p", "pre", "span", "table", "colgroup", "col", "tbody", "tr", "td", "mark"}
+OURS |= {"b", "@class", "@colspan"}
+
+
+@given(st.text() | st.just(HOSTILE), st.text() | st.just(HOSTILE))
+def test_only_our_own_elements_are_drawn(one: str, other: str) -> None:
+    diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{one}\n+{other}\n"
+    drawn = [
+        panels.heading(one),
+        panels.document(one, other, one),
+        panels.change(one, diff),
+        panels.dialogue([(one, other, True)]),
+        panels.answers([panels.Answer(one, [(one, other)])]),
+        panels.code(one),
+    ]
+    tags = Tags()
+    tags.feed("".join(drawn))
+    tags.close()
+    assert tags.found <= OURS
+
+
+def test_huge_texts_are_cut_and_quick() -> None:
+    begun = time.monotonic()
+    for text in ("<" * 2_000_000, "\u202e" * 500_000, "```\n" * 200_000, "a\n\n" * 300_000):
+        assert len(panels.document(text, text)) < 1_000_000
+        assert len(panels.code(text)) < 500_000
+    lines = "".join(f"-{n}\n+{n + 1}\n" for n in range(20_000))
+    change = panels.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
+    assert len(change) < 1_000_000
+    assert "changed lines more are not shown" in change
+    assert time.monotonic() - begun < 20
+
+
+def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    form = find_form("issue-type")
+    row = {"repo": "octo/gem", "issue": 7, "title": "Leak", "body": None, "other": 1}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "data" / "test-0.parquet")
+    (task,) = read_tasks(tmp_path, form)
+    assert (task.subject_id, task.subject, task.pull) == ("issue:octo/gem#7", "issue", None)
+    assert set(task.data()) == {
+        *("id", "subject", "repo", "issue", "pull_repo", "pull"),
+        *("note", "issue_panel"),
+    }
+    with pytest.raises(DatasetError, match="lacks what fix-pair shows: pull, pull_title"):
+        list(read_tasks(tmp_path, find_form("fix-pair")))
+    with pytest.raises(DatasetError, match="holds no dataset"):
+        list(read_tasks(tmp_path / "data", form))
+    (tmp_path / "data" / "test-0.parquet").write_bytes(b"PAR1")
+    with pytest.raises(DatasetError, match="cannot be read"):
+        list(read_tasks(tmp_path, form))
+
+
+def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
+    project = a_project(tmp_path / "one")
+    ann = User(2, "ann@example.org", "", "2026-01-01T00:00:00.000001Z")
+    first = People(project)
+    first.meet([ann])
+    name = first.annotator(2)
+    again = People(project)
+    again.meet([replace(ann, address="ann@new.example.org")])
+    assert (again.annotator(2), again.renamed) == (name, [name])
+    assert again.annotator(2, named=True) == "ann@new.example.org"
+    # An account that is gone keeps its pseudonym; one that was never seen gets one.
+    later = People(project)
+    later.meet([])
+    assert later.annotator(2) == name
+    assert later.annotator(9) not in (name, "unknown")
+    elsewhere = People(a_project(tmp_path / "two"))
+    elsewhere.meet([ann])
+    assert elsewhere.annotator(2) != name
+    (tmp_path / "one" / "annotations" / "salt").write_bytes(b"short")
+    with pytest.raises(WorkspaceError, match="without it pseudonyms change"):
+        People(project)
+
+
+def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
+    raw = RawExports(tmp_path / "raw")
+    data = fix_pairs(1)[0].data()
+    task = '{"id": %d, "data": {"id": "s"}, "annotations": [%s]}'
+    given_ = '{"id": 5, "was_cancelled": false}'
+    raw.add(1, [1, 2], f"[{task % (1, given_)},{task % (2, '')}]".encode())
+    raw.add(2, [1, 2], f"[{task % (2, '')}]".encode())
+    history = History(raw.read())
+    assert history.counts() == (1, 0, 0)
+    assert [one["annotations"][0]["id"] for one in history.deleted()] == [5]
+    assert (raw.last_pull(), raw.asked(2), raw.asked(3)) == (2, {1, 2}, set())
+    assert data["id"] == "pair:octo/gem#1+1001"
+    next((tmp_path / "raw").glob("000002-*")).write_bytes(b"torn")
+    with pytest.raises(WorkspaceError, match="is damaged"):
+        list(raw.read())
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "told"),
+    [
+        (None, TOKEN, "not the address of a Label Studio server"),
+        ("ftp://x", TOKEN, "not the address"),
+        ("http://a:b@x", TOKEN, "holds credentials"),
+        ("http://x", {}, "no access token"),
+        ("http://x", {"LABEL_STUDIO_API_KEY": "two words"}, "no access token"),
+    ],
+)
+def test_a_server_needs_an_address_and_a_token(
+    url: str | None, environment: dict[str, str], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        find_server(url, environment)
+
+
+def test_the_environment_names_the_server_and_no_token_is_shown() -> None:
+    server = find_server(None, {**TOKEN, "LABEL_STUDIO_URL": "https://x.example/studio/"})
+    assert server.url == "https://x.example/studio"
+    assert server.token not in repr(server)
+
+
+def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        with pytest.raises(UsageError, match="in use or not allowed"):
+            check_port(busy.getsockname()[1])
+    with pytest.raises(UsageError, match="not allowed"):
+        check_port(99_999)
+    with pytest.raises(StudioError, match=r"not installed.*serve --install"):
+        prepare(tmp_path / "none", tmp_path / "data", [], QUIET)
+    (tmp_path / "file").write_text("no directory")
+    with pytest.raises(StudioError, match="cannot be written"):
+        install(tmp_path / "file", QUIET)
+    assert default_place({"GOLDPAN_LABEL_STUDIO_VENV": "/x"}) == Path("/x")
+    assert default_place({"XDG_CACHE_HOME": "/c"}) == Path("/c/goldpan/label-studio-1.23")
+
+
+def test_a_broken_configuration_is_told() -> None:
+    with pytest.raises(UsageError, match="is not XML"):
+        parse("mine", "<View>")
