@@ -21,14 +21,17 @@ __all__ = ["installed", "prepared", "studio"]
 def test_people_decide_what_is_rebuilt(tmp_path: Path, studio: Annotators) -> None:
     place = Workspace(tmp_path / "place")
     run_demo(Settings(workspace=place.root), Reporter(quiet=True))
-    account = {
-        "LABEL_STUDIO_URL": studio.server.url,
-        "LABEL_STUDIO_API_KEY": studio.server.token,
-        "PATH": os.environ["PATH"],
-    }
 
     def goldpan(*arguments: str | Path) -> Done:
-        done = run(*arguments, "--workspace", place.root, folder=tmp_path, **account)
+        done = run(
+            *arguments,
+            "--workspace",
+            place.root,
+            folder=tmp_path,
+            PATH=os.environ["PATH"],
+            LABEL_STUDIO_URL=studio.server.url,
+            LABEL_STUDIO_API_KEY=studio.server.token,
+        )
         assert done.code == 0, done.err
         return done
 
