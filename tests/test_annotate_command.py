@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from goldpan.annotation.studio.project import open_project
 from goldpan.config import Settings
@@ -16,6 +17,9 @@ from tests.studio import Annotators, installed, prepared, studio, task_numbers
 from tests.test_cli import Done, run
 
 __all__ = ["installed", "prepared", "studio"]
+
+# The first test installs a server of about 1 GB and prepares its database.
+pytestmark = pytest.mark.timeout(1200)
 
 
 def test_people_decide_what_is_rebuilt(tmp_path: Path, studio: Annotators) -> None:

@@ -25,7 +25,10 @@ from tests.test_report_browser import PROGRAM, Browser
 
 __all__ = ["installed", "prepared", "studio"]
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium, which is not installed")
+pytestmark = [
+    pytest.mark.skipif(PROGRAM is None, reason="needs Chromium, which is not installed"),
+    pytest.mark.timeout(1200),
+]
 
 LATIN = {"1": "Digit1", "2": "Digit2", "3": "Digit3", "5": "Digit5"}
 

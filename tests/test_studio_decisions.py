@@ -25,6 +25,9 @@ from tests.studio import QUIET, Annotators, fix_pairs, installed, prepared, stud
 
 __all__ = ["installed", "prepared", "studio"]
 
+# The first test installs a server of about 1 GB and prepares its database.
+pytestmark = pytest.mark.timeout(1200)
+
 FORM = find_form("fix-pair")
 
 

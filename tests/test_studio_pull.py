@@ -34,6 +34,9 @@ from tests.studio import (
 
 __all__ = ["installed", "prepared", "studio"]
 
+# The first test installs a server of about 1 GB and prepares its database.
+pytestmark = pytest.mark.timeout(1200)
+
 FORM = find_form("fix-pair")
 
 

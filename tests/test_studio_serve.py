@@ -15,6 +15,9 @@ from tests.studio import PEOPLE, QUIET, free_port, installed, prepared
 
 __all__ = ["installed", "prepared"]
 
+# The first test installs a server of about 1 GB and prepares its database.
+pytestmark = pytest.mark.timeout(1200)
+
 
 def listening(port: int) -> set[str]:
     """Return the addresses, as the kernel writes them, at which a port is listened to."""
