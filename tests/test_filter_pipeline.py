@@ -204,6 +204,21 @@ def test_why_tells_the_verdicts(place: Workspace, profile: str) -> None:
     assert subjects == {"pair"}
 
 
+def test_why_tells_what_people_said(place: Workspace, profile: str) -> None:
+    pq.write_table(MISSING.schema.empty_table(), place.table(REPO, "missing"))
+    run(place, profile)
+    common = {"subject": "issue", "issue": 2, "stage": "people", "criterion": "question-answer"}
+    rows = [
+        {**common, "repo": REPO, "keep": False, "reason": "unrelated", "profile": "round1"},
+        {**common, "repo": "else/where", "keep": True, "profile": "round1"},
+    ]
+    path = place.root / "annotations" / "round1" / "verdicts.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=VERDICTS.schema), path)
+    said = [row for row in explain(place, f"{REPO}#2").verdicts if row["profile"] == "round1"]
+    assert [(row["criterion"], row["reason"]) for row in said] == [("question-answer", "unrelated")]
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
 def test_rejects_come_with_every_reason(place: Workspace, profile: str, suffix: str) -> None:
     run(place, profile)

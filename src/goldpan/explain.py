@@ -30,8 +30,9 @@ ORDER BY ALL
 _VERDICTS = """
 SELECT profile, subject, issue, pull_repo, pull, criterion, decides, keep, reason, value, evidence
 FROM verdicts
-WHERE (subject = 'issue' AND issue = $number)
-   OR (subject = 'pair' AND (issue = $number OR (pull_repo = $repo AND pull = $number)))
+WHERE lower(repo) = lower($repo)
+  AND ((subject = 'issue' AND issue = $number)
+    OR (subject = 'pair' AND (issue = $number OR (pull_repo = $repo AND pull = $number))))
 ORDER BY profile, subject, issue, pull_repo, pull, NOT decides, criterion
 """
 
@@ -71,7 +72,11 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         missing = _rows(connection, "FROM missing WHERE number = $number", only)
         references = _rows(connection, _REFERENCES, values)
         verdicts = []
-        for path in sorted(workspace.verdicts(repo, "*").parent.glob("*.parquet")):
+        people = (workspace.root / "annotations").glob("*/verdicts.parquet")
+        for path in (
+            *sorted(workspace.verdicts(repo, "*").parent.glob("*.parquet")),
+            *sorted(people),
+        ):
             relation = connection.read_parquet(str(path))
             connection.register("verdicts", relation)
             verdicts += _rows(connection, _VERDICTS, values)
