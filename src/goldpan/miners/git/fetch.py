@@ -58,7 +58,7 @@ def fetch(
                         task.advance(max(0, int(found[1]) - task.done))
                     elif len(said) < _MOST_LINES and not _CHATTER.match(line):
                         said.append(line)
-            except BaseException:
+            except BaseException:  # Ctrl-C too: git must not go on fetching for nobody
                 process.terminate()
                 raise
         complaint = b"\n".join(said)
