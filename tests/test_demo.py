@@ -29,9 +29,13 @@ _CLIMBING = "../../etc/passwd"
 
 def _demo(workspace: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the demo where every request would fail."""
+    return _goldpan("demo", "--workspace", str(workspace), **environment)
+
+
+def _goldpan(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     program = "from goldpan.cli import main; main()"
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", program, "demo", "--workspace", str(workspace)],
+        [sys.executable, "-W", "error", "-c", program, *arguments],
         env={**os.environ, "GOLDPAN_API_URL": "http://127.0.0.1:9", **environment},
         capture_output=True,
         text=True,
@@ -49,6 +53,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert "Nothing is missing." in done.stdout
     assert "issues: 68 in, 16 kept" in done.stdout
     assert "fix pairs: 32 in, 11 kept" in done.stdout
+    assert "0 requests sent, 27 answered by the archive" in done.stdout
     for built in ("qa: 16", "fault-localization: 10", "code-edit: 11"):
         assert f"{built} examples" in done.stdout
     assert f"Open {root / 'report.html'} in a browser" in done.stdout
@@ -84,6 +89,22 @@ def test_runs_again_with_the_same_tables(place: Workspace) -> None:
     assert len(before) == 10
     assert _tables(place) == before
     assert not list((place.root / "tmp").iterdir())
+
+
+def test_a_dataset_takes_what_the_review_kept(place: Workspace) -> None:
+    done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", str(place.root))
+    assert done.returncode == 0, done.stderr
+    assert "qa: 15 examples" in done.stdout
+
+
+def test_keeps_the_reviews_of_others(tmp_path: Path) -> None:
+    with Archive(tmp_path / "reviews") as archive:
+        archive.begin(resume=False)
+    before = (tmp_path / demo.ANSWERS).read_bytes()
+    done = _demo(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "No review: " in done.stdout
+    assert (tmp_path / demo.ANSWERS).read_bytes() == before
 
 
 def test_each_criterion_drops_something(place: Workspace) -> None:
@@ -163,14 +184,15 @@ def test_history_holds_the_hard_cases(clone: Path) -> None:
 def test_shipped_files_are_what_ship_makes(tmp_path: Path) -> None:
     """Contents are compared: compressed bytes also depend on the versions of zstd and zlib."""
     ship(tmp_path)
-    made, shipped = (Archive(path / "replies").records for path in (tmp_path, _SHIPPED))
-    unpacked = [
-        [({**record.meta, "packed": 0}, record.read()) for record in records]
-        for records in (made, shipped)
-    ]
-    assert unpacked[0] == unpacked[1]
-    assert {record.meta["at"] for record in shipped} == {"2024-08-01T00:00:00+00:00"}
-    assert not any(b"127.0.0.1" in body for _, body in unpacked[1])
+    for name in ("replies", "reviews"):
+        made, shipped = (Archive(path / name).records for path in (tmp_path, _SHIPPED))
+        unpacked = [
+            [({**record.meta, "packed": 0}, record.read()) for record in records]
+            for records in (made, shipped)
+        ]
+        assert unpacked[0] == unpacked[1]
+        assert {record.meta["at"] for record in shipped} == {"2024-08-01T00:00:00+00:00"}
+        assert not any(b"127.0.0.1" in body for _, body in unpacked[1])
     heads = [git("bundle", "list-heads", path / demo.BUNDLE) for path in (tmp_path, _SHIPPED)]
     assert heads[0] == heads[1]
 

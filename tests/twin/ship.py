@@ -1,28 +1,39 @@
 """Makes the data that `goldpan demo` ships: ``python -m tests.twin.ship``.
 
-Both files come out the same every time: the twin's clock stands still and requests go out one
-by one, so all that changes between two runs is the journal's own clock, which is set here.
+The files come out the same every time: the twin's clock stands still and requests go out one
+by one, so all that changes between two runs is the archives' own clock, which is set here.
 """
 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from goldpan import demo
+from goldpan.annotation.llm.review import run_review
 from goldpan.config import Settings
-from goldpan.demo import BUNDLE, DEMO, REPLIES, REPO
+from goldpan.demo import ANSWERS, BUNDLE, DEMO, REPLIES, REPO, REVIEW
 from goldpan.errors import WorkspaceError
+from goldpan.filters.pipeline import run_filters
+from goldpan.filters.profile import load_profile
 from goldpan.miners.archive import Archive
+from goldpan.miners.git.clone import clone
+from goldpan.miners.git.revisions import read_history
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import mine
+from goldpan.miners.pairing import find_rules, pair
+from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
+from tests.openai_server import KEY, OpenAIServer
 
 from .history import git, history_world
 from .limits import Meter
+from .reviewer import judge
 from .server import Twin
 from .store import World
 
@@ -39,7 +50,7 @@ class _Stopped(Meter):
 
 
 def ship(directory: Path) -> None:
-    """Write the archive of raw replies and the bundle of the git history."""
+    """Write the archives of raw replies and of a review, and the bundle of the git history."""
     with tempfile.TemporaryDirectory() as scratch:
         repository = Path(scratch) / "sluice.git"
         world = history_world(repository)
@@ -55,9 +66,23 @@ def ship(directory: Path) -> None:
             bundle,
             "--all",
         )
-        workspace = Path(scratch) / "workspace"
-        _mine(world, workspace)
-        _rewrite(Archive(Workspace(workspace).raw(REPO)), directory / "replies")
+        place = Workspace(Path(scratch) / "workspace")
+        _mine(world, place.root)
+        _rewrite(Archive(place.raw(REPO)), directory / "replies" / REPLIES, _from_github)
+        _review(place, bundle)
+        _rewrite(Archive((place.root / ANSWERS).parent), directory / ANSWERS, _in_no_time)
+
+
+def _review(place: Workspace, bundle: Path) -> None:
+    quiet, profile = Reporter(quiet=True), load_profile("default")
+    normalize(place, REPO, quiet, workers=1)
+    pair(place, REPO, find_rules("default"))
+    clone(place, REPO, quiet, source=bundle.resolve())
+    read_history(place, REPO, quiet)
+    run_filters(place, [REPO], profile, quiet)
+    with OpenAIServer(judge) as server:
+        settings = replace(REVIEW, base_url=server.url, api_key=KEY)
+        run_review(place, [REPO], profile, settings, quiet)
 
 
 def _mine(world: World, workspace: Path) -> None:
@@ -69,16 +94,26 @@ def _mine(world: World, workspace: Path) -> None:
         raise WorkspaceError(f"{REPO} was not mined completely", f"See {done}")
 
 
-def _rewrite(mined: Archive, target: Path) -> None:
-    """Copy the records as if they had been mined from GitHub at one fixed moment."""
-    (target / REPLIES).unlink(missing_ok=True)
-    with Archive(target) as shipped:
+def _rewrite(
+    made: Archive, target: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    """Copy the records as if they had been made at one fixed moment."""
+    target.unlink(missing_ok=True)
+    with Archive(target.parent) as shipped:
         shipped.begin(resume=False)
-        for record in mined.records:
+        for record in made.records:
             meta = {**record.meta, "at": MOMENT.isoformat(timespec="seconds")}
-            if meta["part"] == "begin":
-                meta = {**meta, DEMO: True, "plan": {**meta["plan"], "host": "github.com"}}
-            shipped.append(meta, record.read())
+            shipped.append(change(meta), record.read())
+
+
+def _from_github(meta: dict[str, Any]) -> dict[str, Any]:
+    if meta["part"] != "begin":
+        return meta
+    return {**meta, DEMO: True, "plan": {**meta["plan"], "host": "github.com"}}
+
+
+def _in_no_time(meta: dict[str, Any]) -> dict[str, Any]:
+    return {**meta, "seconds": 0.0} if meta["part"] == "reply" else meta
 
 
 if __name__ == "__main__":

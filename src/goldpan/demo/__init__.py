@@ -12,13 +12,15 @@ from pathlib import Path
 
 from rich.console import Console
 
+from goldpan.annotation.llm.review import estimate_review, run_review
+from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.builders.build import RECIPES, build
 from goldpan.config import Settings
 from goldpan.datasets.splits import SplitPlan
 from goldpan.errors import WorkspaceError
 from goldpan.explain import explain
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import load_profile
+from goldpan.filters.profile import Profile, load_profile
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.git.clone import clone
@@ -28,11 +30,13 @@ from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.report.page import write_report
-from goldpan.show import datasets, explaining, filtering, history, mining
+from goldpan.show import datasets, explaining, filtering, history, mining, reviewing
 from goldpan.workspace import Workspace, publish
 
 REPO = "prospector/sluice"
 REPLIES = "run-0001.zst"
+ANSWERS = "reviews/run-0001.zst"
+REVIEW = ReviewSettings(models=("demo-reviewer",), concurrency=1)
 BUNDLE = "sluice.bundle"
 REPORT = "report.html"
 DEMO = "demo"
@@ -66,6 +70,7 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
             cloned = clone(place, REPO, reporter, source=bundle.resolve())
         history.histories([(cloned, read_history(place, REPO, reporter))])
         filtering.filtered(run_filters(place, [REPO], profile, reporter))
+        _review(place, profile, reporter, console)
         made = [place.dataset(name) for name in RECIPES]
         for recipe, directory in zip(RECIPES.values(), made, strict=True):
             plan = SplitPlan.parse("none")
@@ -76,6 +81,21 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
     console.print("\nOne issue explained\n")
     explaining.explanation(explain(place, _EXAMPLE))
     _show_way_on(console, place, report)
+
+
+def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Console) -> None:
+    """Review what is kept by the answers that ship, unless the workspace holds other reviews."""
+    target = place.root / ANSWERS
+    if not target.exists():
+        with place.scratch() as scratch:
+            copy = scratch / target.name
+            copy.write_bytes((files(__name__) / ANSWERS).read_bytes())
+            publish({copy: target})
+    open_requests = estimate_review(place, [REPO], profile, REVIEW, reporter).requests
+    if open_requests:
+        console.print(f"No review: {place.root / 'reviews'} holds none of the demo's answers.")
+    else:
+        reviewing.reviewed(run_review(place, [REPO], profile, REVIEW, reporter))
 
 
 def _refuse_others(place: Workspace) -> None:
@@ -95,6 +115,7 @@ def _show_way_on(console: Console, place: Workspace, report: Path) -> None:
         (place.tables(REPO), "the tables, made from those replies and the history"),
         (place.clone(REPO), "the history of the code, with refs/pull/N/head"),
         (place.root / "verdicts", "what every criterion said of every issue and fix pair"),
+        (place.root / "reviews", "what a model was asked and said, here recorded answers"),
         (place.root / "datasets", "the datasets, ready to publish"),
         (report, "open it in a browser"),
     ):
@@ -106,6 +127,7 @@ def _show_way_on(console: Console, place: Workspace, report: Path) -> None:
         f"why {REPO}#31",
         "filter --profile faun-eval",
         "funnel",
+        "build qa --require question-answer",
         f"trace {_TRACED}",
         f"publish {shlex.quote(str(place.dataset('qa')))} --repo-id me/questions --dry-run",
     ):
