@@ -93,6 +93,10 @@ def test_reviews_are_compared_with_people(folder: Path) -> None:
     assert "1 disagree; 0 only the model judged, 0 only people" in done.out
     found = json.loads(command(folder, "review", "--calibrate", str(people), "--json").out)
     assert found[0]["groups"][0]["precision"]["value"] == 0.5
+    project = place / "annotations" / "round1"
+    project.mkdir(parents=True)
+    people.rename(project / "verdicts.parquet")
+    assert json.loads(command(folder, "review", "--calibrate", "round1", "--json").out) == found
     done = command(folder, "review", "--calibrate", str(folder / "none.parquet"))
     assert done.code == 2
     assert "none.parquet cannot be read" in done.err

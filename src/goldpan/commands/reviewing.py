@@ -50,8 +50,11 @@ def review(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate the cost.")] = False,
     calibrate: Annotated[
-        Path | None,
-        typer.Option(help="Compare earlier reviews with people's verdicts, a Parquet file."),
+        str | None,
+        typer.Option(
+            help="Compare earlier reviews with people's verdicts: an annotation project's name, "
+            "or a Parquet file."
+        ),
     ] = None,
     workspace: Directory = None,
     json: Json = False,
@@ -90,12 +93,14 @@ def review(
 
 
 def _calibrate(
-    people: Path, repo: list[str] | None, profile: str, workspace: Path | None, json: bool
+    people: str, repo: list[str] | None, profile: str, workspace: Path | None, json: bool
 ) -> None:
     """Show how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.llm.calibration import calibrate_reviews
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     repos = known_repositories(place, repo, "tables")
-    found = calibrate_reviews(place, repos, load_profile(profile).name, people)
+    pulled = place.root / "annotations" / people / "verdicts.parquet"
+    file = pulled if pulled.exists() else Path(people)
+    found = calibrate_reviews(place, repos, load_profile(profile).name, file)
     print_result(json, [asdict(one) for one in found], lambda: show.calibrated(found))
