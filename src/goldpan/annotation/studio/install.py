@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -55,9 +56,16 @@ def install(place: Path, reporter: Reporter) -> None:
 
 
 def _run(command: list[str]) -> None:
+    # Constraints on the packages of this environment are not meant for the server's.
+    environment = {key: each for key, each in os.environ.items() if key != "PIP_CONSTRAINT"}
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter and fixed arguments
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+            env=environment,
         )
     except subprocess.TimeoutExpired:
         raise StudioError("Installing Label Studio took too long", "Try again") from None
