@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.annotation.llm.review import Reviewed, run_review
+from goldpan.annotation.llm.judging import Reviewed
+from goldpan.annotation.llm.review import run_review
 from goldpan.annotation.llm.settings import ReviewSettings, load_review_settings
 from goldpan.annotation.llm.stored import review_path
 from goldpan.filters.pipeline import run_filters

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import select
-import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from goldpan.report.page import write_report
+from tests.browser import Browser, needs_chromium
 from tests.reporting import (
     HOSTILE,
     OTHER,
@@ -25,127 +19,9 @@ from tests.reporting import (
     make_workspace,
 )
 
-PROGRAM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium, which is not installed")
+pytestmark = needs_chromium
 
 SECTIONS = ["overview", "funnel", "data", "examples", "dropped", "about"]
-QUIET = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-    "--remote-debugging-pipe",
-)
-
-
-class Browser:
-    """Chromium, told what to do over a pair of pipes (the DevTools protocol)."""
-
-    def __init__(self, profile: Path) -> None:
-        pipes = (*os.pipe(), *os.pipe())
-        # The browser reads from descriptor 3 and writes to 4; ours must not be those.
-        ours_in, theirs_out, theirs_in, ours_out = (
-            fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in pipes
-        )
-        for end in pipes:
-            os.close(end)
-        link = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
-        command = [str(PROGRAM), *QUIET, f"--user-data-dir={profile}", "about:blank"]
-        self._process = subprocess.Popen(
-            ["bash", "-c", link, "bash", *command],
-            pass_fds=(theirs_in, theirs_out),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(theirs_in)
-        os.close(theirs_out)
-        self._reader, self._writer = ours_in, ours_out
-        self._buffer = b""
-        self._next = 0
-        self._session: str | None = None
-        self.events: list[dict[str, Any]] = []
-
-    def close(self) -> None:
-        os.close(self._writer)
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        os.close(self._reader)
-
-    def call(self, method: str, **values: Any) -> dict[str, Any]:
-        """Ask the browser for something and wait for its answer; events are kept."""
-        self._next += 1
-        asked = {"id": self._next, "method": method, "params": values}
-        if self._session:
-            asked["sessionId"] = self._session
-        os.write(self._writer, json.dumps(asked).encode() + b"\0")
-        while True:
-            told = self._receive(30)
-            assert told is not None, f"no answer to {method}"
-            if told.get("id") == self._next:
-                assert "error" not in told, told
-                return dict(told["result"])
-            self.events.append(told)
-
-    def settle(self, event: str, seconds: float = 20) -> None:
-        """Wait for an event, then a moment longer for what it sets off."""
-        until = time.monotonic() + seconds
-        while not any(told["method"] == event for told in self.events):
-            assert time.monotonic() < until, f"no {event}"
-            self._keep(0.5)
-        while self._keep(0.3):
-            pass
-
-    def _keep(self, seconds: float) -> bool:
-        told = self._receive(seconds)
-        if told is not None:
-            self.events.append(told)
-        return told is not None
-
-    def open(
-        self, path: Path, width: int = 1600, height: int = 1000, scheme: str = "light"
-    ) -> None:
-        """Show a file in a fresh page of that size; `events` are those since."""
-        self._session = None
-        page = self.call("Target.createTarget", url="about:blank")["targetId"]
-        attached = self.call("Target.attachToTarget", targetId=page, flatten=True)
-        self._session = attached["sessionId"]
-        for domain in ("Page", "Network", "Runtime", "Log"):
-            self.call(f"{domain}.enable")
-        scale = {"width": width, "height": height, "deviceScaleFactor": 1}
-        self.call("Emulation.setDeviceMetricsOverride", mobile=width < 800, **scale)
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        self.call("Emulation.setEmulatedMedia", features=[feature])
-        self.events = []
-        assert "errorText" not in self.call("Page.navigate", url=path.as_uri())
-        self.settle("Page.loadEventFired")
-
-    def ask(self, expression: str) -> Any:
-        """Return the value of an expression in the page."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
-
-    def told(self, method: str) -> list[dict[str, Any]]:
-        return [event["params"] for event in self.events if event["method"] == method]
-
-    def _receive(self, seconds: float) -> dict[str, Any] | None:
-        until = time.monotonic() + seconds
-        while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._reader], [], [], max(0, until - time.monotonic()))
-            read = os.read(self._reader, 2**20) if ready else b""
-            if not read:
-                return None
-            self._buffer += read
-        message, _, self._buffer = self._buffer.partition(b"\0")
-        return dict(json.loads(message))
 
 
 @pytest.fixture(scope="module")

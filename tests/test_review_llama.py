@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.annotation.llm.review import Reviewed, run_review
+from goldpan.annotation.llm.judging import Reviewed
+from goldpan.annotation.llm.review import run_review
 from goldpan.annotation.llm.settings import load_review_settings
 from goldpan.miners.archive import Archive
 from goldpan.workspace import Workspace

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,25 +10,32 @@ import pytest
 
 from goldpan.annotation.agreement import agree
 from goldpan.annotation.studio.adjudicate import adjudicate
+from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.decisions import decide
-from goldpan.annotation.studio.forms import find_form, make_task
+from goldpan.annotation.studio.forms import FORMS, Task, find_form, make_task
+from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull, read_table
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.ratings import read_ratings
+from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.workspace import Workspace
+from tests.browser import Browser, needs_chromium
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, REPO, Annotators, fix_pairs, installed, prepared, studio
-from tests.test_report_browser import PROGRAM, Browser
 
 __all__ = ["installed", "prepared", "studio"]
 
 pytestmark = [
-    pytest.mark.skipif(PROGRAM is None, reason="needs Chromium, which is not installed"),
+    needs_chromium,
     pytest.mark.timeout(1200),
 ]
 
-LATIN = {"1": "Digit1", "2": "Digit2", "3": "Digit3", "5": "Digit5"}
+CHECKED = (
+    "[...document.querySelectorAll('.gp-answer input:checked')]"
+    ".map(one => one.closest('label').innerText.replace(/\\[.\\]$/, '').trim())"
+)
+"""The labels that are chosen on the page."""
 
 
 class Desk(Browser):
@@ -38,14 +43,7 @@ class Desk(Browser):
 
     def sit_down(self, url: str, address: str, password: str) -> None:
         """Log in on a fresh page of 1600 x 1000."""
-        self._session = None
-        page = self.call("Target.createTarget", url="about:blank")["targetId"]
-        attached = self.call("Target.attachToTarget", targetId=page, flatten=True)
-        self._session = attached["sessionId"]
-        for domain in ("Page", "Network", "Runtime", "Log"):
-            self.call(f"{domain}.enable")
-        scale = {"width": 1600, "height": 1000, "deviceScaleFactor": 1}
-        self.call("Emulation.setDeviceMetricsOverride", mobile=False, **scale)
+        self.fresh()
         self.call("Page.navigate", url=f"{url}/user/login/")
         self.until("!!document.querySelector('#login-form')")
         for name, value in (("email", address), ("password", password)):
@@ -59,49 +57,21 @@ class Desk(Browser):
         self.call("Page.navigate", url=page)
         self.until("!!document.querySelector('.gp-page p, .gp-page td')")
 
-    def until(self, condition: str, seconds: float = 30) -> None:
-        """Wait until a condition holds in the page."""
-        end = time.monotonic() + seconds
-        while not self.ask(f"document.readyState === 'complete' && ({condition})"):
-            assert time.monotonic() < end, (condition, self.ask("document.body.innerText")[:500])
-            time.sleep(0.1)
-
-    def press(self, key: str) -> None:
-        common = {"key": key, "code": LATIN[key], "windowsVirtualKeyCode": ord(key), "text": key}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **common)
-        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
-
-    def click(self, selector: str) -> None:
-        """Click with the mouse where an element is."""
-        place = self.ask(
-            f"(() => {{ const box = document.querySelector({selector!r}).getBoundingClientRect();"
-            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
-        )
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call(
-                "Input.dispatchMouseEvent",
-                type=kind,
-                x=place[0],
-                y=place[1],
-                button="left",
-                clickCount=1,
-            )
-
     def answer(self, key: str, *, reason: str = "") -> None:
         """Answer the task on the page by its hotkey, and send it."""
-        before = self.ask("document.querySelector('.gp-note').innerText")
         self.press(key)
         self.until("!!document.querySelector('.gp-answer input:checked')")
         if reason:
             self.click(".gp-rest input[name=reason]")
             self.call("Input.insertText", text=reason)
+        self.submit()
+
+    def submit(self) -> None:
+        """Send what the form holds, and wait for what comes next."""
         self.until("!document.querySelector('button[aria-label*=ubmit]').disabled")
+        before = self.ask("document.querySelector('.gp-note').innerText")
         self.click("button[aria-label*=ubmit]")
         self.until(f"document.querySelector('.gp-note')?.innerText !== {before!r}")
-
-    def shoot(self, path: Path) -> None:
-        image = self.call("Page.captureScreenshot", format="png")["data"]
-        path.write_bytes(base64.b64decode(image))
 
 
 @contextmanager
@@ -187,25 +157,31 @@ def row(text: str) -> dict[str, object]:
     }
 
 
+def project_of(name: str) -> str:
+    return f"try-{name}"
+
+
+def open_form(root: Path, studio: Annotators, ann: Desk, name: str, text: str) -> Workspace:
+    """Push one row whose every text is `text`, open its page and keep a picture."""
+    place, form = Workspace(root), find_form(name)
+    push(place, studio.server, project_of(name), form, [make_task(form, row(text))], QUIET)
+    ann.label(open_project(place, project_of(name)).page)
+    ann.until("!!document.querySelector('.gp-answer input')")
+    ann.shoot(root / f"{name}.png")
+    return place
+
+
 @pytest.fixture(scope="module")
 def ann(tmp_path_factory: pytest.TempPathFactory, studio: Annotators) -> Iterator[Desk]:
     with desk(tmp_path_factory.mktemp("ann"), studio, 1) as annotator:
         yield annotator
 
 
-@pytest.mark.parametrize("name", ["fix-pair", "question-answer", "issue-type", "code-comment-java"])
-@pytest.mark.parametrize("kind", ["hostile", "long"])
+@pytest.mark.parametrize("name", FORMS)
 def test_every_form_fits_the_screen_and_texts_stay_texts(
-    tmp_path: Path, studio: Annotators, ann: Desk, name: str, kind: str
+    tmp_path: Path, studio: Annotators, ann: Desk, name: str
 ) -> None:
-    place = Workspace(tmp_path)
-    form = find_form(name)
-    text = HOSTILE if kind == "hostile" else "A plain sentence, w" + "w" * 300 + ". " * 4000
-    project = f"{kind}-{name}"
-    push(place, studio.server, project, form, [make_task(form, row(text))], QUIET)
-    ann.label(open_project(place, project).page)
-    time.sleep(0.5)
-    ann.shoot(tmp_path / f"{project}.png")
+    open_form(tmp_path, studio, ann, name, HOSTILE)
     assert overflow(ann) <= 0
     assert ann.told("Page.javascriptDialogOpening") == []
     asked = [one["request"]["url"] for one in ann.told("Network.requestWillBeSent")]
@@ -213,9 +189,70 @@ def test_every_form_fits_the_screen_and_texts_stay_texts(
     inside = ".gp-page :is(img, script, style, iframe, svg, a, form, base, meta, [onmouseover])"
     assert ann.ask(f"document.querySelectorAll({inside!r}).length") == 0
     assert ann.ask("document.title") != "owned"
-    monospace = "getComputedStyle(document.querySelector('.gp-page :is(td, pre)')).fontFamily"
-    if form.subject != "issue":
-        assert "monospace" in ann.ask(monospace)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_answered_by_keys_however_long_its_texts_are(
+    tmp_path: Path, studio: Annotators, ann: Desk, name: str
+) -> None:
+    place = open_form(tmp_path, studio, ann, name, "A plain sentence, w" + "w" * 300 + ". " * 4000)
+    assert overflow(ann) <= 0
     wide = "[...document.querySelectorAll('.gp-left, .gp-right')].map(one => "
-    wide += "one.scrollWidth - one.clientWidth)"
-    assert max(ann.ask(wide)) <= 0
+    assert max(ann.ask(wide + "one.scrollWidth - one.clientWidth)")) <= 0
+    if name != "issue-type" and name != "question-answer":
+        monospace = "getComputedStyle(document.querySelector('.gp-page :is(td, pre)')).fontFamily"
+        assert "monospace" in ann.ask(monospace)
+    asked = load(name).field(find_form(name).decides)
+    keys = {str(at): label for at, label in enumerate(asked.labels, 1)}
+    for key, label in keys.items():
+        ann.press(key)
+        ann.until(f"{CHECKED}.includes({label!r})")
+        assert ann.ask(CHECKED) == [label]
+        if asked.multiple:
+            ann.press(key)
+            ann.until(f"!{CHECKED}.length")
+    for key in "12" if asked.multiple else "1":
+        ann.press(key)
+    doubt = "0" if asked.multiple else str(len(keys) + 1)
+    ann.press(doubt)
+    ann.until(f"{CHECKED}.includes('I am in doubt')")
+    ann.submit()
+    assert pull(place, studio.server, project_of(name), QUIET).answers == 1
+    rows = read_table(place, project_of(name)).to_pylist()
+    said = {one["field"]: one["values"] for one in rows}
+    expected = sorted(asked.choices[: 2 if asked.multiple else 1])
+    assert sorted(said[find_form(name).decides]) == expected
+    assert said["doubt"] == ["doubt"]
+
+
+def test_what_is_filled_in_is_seen_and_told_apart(
+    tmp_path: Path, studio: Annotators, ann: Desk
+) -> None:
+    place, form = Workspace(tmp_path), find_form("fix-pair")
+
+    def suggest(task: Task) -> Suggestion | None:
+        values = {"verdict": ("partly",)}
+        return None if task.issue == 3 else Suggestion("a language model", values, 0.83, "times=4")
+
+    push(place, studio.server, "seen", form, fix_pairs(3), QUIET, suggest=suggest)
+    ann.label(open_project(place, "seen").page)
+    told = ann.ask("document.querySelector('.gp-answers').innerText")
+    assert "Fixes a part of it (0.83)" in told
+    ann.until(f"{CHECKED}.includes('Fixes a part of it')")
+    assert overflow(ann) <= 0
+    ann.shoot(tmp_path / "seen.png")
+    ann.submit()
+    ann.until("document.querySelector('.gp-note')?.innerText.includes('#2,')")
+    ann.answer("3")
+    ann.until("document.querySelector('.gp-note')?.innerText.includes('#3,')")
+    assert ann.ask(CHECKED) == []
+    ann.answer("2")
+    pull(place, studio.server, "seen", QUIET)
+    rows = [row for row in read_table(place, "seen").to_pylist() if row["field"] == "verdict"]
+    assert [(row["suggested"], row["origin"], row["values"]) for row in rows] == [
+        (True, "accepted", ["partly"]),
+        (True, "changed", ["unrelated"]),
+        (False, None, ["partly"]),
+    ]
+    (one,) = progress(place, "seen").annotators
+    assert (one.answers, one.filled_in, one.accepted) == (3, 2, 1)

@@ -18,6 +18,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull, read_table
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.ratings import read_ratings
+from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.errors import UsageError
 from goldpan.records import VERDICTS
 from goldpan.workspace import Workspace
@@ -150,5 +151,35 @@ def test_progress_tells_pace_and_end(tmp_path: Path, studio: Annotators) -> None
     assert now.seconds == 21.0
     assert now.work_left == timedelta(seconds=21)
     assert now.ends_at is not None
+    assert (now.passed_over, now.deleted) == (1, 0)
     # Seven answers within the first hour: one more takes a seventh of an hour.
     assert timedelta(minutes=8) < now.ends_at - datetime.now(UTC) < timedelta(minutes=9)
+
+
+def test_what_was_deleted_is_not_waited_for(tmp_path: Path, studio: Annotators) -> None:
+    place = annotated(tmp_path, studio, "fewer")
+    studio.call(0, "DELETE", f"/api/tasks/{task_numbers(place, 'fewer')[4]}/")
+    pull(place, studio.server, "fewer", QUIET)
+    now = progress(place, "fewer")
+    assert (now.subjects, now.deleted, now.finished, now.begun) == (3, 1, 3, 0)
+    assert (now.wanted, now.answers, now.ends_at) == (6, 6, None)
+
+
+def test_verdicts_say_when_people_were_not_blind(tmp_path: Path, studio: Annotators) -> None:
+    place = Workspace(tmp_path)
+    filled_in = Suggestion("a language model", {"verdict": ("fixes",)})
+    push(place, studio.server, "not-blind", FORM, fix_pairs(2), QUIET, suggest=lambda _: filled_in)
+    for number in task_numbers(place, "not-blind").values():
+        studio.answer(1, number, "fixes")
+        studio.answer(2, number, "fixes" if number % 2 else "partly")
+    pull(place, studio.server, "not-blind", QUIET)
+    write_decisions(place, "not-blind")
+    rows = pq.read_table(open_project(place, "not-blind").path("verdicts.parquet")).to_pylist()
+    assert {row["evidence"].rpartition(", ")[2] for row in rows} == {"not blind"}
+    # A third person sees both answers, and not what the model said.
+    adjudicate(place, studio.server, "not-blind", QUIET)
+    name = adjudication_name("not-blind")
+    (number,) = task_numbers(place, name).values()
+    note = studio.call(3, "GET", f"/api/tasks/{number}/")["data"]["note"]
+    assert note.count("gp-answers") == 1
+    assert "language model" not in note

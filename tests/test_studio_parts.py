@@ -18,7 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.annotation.studio import panels
-from goldpan.annotation.studio.annotations import Annotation, settle
+from goldpan.annotation.studio.annotations import (
+    Annotation,
+    read_annotations,
+    settle,
+    table,
+)
 from goldpan.annotation.studio.client import User, find_server
 from goldpan.annotation.studio.configuration import check, load, names, parse
 from goldpan.annotation.studio.errors import StudioError
@@ -102,7 +107,7 @@ def test_none_of_these_goes_with_nothing_else() -> None:
 def answer(number: int, annotator: str, minute: int, **more: object) -> Annotation:
     at = NOON + timedelta(minutes=minute)
     made = Annotation(
-        number, 1, {"id": "s"}, annotator, {"verdict": ("fixes",)}, None, False, 1.0, at, at
+        number, 1, {"id": "s"}, annotator, {"verdict": ("fixes",)}, None, False, {}, 1.0, at, at
     )
     return replace(made, **more)  # type: ignore[arg-type]
 
@@ -132,6 +137,40 @@ def test_who_answered_first_counts_with_what_they_said_last() -> None:
     }
 
 
+@pytest.mark.parametrize("other", [None, {}, [], "x", 1, {"result": 3}, {"result": [None]}])
+def test_what_was_filled_in_is_told_apart(tmp_path: Path, other: object) -> None:
+    """Whatever the server says an answer was begun from."""
+    configuration = load("fix-pair")
+    begun_from = [{"result": [part("verdict", "choices", [one])]} for one in ("fixes", "partly")]
+    task = {
+        "id": 1,
+        "data": fix_pairs(1)[0].data(),
+        "total_predictions": 1,
+        "annotations": [
+            {
+                "id": number,
+                "completed_by": number,
+                "result": [part("verdict", "choices", ["fixes"])],
+                "was_cancelled": False,
+                "lead_time": 1.0,
+                "prediction": one,
+                "created_at": NOON.isoformat(),
+                "updated_at": NOON.isoformat(),
+            }
+            for number, one in enumerate((*begun_from, other), 1)
+        ],
+    }
+    read = list(read_annotations([task], configuration, People(a_project(tmp_path))))
+    assert [one.problem for one in read] == [None] * 3
+    rows = table(read, configuration, "parts").to_pylist()
+    assert all(row["suggested"] for row in rows)
+    origins = {(row["annotation"], row["field"]): row["origin"] for row in rows}
+    assert {key: origin for key, origin in origins.items() if origin} == {
+        (1, "verdict"): "accepted",
+        (2, "verdict"): "changed",
+    }
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
@@ -154,7 +193,10 @@ def test_only_our_own_elements_are_drawn(one: str, other: str) -> None:
         panels.change(one, diff),
         panels.dialogue([(one, other, True)]),
         panels.answers([panels.Answer(one, [(one, other)])]),
-        panels.code(one),
+        panels.code(one, one),
+        panels.text(one, one),
+        panels.sentence(one),
+        panels.nothing(one),
     ]
     tags = Tags()
     tags.feed("".join(drawn))
@@ -265,6 +307,9 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
             check_port(busy.getsockname()[1])
     with pytest.raises(UsageError, match="not allowed"):
         check_port(99_999)
+    for address in ("", "ann", "ann@example", "a b@example.org", "ann@example.org\n"):
+        with pytest.raises(UsageError, match="is no e-mail address"):
+            prepare(tmp_path / "none", tmp_path / "data", [address], QUIET)
     with pytest.raises(StudioError, match=r"not installed.*serve --install"):
         prepare(tmp_path / "none", tmp_path / "data", [], QUIET)
     (tmp_path / "file").write_text("no directory")

@@ -8,9 +8,10 @@ import pytest
 
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.errors import StudioError
-from goldpan.annotation.studio.forms import find_form
+from goldpan.annotation.studio.forms import Task, find_form
 from goldpan.annotation.studio.project import Journal, open_project
-from goldpan.annotation.studio.push import Pushed, Suggestion, push
+from goldpan.annotation.studio.push import Pushed, push
+from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.errors import UsageError, WorkspaceError
 from goldpan.workspace import Workspace
 from tests.studio import QUIET, Annotators, fix_pairs, installed, prepared, studio, task_numbers
@@ -115,17 +116,23 @@ def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: An
     place = Workspace(tmp_path)
     tasks = fix_pairs(2)
     given = {tasks[0].subject_id: Suggestion("tiny", YES, 0.9)}
-    with pytest.raises(UsageError, match="blind project shows no suggestions"):
-        push(place, studio.server, "blind", FORM, tasks, QUIET, suggestions=given)
-    push(place, studio.server, "seen", FORM, tasks, QUIET, blind=False, suggestions=given)
+
+    def suggest(task: Task) -> Suggestion | None:
+        return given.get(task.subject_id)
+
+    seen = push(place, studio.server, "seen", FORM, tasks, QUIET, suggest=suggest)
+    assert (seen.added, seen.suggested) == (2, 1)
     with pytest.raises(UsageError, match="begun with blind False"):
         push(place, studio.server, "seen", FORM, tasks, QUIET)
-    wrong = {tasks[1].subject_id: Suggestion("tiny", {"verdict": ("maybe",)})}
+    given[tasks[1].subject_id] = Suggestion("tiny", {"verdict": ("maybe",)})
     with pytest.raises(UsageError, match="unknown-choice"):
-        push(place, studio.server, "wrong", FORM, tasks, QUIET, blind=False, suggestions=wrong)
-    number = task_numbers(place, "seen")[1]
-    predictions = studio.call(0, "GET", f"/api/tasks/{number}/")["predictions"]
-    assert [one["model_version"] for one in predictions] == ["tiny"]
+        push(place, studio.server, "wrong", FORM, tasks, QUIET, suggest=suggest)
+    given[tasks[1].subject_id] = Suggestion("tiny", {"mood": ("good",)})
+    with pytest.raises(UsageError, match="names the field mood"):
+        push(place, studio.server, "other", FORM, tasks, QUIET, suggest=suggest)
+    told = studio.call(0, "GET", f"/api/tasks/{task_numbers(place, 'seen')[1]}/")
+    assert [one["model_version"] for one in told["predictions"]] == ["suggestion"]
+    assert "Suggested by tiny" in told["data"]["note"]
 
 
 def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotators) -> None:

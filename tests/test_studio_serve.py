@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -57,3 +60,37 @@ def test_a_server_for_a_user_who_has_none(tmp_path: Path, installed: Path, prepa
     assert listening(port) == set()
     assert (directory / "accounts.json").stat().st_mode & 0o077 == 0
     assert directory.stat().st_mode & 0o077 == 0
+
+
+SERVING = """
+import sys, time
+from pathlib import Path
+from goldpan.annotation.studio.serve import prepare, running
+from tests.studio import PEOPLE, QUIET
+place, directory = Path(sys.argv[1]), Path(sys.argv[2])
+with running(place, directory, int(sys.argv[3]), prepare(place, directory, PEOPLE, QUIET)):
+    print("up", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux alone ends it")
+def test_a_server_ends_with_a_goldpan_that_is_killed(
+    tmp_path: Path, installed: Path, prepared: Path
+) -> None:
+    directory = tmp_path / "data"
+    shutil.copytree(prepared, directory)
+    port = free_port()
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVING, str(installed), str(directory), str(port)],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parent.parent,
+    ) as goldpan:
+        assert goldpan.stdout is not None
+        assert goldpan.stdout.readline() == b"up\n"
+        assert listening(port)
+        goldpan.kill()
+    until = time.monotonic() + 60
+    while listening(port):
+        assert time.monotonic() < until
+        time.sleep(0.1)

@@ -19,7 +19,7 @@ def writer(path: Path, table: Table) -> pq.ParquetWriter:
 
 def write(target: pq.ParquetWriter, table: Table, repo: str, rows: pa.Table) -> None:
     """Write sorted rows in the table's columns, with the repository's name where it lacks."""
-    if "repo" not in rows.column_names:
+    if "repo" in table.schema.names and "repo" not in rows.column_names:
         rows = rows.append_column("repo", pa.repeat(pa.scalar(repo, pa.string()), len(rows)))
     rows = rows.select(table.schema.names).cast(table.schema)
     target.write_table(rows, row_group_size=_ROW_GROUP)

@@ -293,7 +293,7 @@ VERDICTS = Table(
         ("issue", _COUNT),
         ("pull_repo", _TEXT),  # of a pair
         ("pull", _COUNT),
-        ("stage", _TEXT),  # filter
+        ("stage", _TEXT),  # filter | llm | people
         ("criterion", _TEXT),
         ("decides", _FLAG),  # whether the profile lets this criterion drop the subject
         ("keep", _FLAG),  # null where the criterion could not judge
@@ -349,7 +349,9 @@ ANNOTATIONS = Table(
         ("values", _TEXTS),
         ("counts", _FLAG),
         ("problem", _TEXT),  # why it does not count
-        ("suggested", _FLAG),  # a model's suggestion was shown
+        ("suggested", _FLAG),  # something was filled in before the annotator looked
+        # accepted | changed: what became of it; null where nothing was filled in
+        ("origin", _TEXT),
         ("seconds", pa.float64()),  # at work on the answer
         ("created_at", _TIME),
         ("updated_at", _TIME),

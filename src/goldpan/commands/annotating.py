@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from goldpan.commands.filtering import ProfileName
 from goldpan.commands.shared import (
     PARTIAL,
     Directory,
@@ -18,6 +19,7 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.filters.profile import load_profile
 from goldpan.show import annotating as show
 from goldpan.workspace import Workspace
 
@@ -41,6 +43,17 @@ def push(
     ],
     dataset: Annotated[Path, typer.Option(help="The dataset whose rows people look at.")],
     annotators: Annotated[int, typer.Option(help="How many people judge each subject.")] = 2,
+    not_blind: Annotated[
+        bool,
+        typer.Option(
+            "--not-blind",
+            help="Fill in what stored reviews, or the dataset's labels, say; not for a gold set.",
+        ),
+    ] = False,
+    profile: ProfileName = "default",
+    webhook: Annotated[
+        str | None, typer.Option(help="An address that Label Studio calls after each answer.")
+    ] = None,
     url: Url = None,
     workspace: Directory = None,
     json: Json = False,
@@ -49,13 +62,27 @@ def push(
     from goldpan.annotation.studio.client import find_server
     from goldpan.annotation.studio.forms import find_form, read_tasks
     from goldpan.annotation.studio.push import push as push_tasks
+    from goldpan.annotation.studio.suggestions import find_suggestions
 
     asked = find_form(form)
     place = Workspace(settings_of(workspace=workspace).workspace)
     server = find_server(url, os.environ)
     with reporting(json) as reporter:
         tasks = read_tasks(dataset, asked)
-        pushed = push_tasks(place, server, project, asked, tasks, reporter, annotators=annotators)
+        suggest = None
+        if not_blind:
+            suggest = find_suggestions(place, asked, dataset, load_profile(profile).name)
+        pushed = push_tasks(
+            place,
+            server,
+            project,
+            asked,
+            tasks,
+            reporter,
+            annotators=annotators,
+            suggest=suggest,
+            webhook=webhook,
+        )
     print_result(json, asdict(pushed), lambda: show.pushed(pushed))
 
 
@@ -101,13 +128,26 @@ def status(project: ProjectName, workspace: Directory = None, json: Json = False
 
 @app.command()
 def agreement(project: ProjectName, workspace: Directory = None, json: Json = False) -> None:
-    """Show how far annotators agree: raw, kappa and alpha with intervals, and where not."""
+    """Show how far annotators agree: raw, kappa and alpha with intervals, and where not.
+
+    Where the dataset gives labels, what people decided stands beside them.
+    """
     from goldpan.annotation.agreement import agree
-    from goldpan.annotation.studio.ratings import read_ratings
+    from goldpan.annotation.studio.progress import progress
+    from goldpan.annotation.studio.ratings import ratings_beside_dataset, read_ratings
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     found = [agree(field, given) for field, given in read_ratings(place, project).items()]
-    print_result(json, [asdict(one) for one in found], lambda: show.agreements(found))
+    both = ratings_beside_dataset(place, project)
+    beside = agree("the dataset's labels", both) if both else None
+    annotators = progress(place, project).annotators
+    value = {
+        "fields": [asdict(one) for one in found],
+        "dataset": asdict(beside) if beside else None,
+        "filled_in": sum(one.filled_in for one in annotators),
+        "accepted": sum(one.accepted for one in annotators),
+    }
+    print_result(json, value, lambda: show.agreements(found, beside, annotators))
 
 
 @app.command()

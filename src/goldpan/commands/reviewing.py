@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from goldpan.filters.profile import load_profile
 from goldpan.show import reviewing as show
 from goldpan.workspace import Workspace
 
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.annotation.llm.settings import ReviewSettings
+
 
 def review(
     repo: Repos = None,
@@ -38,6 +41,10 @@ def review(
     ] = None,
     subjects: Annotated[
         list[str] | None, typer.Option(help="issue or pair. (default: both)")
+    ] = None,
+    dataset: Annotated[
+        Path | None,
+        typer.Option(help="Review the labels of this dataset of a classification task instead."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option(help="Only so many subjects of each kind and repository.")
@@ -79,8 +86,11 @@ def review(
         _calibrate(calibrate, repo, profile, workspace, json)
         return
     wanted = load_review_settings(settings, flags)
-    chosen = load_profile(profile)
     place = Workspace(settings_of(workspace=workspace).workspace)
+    if dataset is not None:
+        _labels(place, dataset, wanted, dry_run, json)
+        return
+    chosen = load_profile(profile)
     repos = known_repositories(place, repo, "tables")
     with reporting(json) as reporter:
         if dry_run:
@@ -88,6 +98,22 @@ def review(
             print_result(json, asdict(estimate), lambda: show.estimate(estimate))
             return
         found = run_review(place, repos, chosen, wanted, reporter)
+    print_result(json, asdict(found), lambda: show.reviewed(found))
+    raise typer.Exit(0 if found.complete else PARTIAL)
+
+
+def _labels(
+    place: Workspace, dataset: Path, wanted: ReviewSettings, dry_run: bool, json: bool
+) -> None:
+    """Review the labels of a dataset, or tell what that would cost."""
+    from goldpan.annotation.llm.labels import estimate_labels, review_labels
+
+    with reporting(json) as reporter:
+        if dry_run:
+            estimate = estimate_labels(place, dataset, wanted)
+            print_result(json, asdict(estimate), lambda: show.estimate(estimate))
+            return
+        found = review_labels(place, dataset, wanted, reporter)
     print_result(json, asdict(found), lambda: show.reviewed(found))
     raise typer.Exit(0 if found.complete else PARTIAL)
 

@@ -15,7 +15,7 @@ from goldpan.show.terminal import clean
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Agreement, Estimate
     from goldpan.annotation.studio.decisions import Decision
-    from goldpan.annotation.studio.progress import Progress
+    from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
     from goldpan.annotation.studio.pull import Pulled
     from goldpan.annotation.studio.push import Pushed
     from goldpan.annotation.studio.serve import Running
@@ -30,6 +30,8 @@ def pushed(found: Pushed) -> None:
         f"{found.project}: {found.added:,} subjects added, {found.known:,} were there, "
         f"{found.seconds:.1f} s"
     )
+    if found.suggested:
+        console.print(f"{found.suggested:,} of them have something filled in")
     console.print(Text(f"Annotators begin at {found.page}"))
 
 
@@ -61,6 +63,12 @@ def progress(found: Progress) -> None:
         f"{found.project} ({found.form}): {found.finished:,} of {found.subjects:,} subjects "
         f"finished, {found.begun:,} begun, {found.answers:,} of {found.wanted:,} answers"
     )
+    if found.deleted:
+        console.print(f"{found.deleted:,} more were deleted on the server")
+    if found.passed_over:
+        console.print(
+            f"{found.passed_over:,} lack answers and were skipped: somebody else has to answer them"
+        )
     table = Table("annotator", box=None, header_style="dim")
     for name in ("answers", "skipped", "other", "doubts", "seconds a task"):
         table.add_column(name, justify="right")
@@ -69,6 +77,7 @@ def progress(found: Progress) -> None:
         counts = (one.answers, one.skipped, one.other, one.doubts)
         table.add_row(clean(one.annotator), *(f"{count:,}" for count in counts), pace)
     console.print(table)
+    _filled_in(console, found.annotators)
     if found.work_left is not None:
         console.print(f"Left: {found.work_left} of one person's work")
     if found.ends_at is not None:
@@ -76,12 +85,16 @@ def progress(found: Progress) -> None:
     console.print(Text(f"Annotators begin at {found.page}"))
 
 
-def agreements(found: Sequence[Agreement]) -> None:
-    """Show how far people agree on each field."""
+def agreements(
+    found: Sequence[Agreement], beside: Agreement | None, annotators: Sequence[AnnotatorProgress]
+) -> None:
+    """Show how far people agree on each field, and what they decided with the dataset."""
     console = Console(highlight=False, soft_wrap=True)
-    for one in found:
+    _filled_in(console, annotators)
+    for one in (*found, beside) if beside else found:
         console.print(Text(f"\n{one.field}", style="bold"))
-        console.print(f"  {one.items:,} rated by two or more, {one.single:,} by one alone")
+        if one is not beside:
+            console.print(f"  {one.items:,} rated by two or more, {one.single:,} by one alone")
         console.print(f"  raw agreement {_estimate(one.raw)}")
         for pair in one.pairs:
             console.print(
@@ -102,6 +115,18 @@ def agreements(found: Sequence[Agreement]) -> None:
             console.print(Text("  differ on ") + clean(f"{item.item} ({answers})"))
         if len(one.disagreements) > _MOST:
             console.print(f"  and {len(one.disagreements) - _MOST:,} more: see --json")
+
+
+def _filled_in(console: Console, annotators: Sequence[AnnotatorProgress]) -> None:
+    """Say how often people left what was filled in: agreement of such answers is no proof."""
+    if not any(one.filled_in for one in annotators):
+        return
+    console.print("Not blind: people who see the same suggestion agree more than they would")
+    for one in annotators:
+        if one.filled_in:
+            share = one.accepted / one.filled_in
+            told = f" left {one.accepted:,} of {one.filled_in:,} suggestions as they were"
+            console.print(Text("  ") + clean(one.annotator) + Text(f"{told} ({share:.0%})"))
 
 
 def running(found: Running) -> None:

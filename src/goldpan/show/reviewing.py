@@ -11,7 +11,7 @@ from rich.table import Table
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Estimate
     from goldpan.annotation.llm.calibration import Calibration
-    from goldpan.annotation.llm.review import Reviewed
+    from goldpan.annotation.llm.judging import Reviewed
     from goldpan.annotation.llm.walk import Estimate as Cost
 
 

@@ -10,6 +10,8 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.material import Material
 
 PartKind = Literal["text", "code"]
+CaseSubject = Literal["issue", "pair", "label"]
+"""What the filters judge, and the labels of classification examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,15 @@ class Case:
     """A subject as a model sees it."""
 
     repo: str
-    subject: Subject
-    issue: int
-    pull_repo: str | None
-    pull: int | None
+    subject: CaseSubject
+    issue: int | None = None
+    pull_repo: str | None = None
+    pull: int | None = None
     parts: tuple[Part, ...] = ()
     obstacle: str | None = None
     """Why nobody needs to be asked: the texts to judge by are not there."""
+    example: str | None = None
+    """The id of the example whose label is judged."""
     suspicions: tuple[str, ...] = ()
     """What looks like an attempt to steer the model, a line each."""
 

@@ -14,7 +14,7 @@ from goldpan.annotation.llm.outcome import Outcome, understand
 from goldpan.annotation.llm.prompt import Prompt, load_prompt
 from goldpan.annotation.llm.request import CUTS, Request, Voter, make_request, voters
 from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.annotation.llm.subjects import KINDS
+from goldpan.annotation.llm.subjects import PROMPTS
 from goldpan.annotation.llm.votes import Decision, Vote, decide
 
 Asked = tuple[Request, Collection[str]]
@@ -54,7 +54,7 @@ class Walk:
     @staticmethod
     def prompt(case: Case) -> Prompt:
         """Return the prompt for a case."""
-        return load_prompt(KINDS[case.subject].prompt)
+        return load_prompt(PROMPTS[case.subject])
 
     def open(self, cases: CaseFile) -> Iterator[Asked]:
         """Yield what is still to be asked, each request once, one voter after the other."""

@@ -91,7 +91,9 @@ def _tasks(
     for subject in sorted(shown):
         data, decision = shown[subject], wanted[subject]
         drawn = {name: str(data[name]) for name in configuration.panels}
-        drawn["note"] += panels.answers(_answers(subject, decision.said, labels))
+        drawn["note"] = panels.without_answers(drawn["note"]) + panels.answers(
+            _answers(subject, decision.said, labels)
+        )
         key = decision.key
         yield Task(
             subject, key["subject"], key["repo"], key["issue"], key["pull_repo"], key["pull"], drawn

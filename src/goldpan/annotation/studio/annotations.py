@@ -49,6 +49,8 @@ class Annotation:
     values: Mapping[str, tuple[str, ...]]
     problem: str | None
     suggested: bool
+    filled_in: Mapping[str, tuple[str, ...]]
+    """What stood in the form before the annotator looked, by field."""
     seconds: float | None
     created_at: datetime
     updated_at: datetime
@@ -71,6 +73,7 @@ def read_annotations(
             author = one["completed_by"]
             author = author.get("id") if isinstance(author, Mapping) else author
             checked = check(configuration, one["result"])
+            filled_in = _filled_in(one, configuration)
             problem = "skipped" if one["was_cancelled"] else checked.problem
             yield Annotation(
                 int(one["id"]),
@@ -79,7 +82,8 @@ def read_annotations(
                 people.annotator(author, named=named),
                 checked.values,
                 problem or ("unknown-annotator" if author is None else None),
-                bool(one.get("prediction")) or bool(task.get("total_predictions")),
+                bool(filled_in) or bool(task.get("total_predictions")),
+                filled_in,
                 one["lead_time"],
                 datetime.fromisoformat(one["created_at"]),
                 datetime.fromisoformat(one["updated_at"]),
@@ -147,6 +151,7 @@ def table(
             "counts": one.problem is None,
             "problem": one.problem,
             "suggested": one.suggested,
+            "origin": _origin(one.filled_in.get(field.name), one.values[field.name]),
             "seconds": one.seconds,
             "created_at": one.created_at,
             "updated_at": one.updated_at,
@@ -156,3 +161,20 @@ def table(
     ]
     made = pa.Table.from_pylist(rows, schema=ANNOTATIONS.schema)
     return made.sort_by([(name, "ascending") for name in ANNOTATIONS.order])
+
+
+def _filled_in(
+    annotation: Mapping[str, Any], configuration: Configuration
+) -> Mapping[str, tuple[str, ...]]:
+    """Return the suggestion that an answer was begun from, by field; empty where it was none."""
+    begun_from = annotation.get("prediction")
+    result = begun_from.get("result") if isinstance(begun_from, Mapping) else None
+    if not result:
+        return {}
+    return {name: told for name, told in check(configuration, result).values.items() if told}
+
+
+def _origin(filled_in: tuple[str, ...] | None, values: tuple[str, ...]) -> str | None:
+    if not filled_in:
+        return None
+    return "accepted" if set(filled_in) == set(values) else "changed"

@@ -10,6 +10,7 @@ import hashlib
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -64,6 +65,7 @@ def names() -> list[str]:
     return sorted(one.name[:-4] for one in folder.iterdir() if one.name.endswith(".xml"))
 
 
+@cache
 def load(name: str) -> Configuration:
     """Return a configuration that ships; raises `UsageError` that lists those there are."""
     if name not in names():

@@ -32,6 +32,8 @@ class Said:
     doubt: bool
     reason: str
     at: datetime
+    suggested: bool
+    """Whether something was filled in before they looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
         who = ", ".join(sorted({said.annotator for said in one.said}))
         when = max(said.at for said in one.said)
         told = "/".join(one.values) if one.values else one.how
+        seen = ", not blind" if any(said.suggested for said in one.said) else ""
         rows.append(
             {
                 **{key: one.key[key] for key in _KEY if key != "subject_id"},
@@ -144,7 +147,7 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
                 "decides": True,
                 "keep": keep,
                 "reason": None if keep else (one.how if open_ else one.values[0]),
-                "evidence": f"{told}, {one.how} by {who}, {when:%Y-%m-%d %H:%M} UTC",
+                "evidence": f"{told}, {one.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}",
                 "profile": project.name,
                 "settings": project.configuration.digest,
             }
@@ -189,6 +192,7 @@ def _said(
                 bool(answer.get("doubt")),
                 " ".join(answer.get("reason", ())),
                 row["updated_at"],
+                row["suggested"],
             )
         )
     return given, keys

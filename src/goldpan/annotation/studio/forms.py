@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.annotation.studio import panels
+from goldpan.annotation.studio import rows
+from goldpan.annotation.studio.configuration import NONE, load
+from goldpan.annotation.studio.rows import Reading, Row, SubjectKind
 from goldpan.errors import DatasetError, UsageError
 
-SubjectKind = Literal["pair", "issue", "text"]
-Row = Mapping[str, Any]
 _AT_ONCE = 64
+_WORD = re.compile(r"[a-z0-9]+")
+_TONGUES = {"smalltalk": "pharo"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,14 @@ class Task:
     subject_id: str
     subject: SubjectKind
     repo: str
+    """Empty where the source does not tell."""
     issue: int | None
     pull_repo: str | None
     pull: int | None
     panels: Mapping[str, str]
     """HTML by the panel's name."""
+    given: tuple[str, ...] = ()
+    """The labels that the dataset gives it, as choices of the form; annotators do not see them."""
 
     def data(self) -> dict[str, object]:
         """Return the task's data on the server."""
@@ -44,80 +49,49 @@ class Form:
 
     name: str
     """Of the configuration that ships."""
-    subject: SubjectKind
-    columns: tuple[str, ...]
-    """What a row has to hold."""
-    draw: Callable[[Row], Mapping[str, str]]
-    """Returns the panels of a row."""
+    readings: tuple[Reading, ...]
+    """The shapes of rows that it can ask about, the first that fits is taken."""
     decides: str
     """The field that people have to agree on."""
     keeps: frozenset[str] = field(default_factory=frozenset)
     """Its values that keep a subject; empty where the answer is a label, not a judgement."""
-    optional: tuple[str, ...] = ()
-    """What a row may hold."""
+    language: str | None = None
+    """The programming language whose rows it asks about, where rows tell theirs."""
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    """Choices by what datasets call them otherwise."""
 
+    @property
+    def subject(self) -> SubjectKind:
+        """What it asks about in the rows of `goldpan build`."""
+        return self.readings[0].subject
 
-def _fix_pair(row: Row) -> Mapping[str, str]:
-    title = f"{row['repo']}: issue #{row['issue']}, pull request #{row['pull']}"
-    said = panels.document(row["pull_title"], row["pull_body"], "Pull request")
-    return {
-        "note": panels.heading(title),
-        "issue_panel": panels.document(row["title"], row["body"], "Issue"),
-        "change_panel": said + panels.change(row["path"], row["diff"]),
-    }
-
-
-def _question_answer(row: Row) -> Mapping[str, str]:
-    turns = [
-        (
-            turn["role"] or "somebody",
-            turn["content"],
-            turn["comment_id"] == row["answer_comment_id"],
+    def reading(self, names: set[str], place: Path | str = "The row") -> Reading:
+        """Return how rows with these columns are read; raises `DatasetError` where they are not."""
+        for one in self.readings:
+            if one.fits(names):
+                return one
+        lacking = [name for name in self.readings[0].columns if name not in names]
+        raise DatasetError(
+            f"{place} lacks what {self.name} shows: {', '.join(lacking)}",
+            "Choose the dataset that belongs to it: code-edit for fix-pair, qa for "
+            "question-answer, qa or a task on issues for issue-type, sentences for code-comment",
         )
-        for turn in row["dialogue"]
-        if turn["comment_id"] is not None
-    ]
-    return {
-        "note": panels.heading(f"{row['repo']}: issue #{row['issue']}"),
-        "issue_panel": panels.document(row["title"], row["body"], "Question"),
-        "answer_panel": panels.dialogue(turns),
-    }
 
 
-def _issue_type(row: Row) -> Mapping[str, str]:
-    return {
-        "note": panels.heading(f"{row['repo']}: issue #{row['issue']}"),
-        "issue_panel": panels.document(row["title"], row["body"], "Issue"),
-    }
-
-
-def _code_comment(row: Row) -> Mapping[str, str]:
-    return {
-        "note": panels.heading(f"{row['repo']}: {row.get('path') or row['id']}"),
-        "sentence_panel": f'<div class="gp-doc">{panels.prose(row["sentence"])}</div>',
-        "code_panel": panels.code(row["code"]) if row.get("code") else panels.prose(None),
-    }
-
-
-_PAIR = ("repo", "issue", "pull", "title", "body", "pull_title", "pull_body", "path", "diff")
-_QA = ("repo", "issue", "title", "body", "dialogue", "answer_comment_id")
-_COMMENT = ("id", "repo", "sentence")
-
+_COMMENT = (rows.SENTENCE, rows.SENTENCE_TEXT)
 FORMS = {
     form.name: form
     for form in (
-        Form("fix-pair", "pair", _PAIR, _fix_pair, "verdict", frozenset({"fixes"})),
-        Form("question-answer", "issue", _QA, _question_answer, "verdict", frozenset({"answered"})),
-        Form("issue-type", "issue", ("repo", "issue", "title", "body"), _issue_type, "type"),
+        Form("fix-pair", (rows.FIX_PAIR,), "verdict", frozenset({"fixes"})),
+        Form("question-answer", (rows.QUESTION_ANSWER,), "verdict", frozenset({"answered"})),
+        Form(
+            "issue-type",
+            (rows.ISSUE, rows.ISSUE_TEXT),
+            "type",
+            synonyms={"enhancement": "feature", "docs": "documentation"},
+        ),
         *(
-            Form(
-                f"code-comment-{language}",
-                "text",
-                _COMMENT,
-                _code_comment,
-                "categories",
-                optional=("path", "code"),
-            )
+            Form(f"code-comment-{language}", _COMMENT, "categories", language=language)
             for language in ("java", "pharo", "python")
         ),
     )
@@ -133,40 +107,71 @@ def find_form(name: str) -> Form:
 
 def make_task(form: Form, row: Row) -> Task:
     """Return the task of a row."""
+    reading = form.reading(set(row))
     repo, issue, pull = row["repo"], row.get("issue"), row.get("pull")
-    if form.subject == "pair":
+    if reading.subject == "pair":
         name, pull_repo = f"pair:{repo}#{issue}+{pull}", repo
-    elif form.subject == "issue":
+    elif reading.subject == "issue":
         name, pull_repo, pull = f"issue:{repo}#{issue}", None, None
     else:
         name, pull_repo, pull, issue = str(row["id"]), None, None, None
-    return Task(name, form.subject, repo, issue, pull_repo, pull, form.draw(row))
+    drawn = reading.draw(row)
+    return Task(
+        name, reading.subject, repo or "", issue, pull_repo, pull, drawn, given_labels(form, row)
+    )
+
+
+def given_labels(form: Form, row: Row) -> tuple[str, ...]:
+    """Return a row's own labels as choices of the form; none where one is no choice of it.
+
+    Names are compared by their words alone, and a row of several labels that has none says so.
+    """
+    told = [row["label"]] if "label" in row else row.get("labels")
+    if told is None or None in told:
+        return ()
+    told = told or [NONE]
+    choices = load(form.name).field(form.decides).choices
+    named = ["-".join(_WORD.findall(str(one).casefold())) for one in told]
+    found = {form.synonyms.get(one, one) for one in named}
+    return tuple(sorted(found)) if found <= set(choices) else ()
 
 
 def read_tasks(directory: Path, form: Form) -> Iterator[Task]:
     """Yield a task for each row of a dataset, all splits, in the order of its files.
 
-    Annotators see what is published: texts without what is private. Raises `DatasetError` where
-    the directory holds no dataset that the form can ask about.
+    Annotators see what is published: texts without what is private. Rows of another programming
+    language are passed over. Raises `DatasetError` where the directory holds no dataset that the
+    form can ask about, or no row for it.
     """
     paths = sorted((directory / "data").glob("*.parquet"))
     if not paths:
         raise DatasetError(f"{directory} holds no dataset", "Make one with goldpan build")
+    seen = taken = 0
     for path in paths:
         try:
             file = pq.ParquetFile(path)
             there = set(file.schema_arrow.names)
-            if lacking := [name for name in form.columns if name not in there]:
-                raise DatasetError(
-                    f"{directory} lacks what {form.name} shows: {', '.join(lacking)}",
-                    "Choose the dataset that belongs to it: code-edit for fix-pair, "
-                    "qa for question-answer and issue-type",
-                )
-            columns = [*form.columns, *(name for name in form.optional if name in there)]
+            reading = form.reading(there, directory)
+            columns = [*reading.columns, *(name for name in reading.optional if name in there)]
             for batch in file.iter_batches(_AT_ONCE, columns=columns):
                 for row in batch.to_pylist():
-                    yield make_task(form, row)
+                    seen += 1
+                    if _speaks(form, row):
+                        taken += 1
+                        yield make_task(form, row)
         except (OSError, pa.ArrowException) as error:
             raise DatasetError(
                 f"{path} cannot be read ({str(error).splitlines()[0]})", "Build it again"
             ) from None
+    if seen and not taken:
+        raise DatasetError(
+            f"{directory} holds no row in {form.language}", "Choose the form of its language"
+        )
+
+
+def _speaks(form: Form, row: Row) -> bool:
+    told = row.get("language")
+    if form.language is None or not told:
+        return True
+    name = str(told).casefold()
+    return _TONGUES.get(name, name) == form.language

@@ -19,6 +19,9 @@ MOST_ROWS = 600
 """Of one diff."""
 
 
+_ANSWERS = '<div class="gp-answers">'
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What somebody answered, for the person who decides between answers."""
@@ -34,39 +37,52 @@ def heading(text: str) -> str:
 
 def document(title: str, body: str | None, kicker: str = "") -> str:
     """Return a title with its text, code in it set apart."""
-    above = f'<div class="gp-kicker">{escape(kicker)}</div>' if kicker else ""
-    return f'<div class="gp-doc">{above}<h3>{escape(line(title, 300))}</h3>{prose(body)}</div>'
+    head = f"{_kicker(kicker)}<h3>{escape(line(title, 300))}</h3>"
+    return f'<div class="gp-doc">{head}{prose(body)}</div>'
+
+
+def text(body: str | None, kicker: str = "") -> str:
+    """Return a text that has no title."""
+    return f'<div class="gp-doc">{_kicker(kicker)}{prose(body)}</div>'
+
+
+def sentence(body: str | None) -> str:
+    """Return the one sentence that is asked about, in large letters."""
+    return f'<div class="gp-doc gp-sentence">{_kicker("Sentence")}{prose(body)}</div>'
 
 
 def prose(text: str | None) -> str:
     """Return a text in paragraphs and fences, cut where it is very long."""
     found = excerpt(text, MOST_CHARACTERS, MOST_CHARACTERS)
     parts = [
-        f"<pre>{_text(block.text)}</pre>" if block.code else f"<p>{_text(block.text)}</p>"
+        f"<pre>{escape(block.text)}</pre>" if block.code else f"<p>{escape(block.text)}</p>"
         for block in (*found.shown, *found.more)
     ]
     if not parts:
-        parts.append('<p class="gp-quiet">No text.</p>')
+        parts.append(nothing("No text."))
     if found.left_out:
-        parts.append(f'<p class="gp-quiet">{found.left_out:,} characters more are not shown.</p>')
+        parts.append(nothing(f"{found.left_out:,} characters more are not shown."))
     return "".join(parts)
 
 
-def code(text: str) -> str:
+def code(source: str, kicker: str = "") -> str:
     """Return code as it stands, cut where it is very long."""
-    cut = text[:MOST_CHARACTERS]
-    return f'<pre class="gp-code">{_text(visible(cut))}</pre>'
+    return (
+        f'{_kicker(kicker)}<pre class="gp-code">{escape(visible(source[:MOST_CHARACTERS]))}</pre>'
+    )
+
+
+def nothing(why: str) -> str:
+    """Return the words that stand where there is nothing to show."""
+    return f'<p class="gp-quiet">{escape(why)}</p>'
 
 
 def change(path: str, diff: str) -> str:
     """Return a unified diff side by side under the file's path."""
     sides = side_by_side(diff, MOST_ROWS)
     rows = "".join(_row(row) for row in sides.rows)
-    more = (
-        f'<p class="gp-quiet">{sides.left_out:,} changed lines more are not shown.</p>'
-        if sides.left_out
-        else ""
-    )
+    left = sides.left_out
+    more = nothing(f"{left:,} changed lines more are not shown.") if left else ""
     head = f'<div class="gp-path">{escape(line(path, 300))}'
     count = f'<span class="gp-quiet"> −{sides.deleted:,} +{sides.inserted:,}</span></div>'
     columns = '<colgroup><col class="gp-n"><col><col class="gp-n"><col></colgroup>'
@@ -94,11 +110,16 @@ def answers(given: Iterable[Answer]) -> str:
         )
         cells.append(f'<div class="gp-given"><div class="gp-kicker">{escape(answer.name)}</div>')
         cells.append(f"{fields}</div>")
-    return f'<div class="gp-answers">{"".join(cells)}</div>'
+    return f"{_ANSWERS}{''.join(cells)}</div>"
 
 
-def _text(text: str) -> str:
-    return escape(text)
+def without_answers(note: str) -> str:
+    """Return a note without what `answers` put below it."""
+    return note.partition(_ANSWERS)[0]
+
+
+def _kicker(words: str) -> str:
+    return f'<div class="gp-kicker">{escape(words)}</div>' if words else ""
 
 
 def _row(row: Row) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from goldpan.annotation.studio.project import Journal, open_project
+from goldpan.annotation.studio.project import Journal, Project, open_project
 from goldpan.annotation.studio.pull import read_table
+from goldpan.annotation.studio.raw import History, RawExports, Task
 from goldpan.workspace import Workspace
 
 _LATELY = timedelta(days=7)
@@ -28,6 +29,10 @@ class AnnotatorProgress:
     other: int
     """Answers that do not count for another reason."""
     doubts: int
+    filled_in: int
+    """Answers that count where something was filled in before the annotator looked."""
+    accepted: int
+    """Of those, how many were left as they were filled in."""
     seconds: float | None
     """Median time per task."""
     last_at: datetime | None
@@ -41,10 +46,14 @@ class Progress:
     form: str
     page: str
     subjects: int
+    """Those that were not deleted on the server."""
+    deleted: int
     finished: int
     """Subjects with as many answers as are wanted."""
     begun: int
     """Subjects with some answers, but not enough."""
+    passed_over: int
+    """Subjects that lack answers and that somebody skipped: someone else has to answer them."""
     wanted: int
     """Answers of the whole project."""
     answers: int
@@ -64,11 +73,14 @@ def progress(workspace: Workspace, name: str) -> Progress:
     """Return how far a project is; raises `WorkspaceError` before the first pull."""
     project = open_project(workspace, name)
     answers = _answers(read_table(workspace, name).to_pylist())
-    subjects = set(Journal(project.path("tasks.jsonl")).subjects.values())
-    counting = [one for one in answers if one["counts"]]
+    tasks = Journal(project.path("tasks.jsonl")).subjects
+    gone = {number for number, task in _latest(project).items() if task is None}
+    subjects = {subject for number, subject in tasks.items() if number not in gone}
+    counting = [one for one in answers if one["counts"] and one["subject_id"] in subjects]
     each = Counter(one["subject_id"] for one in counting)
     enough = project.facts.annotators
-    finished = sum(count >= enough for count in each.values())
+    finished = {subject for subject, count in each.items() if count >= enough}
+    skipped = {one["subject_id"] for one in answers if one["problem"] == "skipped"}
     wanted = enough * len(subjects)
     seconds = _median(counting)
     left = max(0, wanted - len(counting))
@@ -77,8 +89,10 @@ def progress(workspace: Workspace, name: str) -> Progress:
         project.facts.form,
         project.page,
         len(subjects),
-        finished,
-        len(each) - finished,
+        len(set(tasks.values()) - subjects),
+        len(finished),
+        len(each) - len(finished),
+        len((skipped & subjects) - finished),
         wanted,
         len(counting),
         tuple(sorted(Counter(one["problem"] for one in answers if one["problem"]).items())),
@@ -89,13 +103,23 @@ def progress(workspace: Workspace, name: str) -> Progress:
     )
 
 
+def _latest(project: Project) -> Mapping[int, Task | None]:
+    """Return the tasks as they were last fetched; None where one was gone."""
+    return History(RawExports(project.path("raw")).read()).latest
+
+
 def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row an answer, with whether its annotator was in doubt."""
+    """Return one row an answer, with whether its annotator was in doubt.
+
+    Of several fields that were filled in, one that was changed makes the answer changed.
+    """
     found: dict[int, dict[str, Any]] = {}
     for row in rows:
         answer = found.setdefault(row["annotation"], {**row, "doubt": False})
         if row["field"] == "doubt":
             answer["doubt"] = bool(row["values"])
+        if row["origin"] == "changed" or answer["origin"] is None:
+            answer["origin"] = row["origin"]
     return list(found.values())
 
 
@@ -114,6 +138,8 @@ def _by_annotator(answers: Sequence[dict[str, Any]]) -> list[AnnotatorProgress]:
                 skipped,
                 len(own) - len(counting) - skipped,
                 sum(one["doubt"] for one in counting),
+                sum(one["origin"] is not None for one in counting),
+                sum(one["origin"] == "accepted" for one in counting),
                 _median(counting),
                 max(one["updated_at"] for one in own),
             )

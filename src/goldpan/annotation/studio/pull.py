@@ -136,11 +136,14 @@ def read_table(workspace: Workspace, name: str) -> pa.Table:
             f"Run goldpan annotate pull --project {name}",
         )
     try:
-        return pq.read_table(path)
+        found = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})", "Pull again"
         ) from None
+    if found.schema.names != ANNOTATIONS.schema.names:
+        raise WorkspaceError(f"{path} is of another version of Goldpan", "Pull again")
+    return found
 
 
 def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[str]]:

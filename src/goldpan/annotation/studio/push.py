@@ -9,15 +9,16 @@ which is taken away while nobody has answered it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from goldpan.annotation.studio.client import Server, Studio
-from goldpan.annotation.studio.configuration import Configuration, check, load
+from goldpan.annotation.studio.configuration import Configuration, load
 from goldpan.annotation.studio.forms import Form, Task
+from goldpan.annotation.studio.given import GivenLabels
 from goldpan.annotation.studio.project import (
     Facts,
     Journal,
@@ -26,6 +27,8 @@ from goldpan.annotation.studio.project import (
     ensure_on_server,
     locked,
 )
+from goldpan.annotation.studio.suggestions import Suggest, prediction, shown
+from goldpan.annotation.studio.webhook import add_webhook, check_address
 from goldpan.errors import UsageError
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
@@ -33,16 +36,6 @@ from goldpan.workspace import Workspace
 _MOST_TASKS = 250
 _MOST_BYTES = 8_000_000
 _PATIENCE = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """What a model would answer; it fills the form in before a person looks."""
-
-    model: str
-    values: Mapping[str, tuple[str, ...]]
-    """By field."""
-    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +50,8 @@ class Pushed:
     """Subjects that were there before."""
     repeated: int
     """Tasks that stood there twice, and were taken away."""
+    suggested: int
+    """Of those added, how many have something filled in; none in a blind project."""
     seconds: float
 
 
@@ -69,47 +64,50 @@ def push(
     reporter: Reporter,
     *,
     annotators: int = 2,
-    blind: bool = True,
-    suggestions: Mapping[str, Suggestion] | None = None,
+    suggest: Suggest | None = None,
     of: str | None = None,
+    webhook: str | None = None,
 ) -> Pushed:
     """Put subjects that are not there yet into a project on the server, made on first use.
 
-    `suggestions` come by subject id. In a blind project, which a gold set should be, they are
-    refused: people lean towards what is filled in. Raises `StudioError` where the server fails;
-    what was sent stays, and the same push goes on.
+    `suggest` says what is filled in; without it the project is blind, which a gold set should be.
+    `webhook` is an address that the server calls after each answer.
+    Raises `StudioError` where the server fails; what was sent stays, and the same push goes on.
     """
-    if suggestions and blind:
-        raise UsageError(
-            "A blind project shows no suggestions of models",
-            "Push without them, or begin another project with --not-blind",
-        )
     if annotators < 1:
         raise UsageError(f"{annotators} people cannot answer", "Give at least 1")
+    if webhook is not None:
+        check_address(webhook)
     begun = time.monotonic()
-    facts = Facts(server.url, "", form.name, annotators, blind, of)
+    facts = Facts(server.url, "", form.name, annotators, suggest is None, of)
     project = begin_project(workspace, name, load(form.name), facts)
     with Studio(server) as studio, locked(project):
-        project = ensure_on_server(project, studio, suggestions=not blind)
+        project = ensure_on_server(project, studio, suggestions=suggest is not None)
+        if webhook is not None:
+            add_webhook(project, studio, webhook)
         journal = Journal(project.path("tasks.jsonl"))
         doubtful = bool(journal.open_batch)
         repeated = reconcile(project, studio, journal)
         there = set(journal.subjects.values())
-        known = added = 0
+        given = GivenLabels(project)
+        known = added = suggested = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
-            for batch in _batches(project.configuration, tasks, there, suggestions or {}):
+            for batch in _batches(project.configuration, tasks, there, suggest):
                 progress.extend(len(batch.new))
                 known += batch.known
+                given.add(batch.given)
                 if batch.new:
                     ids = [subject for subject, _ in batch.new]
                     journal.sending(ids)
                     numbers = studio.import_tasks(project.number, [body for _, body in batch.new])
                     journal.made(list(zip(numbers, ids, strict=True)))
                     added += len(ids)
+                    suggested += sum("predictions" in body for _, body in batch.new)
                     progress.advance(len(ids))
         if doubtful:
             repeated += reconcile(project, studio, journal, from_start=True)
-    return Pushed(name, project.page, added, known, repeated, time.monotonic() - begun)
+    seconds = time.monotonic() - begun
+    return Pushed(name, project.page, added, known, repeated, suggested, seconds)
 
 
 def reconcile(
@@ -165,53 +163,39 @@ def _untouched(studio: Studio, project: Project, number: int) -> bool:
 class _Batch:
     new: list[tuple[str, dict[str, object]]]
     known: int
+    given: dict[str, tuple[str, ...]]
+    """The dataset's own labels, by subject."""
 
 
 def _batches(
     configuration: Configuration,
     tasks: Iterable[Task],
     there: set[str],
-    suggestions: Mapping[str, Suggestion],
+    suggest: Suggest | None,
 ) -> Iterator[_Batch]:
     new: list[tuple[str, dict[str, object]]] = []
+    given: dict[str, tuple[str, ...]] = {}
     known = size = 0
     for task in tasks:
+        if task.given:
+            given[task.subject_id] = task.given
         if task.subject_id in there:
             known += 1
-            continue
-        there.add(task.subject_id)
-        body: dict[str, object] = {"data": task.data()}
-        suggestion = suggestions.get(task.subject_id)
-        if suggestion:
-            body["predictions"] = [_prediction(configuration, task, suggestion)]
-        new.append((task.subject_id, body))
-        size += sum(len(panel) for panel in task.panels.values())
-        if len(new) >= _MOST_TASKS or size >= _MOST_BYTES:
-            yield _Batch(new, known)
-            new, known, size = [], 0, 0
-    yield _Batch(new, known)
+        else:
+            there.add(task.subject_id)
+            new.append((task.subject_id, _body(configuration, task, suggest)))
+            size += sum(len(panel) for panel in task.panels.values())
+        if max(len(new), len(given)) >= _MOST_TASKS or size >= _MOST_BYTES:
+            yield _Batch(new, known, given)
+            new, given, known, size = [], {}, 0, 0
+    yield _Batch(new, known, given)
 
 
-def _prediction(
-    configuration: Configuration, task: Task, suggestion: Suggestion
-) -> dict[str, object]:
-    to_name = configuration.target
-    result = []
-    for name, values in suggestion.values.items():
-        kind = {"choices": "choices", "text": "textarea"}
-        field = next((one for one in configuration.fields if one.name == name), None)
-        if field is None:
-            raise UsageError(
-                f"A suggestion for {task.subject_id} names the field {name}",
-                f"{configuration.name} has {', '.join(one.name for one in configuration.fields)}",
-            )
-        value = {"choices" if field.kind == "choices" else "text": list(values)}
-        result.append(
-            {"from_name": name, "to_name": to_name, "type": kind[field.kind], "value": value}
-        )
-    if problem := check(configuration, result).problem:
-        raise UsageError(
-            f"The suggestion for {task.subject_id} is no answer ({problem})",
-            "Mend what made it",
-        )
-    return {"model_version": suggestion.model, "result": result, "score": suggestion.score}
+def _body(configuration: Configuration, task: Task, suggest: Suggest | None) -> dict[str, object]:
+    data = task.data()
+    suggestion = suggest(task) if suggest else None
+    if suggestion is None:
+        return {"data": data}
+    filled_in = prediction(configuration, task.subject_id, suggestion)
+    note = task.panels["note"] + shown(configuration, suggestion)
+    return {"data": {**data, "note": note}, "predictions": [filled_in]}

@@ -1,8 +1,10 @@
-"""Hands answers over to the measures of agreement."""
+"""Hands answers over to the measures of agreement: people among themselves, and the dataset."""
 
 from __future__ import annotations
 
 from goldpan.annotation.agreement import Rating
+from goldpan.annotation.studio.decisions import decide
+from goldpan.annotation.studio.given import GivenLabels
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import read_table
 from goldpan.workspace import Workspace
@@ -21,4 +23,21 @@ def read_ratings(workspace: Workspace, name: str) -> dict[str, list[Rating]]:
         if row["counts"] and row["field"] in found:
             rating = Rating(row["subject_id"], row["annotator"], tuple(row["values"]))
             found[row["field"]].append(rating)
+    return found
+
+
+def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
+    """Return what people decided beside the labels that the dataset gives the same subjects.
+
+    The raters are `dataset` and `people`; empty where the dataset gives no labels of the form.
+    """
+    given = GivenLabels(open_project(workspace, name)).labels
+    found = []
+    for one in decide(workspace, name) if given else []:
+        subject = one.key["subject_id"]
+        if one.how in ("agreed", "adjudicated") and subject in given:
+            found += [
+                Rating(subject, "dataset", given[subject]),
+                Rating(subject, "people", one.values),
+            ]
     return found

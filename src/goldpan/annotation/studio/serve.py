@@ -7,11 +7,14 @@ where one is in use without a word.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 import secrets
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
@@ -32,6 +35,9 @@ from goldpan.workspace import make_directory
 OWNER = "owner@example.org"
 _START = 240.0
 _STOP = 15.0
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_ADDRESS = re.compile(r"[A-Za-z0-9._%+'-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+_LONGEST = 254  # of an e-mail address (RFC 5321)
 _OURS = ("LABEL_STUDIO_", "DJANGO_", "PYTHON", "VIRTUAL_ENV", "DATABASE_", "POSTGRE_", "REDIS_")
 
 
@@ -75,8 +81,14 @@ def prepare(
     """Make the server's database and the accounts that it lacks; return all, the owner first.
 
     `place` is where the server is installed. The first time takes half a minute. Passwords are
-    kept in `accounts.json`; only its owner can read the directory.
+    kept in `accounts.json`; only its owner can read the directory. Raises `UsageError` for what is
+    no e-mail address.
     """
+    for address in annotators:
+        if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST:
+            raise UsageError(
+                f"{address!r} is no e-mail address", "Give --annotator name@example.org"
+            )
     if not is_installed(place):
         raise StudioError(
             f"Label Studio is not installed in {place}", "Run goldpan annotate serve --install"
@@ -164,6 +176,7 @@ def running(
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
         )
     try:
         _wait(process, url, directory)
@@ -228,6 +241,11 @@ def _wait(process: subprocess.Popen[bytes], url: str, directory: Path) -> None:
     raise StudioError(
         f"Label Studio did not come up on {url}", f"Read {directory / 'server.log'} for the reason"
     )
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end the server when Goldpan is killed, lest it keep the port."""
+    ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from goldpan.annotation.llm.case import SubjectKind
+from goldpan.annotation.llm.case import CaseSubject, SubjectKind
 from goldpan.annotation.llm.subjects import issue, pair
 from goldpan.filters.criterion import Subject
 
 KINDS: dict[Subject, SubjectKind] = {kind.subject: kind for kind in (issue.KIND, pair.KIND)}
+LABEL_PROMPT = "label"
+PROMPTS: dict[CaseSubject, str] = {
+    **{subject: kind.prompt for subject, kind in KINDS.items()},
+    "label": LABEL_PROMPT,
+}
+"""The prompt by which each kind of case is judged."""

@@ -1,0 +1,151 @@
+"""Has models review the labels of a classification dataset: `goldpan review --dataset`.
+
+The verdicts lie in WORKSPACE/verdicts/labels/TASK.llm.parquet; the dataset stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.annotation.llm.case import Case, Part
+from goldpan.annotation.llm.cases import case_file, prepare
+from goldpan.annotation.llm.costs import Ledger
+from goldpan.annotation.llm.judging import Judgement, Reviewed, judge
+from goldpan.annotation.llm.memory import open_memory
+from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.annotation.llm.walk import Estimate, Walk
+from goldpan.datasets.provenance import read_provenance
+from goldpan.datasets.registry import find_task, tasks_directory
+from goldpan.datasets.task import CLASSIFICATION, Task
+from goldpan.datasets.task_data import read_task_data
+from goldpan.datasets.task_rows import target_column
+from goldpan.errors import UsageError
+from goldpan.parquet import write, writer
+from goldpan.progress import Reporter
+from goldpan.records import Table
+from goldpan.workspace import Workspace, publish
+
+STAGE = "llm"
+LABEL_VERDICTS = Table(
+    "label_verdicts",
+    pa.schema(
+        [
+            ("task", pa.string()),
+            ("example_id", pa.string()),
+            ("stage", pa.string()),  # llm
+            ("criterion", pa.string()),  # the prompt
+            ("keep", pa.bool_()),  # null where people have to look
+            ("reason", pa.string()),  # a short code; null where kept
+            ("value", pa.float64()),  # confidence, or the share of the votes
+            ("evidence", pa.string()),
+            ("settings", pa.string()),  # digest of prompt, models and rules
+        ]
+    ),
+    order=("example_id", "stage", "criterion"),
+    key=("example_id", "stage", "criterion"),
+)
+
+
+def label_path(workspace: Workspace, task: str) -> Path:
+    """Return the file of the verdicts on a task's labels."""
+    return workspace.root / "verdicts" / "labels" / f"{task}.{STAGE}.parquet"
+
+
+def review_labels(
+    workspace: Workspace, directory: Path, settings: ReviewSettings, reporter: Reporter
+) -> Reviewed:
+    """Ask models whether the labels of a dataset are right, and write their verdicts.
+
+    Raises `UsageError` where the dataset is of no classification task, and `ReviewError` where
+    the endpoint serves nobody; what was answered until then is kept and not asked again.
+    """
+    task = _task(workspace, directory)
+    with open_memory(workspace) as memory, case_file(workspace) as cases:
+        cases.write(task.name, _cases(directory, task, settings.limit))
+
+        def take(judgements: Iterator[Judgement]) -> None:
+            _write(workspace, task, judgements)
+
+        return judge(memory, cases, task.name, settings, reporter, take)
+
+
+def estimate_labels(workspace: Workspace, directory: Path, settings: ReviewSettings) -> Estimate:
+    """Count what a review would send and cost; nothing is sent and nothing is written."""
+    task = _task(workspace, directory)
+    with open_memory(workspace, write=False) as memory, case_file(workspace) as cases:
+        cases.write(task.name, _cases(directory, task, settings.limit))
+        return Walk(memory, settings).estimate(cases, Ledger(settings))
+
+
+def _task(workspace: Workspace, directory: Path) -> Task:
+    name = str(read_provenance(directory).get("family"))
+    task = find_task(name, tasks_directory(workspace.root))
+    if task.type not in CLASSIFICATION:
+        raise UsageError(
+            f"{directory} holds {name}, which has no labels", "Give a dataset of a classification"
+        )
+    return task
+
+
+def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[Case]:
+    tables = read_task_data(directory, task).splits.values()
+    rows = pa.concat_tables(tables).sort_by("id")
+    if limit is not None:
+        names = rows["id"].to_pylist()
+        places = sorted(range(len(names)), key=lambda each: _drawn(names[each]))[:limit]
+        rows = rows.take(sorted(places))
+    definitions = _definitions(task)
+    target = target_column(task.type).name
+    for batch in rows.to_batches(max_chunksize=1_000):
+        for row in batch.to_pylist():
+            parts = (definitions, Part("text", row["text"]), Part("label", _told(row[target])))
+            yield prepare(Case(task.name, "label", example=row["id"], parts=parts))
+
+
+def _drawn(name: str) -> bytes:
+    """Return what draws examples: the same ones each time, with others only added."""
+    return hashlib.sha256(name.encode()).digest()
+
+
+def _definitions(task: Task) -> Part:
+    several = "A text may bear several labels, or none." if task.type == "multi-label" else ""
+    lines = [
+        task.definition,
+        several,
+        *(f"{each.name}: {each.description}" for each in task.labels),
+    ]
+    return Part("labels", "\n".join(line for line in lines if line))
+
+
+def _told(label: str | list[str]) -> str:
+    return label if isinstance(label, str) else ", ".join(label) or "(none)"
+
+
+def _write(workspace: Workspace, task: Task, judgements: Iterator[Judgement]) -> None:
+    with workspace.scratch() as scratch:
+        made = scratch / "labels.parquet"
+        rows = [_row(task, each) for each in judgements]
+        table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
+        with writer(made, LABEL_VERDICTS) as target:
+            write(target, LABEL_VERDICTS, "", table)
+        publish({made: label_path(workspace, task.name)})
+
+
+def _row(task: Task, judgement: Judgement) -> dict[str, Any]:
+    decision = judgement.decision
+    return {
+        "task": task.name,
+        "example_id": judgement.case.example,
+        "stage": STAGE,
+        "criterion": judgement.prompt,
+        "keep": decision.keep,
+        "reason": decision.reason,
+        "value": decision.value,
+        "evidence": decision.evidence or None,
+        "settings": judgement.digest,
+    }

@@ -1,0 +1,114 @@
+"""The shapes of rows that forms can ask about, and how each is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from goldpan.annotation.studio import panels
+
+SubjectKind = Literal["pair", "issue", "text"]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A shape of rows: which columns it has, what it is about, and how it is drawn."""
+
+    subject: SubjectKind
+    columns: tuple[str, ...]
+    """What a row has to hold."""
+    draw: Callable[[Row], Mapping[str, str]]
+    """Returns the panels of a row."""
+    optional: tuple[str, ...] = ()
+    """What a row may hold."""
+
+    def fits(self, names: set[str]) -> bool:
+        """Tell whether rows with these columns have this shape."""
+        return set(self.columns) <= names
+
+
+def _fix_pair(row: Row) -> Mapping[str, str]:
+    title = f"{row['repo']}: issue #{row['issue']}, pull request #{row['pull']}"
+    said = panels.document(row["pull_title"], row["pull_body"], "Pull request")
+    return {
+        "note": panels.heading(title),
+        "issue_panel": panels.document(row["title"], row["body"], "Issue"),
+        "change_panel": said + panels.change(row["path"], row["diff"]),
+    }
+
+
+def _question_answer(row: Row) -> Mapping[str, str]:
+    turns = [
+        (
+            turn["role"] or "somebody",
+            turn["content"],
+            turn["comment_id"] == row["answer_comment_id"],
+        )
+        for turn in row["dialogue"]
+        if turn["comment_id"] is not None
+    ]
+    return {
+        "note": panels.heading(f"{row['repo']}: issue #{row['issue']}"),
+        "issue_panel": panels.document(row["title"], row["body"], "Question"),
+        "answer_panel": panels.dialogue(turns),
+    }
+
+
+def _issue(row: Row) -> Mapping[str, str]:
+    return {
+        "note": panels.heading(f"{row['repo']}: issue #{row['issue']}"),
+        "issue_panel": panels.document(row["title"], row["body"], "Issue"),
+    }
+
+
+def _issue_text(row: Row) -> Mapping[str, str]:
+    # The title and body are easier to read than the text that models are given.
+    if row.get("title"):
+        return {
+            "note": _place(row),
+            "issue_panel": panels.document(row["title"], row.get("body"), "Issue"),
+        }
+    return {"note": _place(row), "issue_panel": panels.text(row["text"], "Issue")}
+
+
+def _sentence(row: Row) -> Mapping[str, str]:
+    around = row.get("comment")
+    parts = [panels.text(around, "The whole comment")] if around else []
+    if row.get("code"):
+        parts.append(panels.code(row["code"], "The code that it stands in"))
+    return {
+        "note": _place(row),
+        "sentence_panel": panels.sentence(row.get("sentence") or row.get("text")),
+        "code_panel": "".join(parts) or panels.nothing("The data hold no more than the sentence."),
+    }
+
+
+def _place(row: Row) -> str:
+    """Return where a text is from, which is all of a row that annotators see beside it."""
+    where = [row.get(name) for name in ("repo", "path", "class", "document")]
+    return panels.heading(": ".join(dict.fromkeys(str(one) for one in where if one)) or "Text")
+
+
+_ISSUE = ("repo", "issue", "title", "body")
+_TEXT = ("id", "repo", "text")
+_LABELS = ("label", "labels")
+
+FIX_PAIR = Reading(
+    "pair",
+    (*_ISSUE, "pull", "pull_title", "pull_body", "path", "diff"),
+    _fix_pair,
+)
+QUESTION_ANSWER = Reading("issue", (*_ISSUE, "dialogue", "answer_comment_id"), _question_answer)
+ISSUE = Reading("issue", _ISSUE, _issue)
+ISSUE_TEXT = Reading("text", _TEXT, _issue_text, ("document", "title", "body", *_LABELS))
+"""A row of a task on issues."""
+SENTENCE = Reading(
+    "text",
+    ("id", "repo", "sentence"),
+    _sentence,
+    ("path", "class", "comment", "code", "language", *_LABELS),
+)
+SENTENCE_TEXT = Reading("text", _TEXT, _sentence, ("document", *_LABELS))
+"""A row of a task on comments."""

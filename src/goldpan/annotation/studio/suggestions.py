@@ -1,0 +1,177 @@
+"""What is filled in before a person looks: `goldpan annotate push --not-blind`.
+
+People lean towards what is filled in, so a project is blind unless somebody says otherwise; a
+gold set should be. Suggestions come from stored reviews of language models, and where a form asks
+for a label, from the dataset's own labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from goldpan.annotation.llm.stored import read_reviews
+from goldpan.annotation.studio import panels
+from goldpan.annotation.studio.configuration import Configuration, check
+from goldpan.annotation.studio.forms import Form, Task
+from goldpan.errors import DatasetError, UsageError
+from goldpan.workspace import Workspace
+
+VERSION = "suggestion"
+"""What Label Studio calls the model. It shows the suggestions of one alone in a project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An answer that fills the form in before a person looks."""
+
+    source: str
+    """Who suggests, for annotators to read."""
+    values: Mapping[str, tuple[str, ...]]
+    """By field."""
+    score: float | None = None
+    because: str = ""
+    """A quote, or the reason."""
+
+
+Suggest = Callable[[Task], Suggestion | None]
+"""Returns what is suggested for a task, if anything is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Review:
+    """How the verdicts of a review are read as answers of a form."""
+
+    criterion: str
+    keep: str
+    drop: Mapping[str, str] = field(default_factory=dict)
+    """Answers by reason; what is not here suggests nothing."""
+
+
+_REVIEWS = {
+    "fix-pair": _Review(
+        "problem-solution",
+        "fixes",
+        {
+            "partial": "partly",
+            "unrelated": "unrelated",
+            "work-around": "unrelated",
+            "no-problem": "no-problem",
+            "not-self-contained": "no-problem",
+        },
+    ),
+    "question-answer": _Review(
+        "question-answer",
+        "answered",
+        {
+            "incomplete": "partly",
+            "no-answer": "unanswered",
+            "off-topic": "unanswered",
+            "no-question": "no-question",
+        },
+    ),
+}
+
+
+def find_suggestions(workspace: Workspace, form: Form, dataset: Path, profile: str) -> Suggest:
+    """Return what suggests answers for the rows of a dataset.
+
+    Raises `WorkspaceError` where the form needs reviews and a repository was not reviewed under
+    the profile.
+    """
+    if form.name not in _REVIEWS:
+        return lambda task: _given(form, task)
+    found = review_suggestions(workspace, form, _repositories(dataset), profile)
+    return lambda task: found.get(task.subject_id)
+
+
+def review_suggestions(
+    workspace: Workspace, form: Form, repos: Iterable[str], profile: str
+) -> dict[str, Suggestion]:
+    """Return what stored reviews suggest, by subject; nothing where they leave it to people."""
+    review = _REVIEWS[form.name]
+    found = {}
+    for repo in repos:
+        for row in read_reviews(workspace, repo, profile).to_pylist():
+            answer = _answer(review, row)
+            if row["criterion"] != review.criterion or answer is None:
+                continue
+            subject = f"issue:{row['repo']}#{row['issue']}"
+            if form.subject == "pair":
+                subject = f"pair:{row['repo']}#{row['issue']}+{row['pull']}"
+            found[subject] = Suggestion(
+                "a language model", {form.decides: (answer,)}, row["value"], row["evidence"] or ""
+            )
+    return found
+
+
+def shown(configuration: Configuration, suggestion: Suggestion) -> str:
+    """Return the panel that tells annotators what is filled in, and by whom."""
+    fields = []
+    for name, values in suggestion.values.items():
+        asked = configuration.field(name)
+        labels = dict(zip(asked.choices, asked.labels, strict=True))
+        told = ", ".join(labels.get(value, value) for value in values)
+        score = "" if suggestion.score is None else f" ({suggestion.score:.2f})"
+        fields.append(("Filled in:", f"{told}{score}"))
+    if suggestion.because:
+        fields.append(("Because:", suggestion.because))
+    return panels.answers([panels.Answer(f"Suggested by {suggestion.source}", fields)])
+
+
+def prediction(
+    configuration: Configuration, subject_id: str, suggestion: Suggestion
+) -> dict[str, object]:
+    """Return a suggestion as Label Studio takes it; raises `UsageError` where it is no answer."""
+    kinds = {"choices": "choices", "text": "textarea"}
+    result = []
+    for name, values in suggestion.values.items():
+        asked = next((one for one in configuration.fields if one.name == name), None)
+        if asked is None:
+            raise UsageError(
+                f"A suggestion for {subject_id} names the field {name}",
+                f"{configuration.name} has {', '.join(one.name for one in configuration.fields)}",
+            )
+        result.append(
+            {
+                "from_name": name,
+                "to_name": configuration.target,
+                "type": kinds[asked.kind],
+                "value": {asked.kind: list(values)},
+            }
+        )
+    if problem := check(configuration, result).problem:
+        raise UsageError(
+            f"The suggestion for {subject_id} is no answer ({problem})", "Mend what made it"
+        )
+    return {"model_version": VERSION, "result": result, "score": suggestion.score}
+
+
+def _given(form: Form, task: Task) -> Suggestion | None:
+    return Suggestion("the dataset", {form.decides: task.given}) if task.given else None
+
+
+def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:
+    if row["keep"] is None:
+        return None
+    return review.keep if row["keep"] else review.drop.get(row["reason"])
+
+
+def _repositories(dataset: Path) -> list[str]:
+    files = str(dataset / "data" / "*.parquet")
+    try:
+        with duckdb.connect() as connection:
+            found = connection.execute(
+                "SELECT DISTINCT repo FROM read_parquet($files) WHERE repo IS NOT NULL ORDER BY 1",
+                {"files": files},
+            ).fetchall()
+    except duckdb.Error as error:
+        raise DatasetError(
+            f"{dataset} holds no dataset with repositories ({str(error).splitlines()[0]})",
+            "Make one with goldpan build",
+        ) from None
+    return [str(one[0]) for one in found]
