@@ -24,6 +24,13 @@ CARD = "README.md"
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", ":": "&#58;"}
 _MOST_ORIGINS = 200
+_KINDS = {
+    "string": "text",
+    "int32": "integer",
+    "int64": "integer",
+    "double": "number",
+    "bool": "yes or no",
+}
 _SIZES = (
     (10**3, "n<1K"),
     (10**4, "1K<n<10K"),
@@ -123,7 +130,7 @@ def kind_name(kind: pa.DataType) -> str:
         return ", ".join(f"{field.name} ({kind_name(field.type)})" for field in kind)
     if pa.types.is_timestamp(kind):
         return "time, UTC"
-    return {"string": "text", "int64": "integer", "bool": "yes or no"}.get(str(kind), str(kind))
+    return _KINDS.get(str(kind), str(kind))
 
 
 def escape(text: object) -> str:
@@ -158,7 +165,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         target=_Raw(f"`{family.target}`"),
         splits=written.splits,
         report=written.report,
-        drawn=written.report.plan.startswith(("random", "repository")),
+        drawn=written.report.plan.startswith(("random", "repository", "stratified")),
         empty=" and ".join(name for name, rows in written.report.rows.items() if not rows),
         columns=family.columns,
         version=__version__,
@@ -170,6 +177,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         redactions=sorted(provenance.redactions.items()),
         licenses=_license_lines(written.origins),
         origins=written.origins,
+        imported=bool(family.origin) and not any("/" in one.repo for one in written.origins),
         shown_origins=written.origins[:_MOST_ORIGINS],
         hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
         limits=(*family.limits, *card.limits),

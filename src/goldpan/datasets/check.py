@@ -14,8 +14,8 @@ import yaml  # type: ignore[import-untyped]
 
 from goldpan.datasets.card import CARD, features
 from goldpan.datasets.check_texts import FindPrivate, Problem, check_texts
-from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import REPO, Family
+from goldpan.datasets.known import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
 from goldpan.errors import DatasetError
@@ -38,24 +38,43 @@ def check_dataset(
         provenance = read_provenance(directory)
     except DatasetError as error:
         return [Problem(PROVENANCE, error.problem, error.remedy)]
-    family = FAMILIES.get(provenance.get("family", ""))
+    shards = [name for name in provenance["files"] if name.startswith("data/")]
+    family = known_family(provenance, _schema(directory, shards))
     if family is None:
         cause = f"this version of Goldpan does not know the family {provenance.get('family')!r}"
         return [Problem(PROVENANCE, cause, "Publish with the version that built the dataset")]
     problems = list(_check_files(directory, provenance["files"]))
     if any(problem.file != CARD for problem in problems) or not (directory / CARD).is_file():
         return problems
-    shards = [name for name in provenance["files"] if name.startswith("data/")]
     texts = [name for name in provenance["files"] if name not in shards]
     if foreign := list(_check_columns(directory, family, shards)):
         return problems + foreign
     return [
         *problems,
+        *_check_source(provenance),
         *_check_card(directory, family, shards),
         *_check_licenses(directory, shards, allowed_licenses),
         *_check_paths(directory, [*texts, PROVENANCE]),
         *check_texts(directory, family, shards, find_private),
     ]
+
+
+def _schema(directory: Path, shards: list[str]) -> pa.Schema | None:
+    for shard in shards:
+        try:
+            return pq.read_schema(directory / shard)
+        except (OSError, pa.ArrowException):  # told by the checks of the files
+            continue
+    return None
+
+
+def _check_source(provenance: Mapping[str, Any]) -> Iterator[Problem]:
+    """Find a task's source that may not be copied; imports keep the task in their settings."""
+    task = provenance.get("settings", {}).get("task")
+    source = task.get("source") if isinstance(task, Mapping) else None
+    if isinstance(source, Mapping) and source.get("access") == "no-copy":
+        cause = f"its source, {source.get('title')}, may not be copied"
+        yield Problem("data", cause, "Publish nothing of it; name the source to people instead")
 
 
 def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[Problem]:

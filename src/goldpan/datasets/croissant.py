@@ -18,6 +18,7 @@ _PARQUET = "application/x-parquet"
 _VERSION = "http://mlcommons.org/croissant/1.1"
 _TYPES = {
     pa.string(): "sc:Text",
+    pa.int32(): "cr:Int32",
     pa.int64(): "cr:Int64",
     pa.float64(): "cr:Float64",
     pa.bool_(): "sc:Boolean",

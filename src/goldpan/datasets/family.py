@@ -57,6 +57,12 @@ class Family:
     """What one should not conclude from such a dataset, a sentence each."""
     moment: str = "created_at"
     """The column that splits by time go by."""
+    stratum: str = ""
+    """The column of labels whose shares stratified splits keep; empty for none."""
+    partition: str = ""
+    """The column of the official split, which the split `given` goes by; empty for none."""
+    origin: str = ""
+    """The published work that the rows were taken from; empty for what Goldpan mined."""
 
     @property
     def table(self) -> Table:

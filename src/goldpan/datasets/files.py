@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
 from goldpan.datasets.family import GROUP, REPO, Family
+from goldpan.datasets.known import COLUMNS, described_columns
 from goldpan.datasets.provenance import (
     Provenance,
     digest,
@@ -23,7 +24,7 @@ from goldpan.datasets.provenance import (
     write_provenance,
 )
 from goldpan.datasets.shards import SHARD_BYTES, Shards, write_shards
-from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits
+from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits, strata
 from goldpan.datasets.spool import spooled
 from goldpan.datasets.written import CardInputs, DataFile, Origin, Split, Written
 from goldpan.errors import DatasetError
@@ -82,6 +83,7 @@ def _write_data(
     facts = dict.fromkeys(
         ("id", GROUP, REPO, family.moment, "license", *family.order, *family.subject)
     )
+    facts |= dict.fromkeys(name for name in (family.stratum, family.partition) if name)
     schema = family.schema.append(pa.field(GROUP, pa.string()))
     with spooled(spool_path, schema, map(_with_group, batches), list(facts)) as spool:
         splits = assign_splits(_candidates(spool.facts, family), plan)
@@ -95,7 +97,7 @@ def _write_data(
             if shards.rows:
                 written.append(_split(building, shards))
         kept = pa.array([name is not None for name in splits.names])
-        origins = _origins(spool.facts.filter(kept))
+        origins = _origins(spool.facts.filter(kept), family)
     return Written(building, family, tuple(written), splits.report, origins)
 
 
@@ -120,7 +122,11 @@ def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
     seen: set[str | None] = {None}
     subjects = zip(*(facts.column(name).to_pylist() for name in family.subject), strict=True)
     rows = (facts.column(name).to_pylist() for name in ("id", GROUP, REPO, family.moment))
-    for about, name, given, repo, moment in zip(subjects, *rows, strict=True):
+    labels = strata(facts, family.stratum)
+    partitions = facts.column(family.partition or "id").to_pylist()
+    for about, name, given, repo, moment, label, partition in zip(
+        subjects, *rows, labels, partitions, strict=True
+    ):
         if name in seen:
             raise DatasetError(
                 f"An example of {family.name} "
@@ -132,7 +138,16 @@ def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
         group = given or subject
         if groups.setdefault(subject, group) != group:
             raise ValueError(f"{subject} is in the groups {groups[subject]} and {group}")
-        candidates.append(Candidate(name, group, repo, moment))
+        candidates.append(
+            Candidate(
+                name,
+                group,
+                repo or name,
+                moment,
+                stratum=label,
+                partition=partition if family.partition else None,
+            )
+        )
     return candidates
 
 
@@ -144,9 +159,9 @@ def _split(building: Path, shards: Shards) -> Split:
     return Split(shards.name, shards.rows, shards.size, files)
 
 
-def _origins(facts: pa.Table) -> tuple[Origin, ...]:
+def _origins(facts: pa.Table, family: Family) -> tuple[Origin, ...]:
     pairs = zip(
-        facts.column(REPO).to_pylist(),
+        (repo or family.origin for repo in facts.column(REPO).to_pylist()),
         facts.column("license").to_pylist(),
         strict=True,
     )
@@ -167,6 +182,7 @@ def _write_provenance(written: Written, provenance: Provenance) -> None:
         files[name] = {"sha256": digest(path), "bytes": path.stat().st_size}
     about = {
         "family": written.family.name,
+        COLUMNS: described_columns(written.family),
         "examples": written.rows,
         "splits": {
             **asdict(written.report),

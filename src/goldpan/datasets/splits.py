@@ -1,11 +1,13 @@
 """Splits: which rows are for training and which for testing, with no near duplicate across.
 
-Every row has a side of its own, by the hash of its group, the hash of its repository, or its
-time. A group of near duplicates goes to the side of its earliest row, and its rows whose own
+Every row has a side of its own, by the hash of its group, the hash or the name of its repository,
+or its time. A group of near duplicates goes to the side of its earliest row, and its rows whose own
 side is another are dropped: moved to the earlier side they would show training what comes after
 the cut-off, moved to the later one they would show tests what training has seen.
 
 A hash depends on the seed and the name alone, so rows stay where they are as a dataset grows.
+Stratified splits cannot give that: they keep the share of every label instead (`stratify.py`),
+and put whole groups on a side. The split `given` is the source's own, taken as it is.
 """
 
 from __future__ import annotations
@@ -20,13 +22,17 @@ from itertools import accumulate, pairwise
 from math import ceil
 from typing import Literal, Self
 
+import pyarrow as pa
+
+from goldpan.datasets.stratify import stratify
 from goldpan.errors import DatasetError, UsageError
 
-Kind = Literal["random", "time", "repository", "none"]
+Kind = Literal["random", "time", "repository", "project", "stratified", "given", "none"]
 
 _NAMES = {1: ("test",), 2: ("train", "test"), 3: ("train", "validation", "test")}
 _FORMS = (
-    "random:0.8,0.1,0.1, repository:0.8,0.2, time:2023-01-01, time:2023-01-01,2024-01-01 or none"
+    "random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2, "
+    "time:2023-01-01, time:2023-01-01,2024-01-01, given or none"
 )
 _HASHES = 2**64
 
@@ -38,6 +44,8 @@ class SplitPlan:
     kind: Kind = "none"
     shares: tuple[Fraction, ...] = ()
     cuts: tuple[datetime, ...] = ()
+    projects: tuple[str, ...] = ()
+    """In lower case; they are for testing, all others for training."""
     seed: int = 0
 
     @classmethod
@@ -46,10 +54,12 @@ class SplitPlan:
         kind, _, rest = text.strip().partition(":")
         values = [value.strip() for value in rest.split(",")] if rest else []
         match kind:
-            case "none" if not values:
-                return cls(seed=seed)
-            case "random" | "repository" if 2 <= len(values) <= 3:
+            case "none" | "given" if not values:
+                return cls(kind, seed=seed)
+            case "random" | "repository" | "stratified" if 2 <= len(values) <= 3:
                 return cls(kind, shares=_shares(text, values), seed=seed)
+            case "project" if values and all(values):
+                return cls("project", projects=tuple(map(str.lower, values)), seed=seed)
             case "time" if 1 <= len(values) <= 2:
                 return cls("time", cuts=_cuts(text, values), seed=seed)
             case _:
@@ -57,12 +67,17 @@ class SplitPlan:
 
     def __str__(self) -> str:
         parts = [_plain(share) for share in self.shares]
+        parts += self.projects
         parts += [cut.isoformat().removesuffix("T00:00:00+00:00") for cut in self.cuts]
         return f"{self.kind}:{','.join(parts)}" if parts else self.kind
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the splits: test, train and test, or these and validation between."""
+        if self.kind == "given":
+            return _NAMES[3]
+        if self.kind == "project":
+            return _NAMES[2]
         return _NAMES[len(self.shares) or len(self.cuts) + 1]
 
 
@@ -74,6 +89,10 @@ class Candidate:
     group: str
     repo: str
     moment: datetime | None
+    stratum: tuple[str, ...] = ()
+    """The row's labels."""
+    partition: str | None = None
+    """The official split of the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +121,8 @@ class Splits:
 def assign_splits(rows: Sequence[Candidate], plan: SplitPlan) -> Splits:
     """Decide on which side each row lies, whatever the order of the rows.
 
-    Raises `DatasetError` where a plan by time meets a row without one.
+    Raises `DatasetError` where a plan by time meets a row without one, or the plan `given` a row
+    without an official split.
     """
     own = _own_sides(rows, plan)
     first: dict[str, int] = {}
@@ -111,9 +131,10 @@ def assign_splits(rows: Sequence[Candidate], plan: SplitPlan) -> Splits:
         if home is None or _age(row) < _age(rows[home]):
             first[row.group] = place
     home_side = {group: own[place] for group, place in first.items()}
+    strays = [side != home_side[row.group] for row, side in zip(rows, own, strict=True)]
     names = tuple(
-        plan.names[side] if side == home_side[row.group] else None
-        for row, side in zip(rows, own, strict=True)
+        None if stray and plan.kind != "given" else plan.names[side]
+        for side, stray in zip(own, strays, strict=True)
     )
     counts = Counter(names)
     report = SplitReport(
@@ -121,10 +142,18 @@ def assign_splits(rows: Sequence[Candidate], plan: SplitPlan) -> Splits:
         plan.seed,
         {name: counts[name] for name in plan.names},
         len(first),
-        len({row.group for row, name in zip(rows, names, strict=True) if name is None}),
+        len({row.group for row, stray in zip(rows, strays, strict=True) if stray}),
         counts[None],
     )
     return Splits(names, report)
+
+
+def strata(table: pa.Table, column: str) -> list[tuple[str, ...]]:
+    """Return the labels of each row, from a column of texts or of lists; none without a column."""
+    if not column:
+        return [()] * len(table)
+    values = table.column(column).to_pylist()
+    return [tuple(value) if isinstance(value, list) else (value,) for value in values]
 
 
 def _own_sides(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
@@ -138,6 +167,12 @@ def _own_sides(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
             return _drawn([row.group for row in rows], plan)
         case "repository":
             return _drawn([row.repo.lower() for row in rows], plan)
+        case "project":
+            return [int(row.repo.lower() in plan.projects) for row in rows]
+        case "stratified":
+            return _stratified(rows, plan)
+        case "given":
+            return [_partition(row, plan) for row in rows]
 
 
 def _moment(row: Candidate, plan: SplitPlan) -> datetime:
@@ -147,6 +182,25 @@ def _moment(row: Candidate, plan: SplitPlan) -> datetime:
             "Split by repository or at random",
         )
     return row.moment
+
+
+def _partition(row: Candidate, plan: SplitPlan) -> int:
+    if row.partition not in plan.names:
+        raise DatasetError(
+            f"{row.id} has no official split, so it has no side of {plan}",
+            "Split at random or stratified",
+        )
+    return plan.names.index(row.partition)
+
+
+def _stratified(rows: Sequence[Candidate], plan: SplitPlan) -> list[int]:
+    """Return the side of each row; groups are units, with the labels of all their rows."""
+    labels: dict[str, set[str]] = {}
+    for row in rows:
+        labels.setdefault(row.group, set()).update(row.stratum)
+    sizes = Counter(row.group for row in rows)
+    sides = stratify(labels, sizes, plan.shares, plan.seed)
+    return [sides[row.group] for row in rows]
 
 
 def _drawn(names: list[str], plan: SplitPlan) -> list[int]:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import mmap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 _STEP = 64
+_STEPS_IN_MEMORY = 1_000
+"""Steps after which what was read of the file no longer counts as this process's memory."""
 
 
 class Spool:
     """Written rows; `facts` are their light columns, which stay in memory."""
 
-    def __init__(self, source: pa.ipc.RecordBatchFileReader, facts: pa.Table) -> None:
-        self._source = source
+    def __init__(self, mapped: mmap.mmap, facts: pa.Table) -> None:
+        self._mapped = mapped
+        self._source = source = pa.ipc.open_file(pa.py_buffer(mapped))
         self.facts = facts
         sizes = [source.get_batch(place).num_rows for place in range(source.num_record_batches)]
         self._starts = np.cumsum([0, *sizes])
@@ -26,8 +30,13 @@ class Spool:
     def read(self, order: Sequence[int]) -> Iterator[pa.Table]:
         """Yield rows in this order, by their number in the spool, up to 64 at a time."""
         left = iter(order)
-        while rows := list(islice(left, _STEP)):
+        for step in count(1):
+            rows = list(islice(left, _STEP))
+            if not rows:
+                return
             yield self._take(rows)
+            if step % _STEPS_IN_MEMORY == 0:
+                self._mapped.madvise(mmap.MADV_DONTNEED)
 
     def _take(self, rows: list[int]) -> pa.Table:
         places: dict[int, list[int]] = defaultdict(list)
@@ -55,5 +64,6 @@ def spooled(
             rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
             light.append(rows.select(facts))
             sink.write_table(rows, max_chunksize=_STEP)
-    with pa.memory_map(str(path)) as file:
-        yield Spool(pa.ipc.open_file(file), pa.concat_tables(light).combine_chunks())
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    yield Spool(mapped, pa.concat_tables(light).combine_chunks())

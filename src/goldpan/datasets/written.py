@@ -103,3 +103,9 @@ class CardInputs:
     tags: tuple[str, ...] = ()
     explained: Mapping[str, str] = field(default_factory=dict)
     """What the reasons in the provenance's counts mean, by reason."""
+    made: str = ""
+    """How the rows were made; empty for what is mined from repositories with all replies kept."""
+    apart: bool = True
+    """Whether near duplicates were kept on one side of the split."""
+    redacted: bool = True
+    """Whether private data was looked for and made unreadable."""

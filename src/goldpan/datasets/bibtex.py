@@ -1,0 +1,40 @@
+"""Reads BibTeX roughly: enough to see that an entry is one."""
+
+from __future__ import annotations
+
+import re
+
+_HEAD = re.compile(r"@([A-Za-z]+)\s*\{\s*([^\s,{}]+)\s*,")
+_FIELD = re.compile(r"(?:^|,)\s*([A-Za-z]+)\s*=", re.M)
+_NEEDED = ("title", "author", "year")
+
+
+def bibtex_problem(text: str) -> str:
+    """Return why a text is no BibTeX, or nothing where each of its entries looks like one.
+
+    An entry has a type, a key, balanced braces, and the fields title, author and year.
+    """
+    rest = text.strip()
+    if not rest:
+        return "it is empty"
+    while rest:
+        head = _HEAD.match(rest)
+        if head is None:
+            return f"{rest[:40]!r} begins no entry"
+        end = _closing(rest, rest.index("{"))
+        if end < 0:
+            return f"the braces of {head[2]} are not balanced"
+        fields = {name.lower() for name in _FIELD.findall(rest[head.end() - 1 : end])}
+        if lacking := [name for name in _NEEDED if name not in fields]:
+            return f"{head[2]} has no {lacking[0]}"
+        rest = rest[end + 1 :].strip()
+    return ""
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 0
+    for at in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return at
+    return -1

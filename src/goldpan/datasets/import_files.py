@@ -1,0 +1,166 @@
+"""Reads the files in which authors publish datasets: CSV, TSV, JSON Lines, XLSX, Parquet, text.
+
+Files may be compressed with gzip or xz, or be the first in a tar archive. Rows come one by one:
+memory follows the row.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.errors import DatasetError, GoldpanError, UsageError
+
+_LONGEST_FIELD = 64 * 2**20
+"""Characters; a quote that is never closed would otherwise take in the whole file."""
+_BATCH = 1_024
+_BROKEN = (
+    OSError,
+    UnicodeError,
+    EOFError,
+    ValueError,
+    csv.Error,
+    zlib.error,
+    tarfile.TarError,
+    lzma.LZMAError,
+    pa.ArrowException,
+    zipfile.BadZipFile,
+)
+_OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+FORMS = "csv, tsv, jsonl, xlsx or parquet, plain or as .gz, .xz or .tar.gz"
+
+
+def form_of(path: Path) -> str:
+    """Return how a file's name ends before .gz or .xz, without the dot, in lower case.
+
+    Of a tar archive, it is the form of the first file in it.
+    """
+    name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
+    form = name.rpartition(".")[2]
+    if form != "tar":
+        return form
+    with _explained(path), tarfile.open(path, "r:*") as archive:
+        return _first(archive, path).name.lower().rpartition(".")[2]
+
+
+def stem_of(path: Path) -> str:
+    """Return a file's name without its endings."""
+    name = path.name
+    for ending in (".gz", ".xz", f".{form_of(path)}"):
+        name = name[: -len(ending)] if name.lower().endswith(ending) else name
+    return name
+
+
+def table_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table by column name.
+
+    Raises `UsageError` for a file that is not there or of another form, `DatasetError` for one
+    that is broken.
+    """
+    form = form_of(path)
+    with _explained(path):
+        match form:
+            case "csv" | "tsv":
+                with open_text(path, newline="") as lines:
+                    yield from _separated(lines, "\t" if form == "tsv" else ",", path)
+            case "jsonl" | "ndjson":
+                with open_bytes(path) as lines:
+                    yield from (orjson.loads(line) for line in lines if line.strip())
+            case "parquet":
+                for batch in pq.ParquetFile(path).iter_batches(_BATCH):
+                    yield from batch.to_pylist()
+            case "xlsx":
+                yield from _sheet(path)
+            case _:
+                raise UsageError(f"{path} is no table that can be read", f"Give {FORMS}")
+
+
+@contextmanager
+def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
+    """Open a UTF-8 text, decompressed; what breaks while it is read is told for people."""
+    with (
+        _explained(path),
+        open_bytes(path) as raw,
+        io.TextIOWrapper(raw, encoding="utf-8-sig", newline=newline) as lines,
+    ):
+        yield lines
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, decompressed; of a tar archive, the first file in it."""
+    if ".tar" in path.suffixes[-2:]:
+        with tarfile.open(path, "r:*") as archive:
+            member = archive.extractfile(_first(archive, path))
+            if member is not None:
+                yield member
+    else:
+        opener = _OPENERS.get(path.suffix.lower(), open)
+        with opener(path, "rb") as raw:
+            yield raw
+
+
+def _first(archive: tarfile.TarFile, path: Path) -> tarfile.TarInfo:
+    for member in archive:
+        if member.isreg():
+            return member
+    raise DatasetError(f"{path} holds no file", "Fetch the file again")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except GoldpanError:
+        raise
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist", "Give the path of a file") from None
+    except _BROKEN as error:
+        raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+
+
+def _separated(lines: IO[str], delimiter: str, path: Path) -> Iterator[dict[str, Any]]:
+    csv.field_size_limit(_LONGEST_FIELD)
+    rows = csv.DictReader((line.replace("\0", "") for line in lines), delimiter=delimiter)
+    for row in rows:
+        if None in row or None in row.values():
+            raise DatasetError(
+                f"{path}, line {rows.line_num}: the row has not the {len(rows.fieldnames or ())} "
+                "fields of the first line",
+                "Fetch the file again, or mend that line",
+            )
+        yield row
+
+
+def _sheet(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        from openpyxl import load_workbook  # type: ignore[import-untyped]
+    except ImportError:
+        raise UsageError(
+            f"{path} needs a package that reads XLSX", 'Run pip install "goldpan[xlsx]"'
+        ) from None
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except (KeyError, TypeError) as error:
+        raise DatasetError(f"{path} is no XLSX file ({error})", "Fetch the file again") from None
+    try:
+        rows = book.active.iter_rows(values_only=True)
+        names = [str(name) for name in next(rows, ())]
+        for row in rows:
+            if any(value is not None for value in row):
+                yield dict(zip(names, row, strict=False))
+    finally:
+        book.close()

@@ -1,0 +1,270 @@
+"""Imports a task's data from the files of its authors into a dataset of the workspace.
+
+Nothing is downloaded here: files lie on this machine. Every count that the registry knows is
+compared with what was read, and what differs is told with both figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import pkgutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan import __version__
+from goldpan.datasets import imports
+from goldpan.datasets.family import GROUP
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.licenses import spdx
+from goldpan.datasets.provenance import Provenance, digest
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_file import plain_task
+from goldpan.datasets.task_rows import input_column, target_column, task_family
+from goldpan.datasets.texts.blocks import prepared_rows
+from goldpan.datasets.texts.steps import ordered_steps
+from goldpan.datasets.written import CardInputs, Written
+from goldpan.errors import DatasetError, UsageError
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+
+SEED = 42
+"""Of splits, as in SELU."""
+_PROJECT = "repo:"
+
+
+@dataclass(frozen=True, slots=True)
+class CountCheck:
+    """A count that the registry announces, and what was read."""
+
+    what: str
+    expected: int
+    found: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether both are equal."""
+        return self.expected == self.found
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A task's data as they were imported."""
+
+    task: Task
+    written: Written
+    checks: tuple[CountCheck, ...]
+    """Every count of the task's file."""
+    announced: tuple[CountCheck, ...]
+    """Totals of papers, which the source need not hold."""
+    missing: tuple[str, ...]
+    """Projects of the source that were not given."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether all counts came out."""
+        return all(check.exact for check in self.checks)
+
+
+def import_task(
+    workspace: Workspace, task: Task, files: Sequence[Path], reporter: Reporter
+) -> Written:
+    """Import a task with its own steps and split; see `import_files`."""
+    return import_files(workspace, task, files, reporter).written
+
+
+def import_files(
+    workspace: Workspace,
+    task: Task,
+    files: Sequence[Path],
+    reporter: Reporter,
+    *,
+    steps: str = "default",
+    split: str = "",
+    seed: int = SEED,
+    directory: Path | None = None,
+    processes: int = 1,
+) -> Imported:
+    """Import a task's data from its authors' files into `directory`, and count.
+
+    `steps` is a profile of preprocessing, `split` another split than the task's; more than one
+    of `processes` prepare many texts side by side. Rows with the
+    same input lie on one side of a split, unless it is the official one. Counts that differ do
+    not keep the dataset from being written.
+
+    Raises `UsageError` where no file is given, `DatasetError` for files that are not the task's.
+    """
+    if not files:
+        raise UsageError(*how_to_get(task))
+    plan = SplitPlan.parse(split or task.split, seed)
+    names = ordered_steps(task.steps, steps)
+    counts: Counter[str] = Counter()
+    read = find_reader(task)
+    family = task_family(task)
+    with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
+
+        def rows() -> Iterator[dict[str, Any]]:
+            found = read(task, files)
+            if names and input_column(task.type).name == "text":
+                found = prepared_rows(found, names, processes)
+            for row in found:
+                progress.advance()
+                yield _finished(task, row, counts)
+            if told and counts["total"] != told:
+                differs[f"rows of {told:,} that the source is said to have"] = counts["total"]
+
+        told = task.counts.get("total")
+        differs: dict[str, int] = {}
+        settings: dict[str, Any] = {
+            "task": plain_task(task),
+            "steps": list(names),
+            "files": {path.name: digest(path) for path in files if path.is_file()},
+            "found": counts,
+        }
+        written = write_dataset(
+            workspace,
+            directory or workspace.dataset(task.name),
+            family,
+            family.batches(rows()),
+            plan,
+            Provenance(settings=settings, counts=differs),
+            CardInputs(
+                title=task.title,
+                tags=task.suites,
+                languages=(task.language,),
+                subjects="rows",
+                made=_made(task, names),
+                apart=plan.kind != "given",
+                redacted=False,
+            ),
+        )
+    return Imported(
+        task,
+        written,
+        checks=tuple(CountCheck(key, told, counts[key]) for key, told in task.counts.items()),
+        announced=tuple(
+            CountCheck(where, told, counts["total"]) for where, told in task.announced.items()
+        ),
+        missing=_missing(task, counts),
+    )
+
+
+def how_to_get(task: Task) -> tuple[str, str]:
+    """Return why there are no data of a task yet, and how people get them."""
+    source = task.source
+    files = ", ".join(source.files) or "the files"
+    command = f"goldpan tasks import {task.name} FILE..."
+    match source.access:
+        case "built":
+            return (
+                f"The data of {task.name} are built, not imported",
+                f"Run goldpan build {source.builder}",
+            )
+        case "request":
+            return (
+                f"{source.title} is given only to people who ask or log in",
+                f"Get {files} at {source.url}, then run {command}",
+            )
+        case "no-copy":
+            return (
+                f"{source.title} may not be copied, so Goldpan does not fetch it",
+                f"See {source.url} for what is allowed; with files of yours, run {command}",
+            )
+        case _:
+            return (
+                f"{task.name} needs files of {source.title}",
+                f"Download {files} from {source.url}, then run {command}",
+            )
+
+
+def readers() -> list[str]:
+    """Return the names of all readers."""
+    return sorted(module.name for module in pkgutil.iter_modules(imports.__path__))
+
+
+def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]:
+    """Return the reader of a task's source; raises `UsageError` where it has none."""
+    name = task.source.reader
+    if not name and task.source.access == "built":
+        raise UsageError(*how_to_get(task))
+    if name not in readers():
+        raise UsageError(
+            f"{task.name}: there is no reader {name!r}", f"Choose of {', '.join(readers())}"
+        )
+    read: Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
+    read = import_module(f"{imports.__name__}.{name}").read
+    return read
+
+
+def _made(task: Task, steps: Sequence[str]) -> str:
+    done = f"with the steps {', '.join(steps)}" if steps else "without changing their texts"
+    return (
+        f"Goldpan {__version__} read the files of {task.source.title} ({task.source.url}) {done}."
+    )
+
+
+def _finished(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
+    """Return a reader's row with every column, checked and counted."""
+    given, target = input_column(task.type).name, target_column(task.type).name
+    whole: dict[str, Any] = {
+        "repo": None,
+        "created_at": None,
+        "document": None,
+        "position": None,
+        "partition": None,
+        "source": None,
+        "license": spdx(task.source.license),
+        **row,
+    }
+    if task.type == "multi-label":
+        found = set(whole[target])
+        whole[target] = [name for name in task.label_names if name in found]
+        labels = [*whole[target], *sorted(found - set(task.label_names))]
+    else:
+        labels = [whole[target]] if isinstance(whole[target], str) else []
+    _check(task, whole, labels)
+    for key in _keys(whole, labels):
+        counts[key] += 1
+    whole[GROUP] = hashlib.sha256(orjson.dumps(whole[given])).hexdigest()[:32]
+    return whole
+
+
+def _check(task: Task, row: Mapping[str, Any], labels: Sequence[str]) -> None:
+    value = row[target_column(task.type).name]
+    problem = ""
+    if task.type == "ner":
+        labels = sorted(set(value))
+        if len(value) != len(row["tokens"]):
+            problem = f"has {len(row['tokens'])} words and {len(value)} tags"
+    elif task.type == "regression" and not math.isfinite(value):
+        problem = f"has the value {value}"
+    if task.labels and (unknown := set(labels) - set(task.label_names)):
+        problem = f"has the label {min(unknown)!r}, which {task.name} has not"
+    if problem:
+        raise DatasetError(f"{row['id']} {problem}", f"Give the files from {task.source.url}")
+
+
+def _keys(row: Mapping[str, Any], labels: Sequence[str]) -> Iterator[str]:
+    """Yield the names of the counts that a row adds to; see `Task.counts`."""
+    yield "total"
+    partition, repo = row["partition"], row["repo"]
+    if repo:
+        yield f"{_PROJECT}{repo}"
+    if partition:
+        yield partition
+    for label in labels:
+        yield f"label:{label}"
+        if partition:
+            yield f"{partition}/{label}"
+
+
+def _missing(task: Task, counts: Mapping[str, int]) -> tuple[str, ...]:
+    projects = [key for key in task.counts if key.startswith(_PROJECT)]
+    return tuple(key.removeprefix(_PROJECT) for key in projects if not counts.get(key))

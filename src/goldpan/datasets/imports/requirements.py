@@ -1,0 +1,53 @@
+"""Reads the requirements of PROMISE NFR as Dalpiaz et al. publish them: `promise-reclass.csv`.
+
+Its quotes are those of ARFF: the text stands in single quotes where any quote stands at all,
+and holds commas and quotes of its own. So a row is cut at its first comma and its last three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from goldpan.datasets.import_files import open_text
+from goldpan.datasets.task import Task
+from goldpan.errors import DatasetError
+
+_HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality"
+
+
+def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """Yield the requirements; the setting `functional` has the classes that are functional.
+
+    Raises `DatasetError` for a file of another form.
+    """
+    functional, other = task.label_names
+    classes = task.settings["functional"]
+    for path in files:
+        with open_text(path) as lines:
+            if (header := next(lines, "").strip()) != _HEADER:
+                raise DatasetError(
+                    f"{path} begins with {header[:80]!r}, not with {_HEADER!r}",
+                    f"Give promise-reclass.csv from {task.source.url}",
+                )
+            for number, line in enumerate((line.strip() for line in lines), 1):
+                if line:
+                    project, text, kind = _fields(path, number, line)
+                    yield {
+                        "id": f"{task.name}:{number:03}",
+                        "repo": f"project {project}",
+                        "source": f"{path.name}:{number}",
+                        "text": text,
+                        "label": functional if kind in classes else other,
+                    }
+
+
+def _fields(path: Path, number: int, line: str) -> tuple[str, str, str]:
+    project, comma, rest = line.partition(",")
+    parts = rest.rsplit(",", 3)
+    if not comma or len(parts) != 4:
+        raise DatasetError(
+            f"{path}, requirement {number}: the row has not five fields", "Fetch the file again"
+        )
+    return project, parts[0].strip("'").strip(), parts[1]

@@ -1,0 +1,63 @@
+"""What kind of dataset a directory holds, whoever built or imported it.
+
+The three families of FAUN-Eval are known by name. Every other dataset, of a task or a builder,
+says in its provenance which columns it has and which of them people wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
+
+import pyarrow as pa
+
+from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.family import Column, Family
+
+COLUMNS = "columns"
+"""Where provenance describes the columns."""
+_HOLDS = ("fact", "prose", "code")
+
+
+def described_columns(family: Family) -> list[dict[str, str]]:
+    """Return what provenance says of a family's columns."""
+    return [
+        {"name": column.name, "type": str(column.kind), "holds": column.holds}
+        for column in family.columns
+    ]
+
+
+def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Family | None:
+    """Return the family of a dataset, given the columns of one of its files.
+
+    None where neither Goldpan nor the provenance knows it, or the files have other columns than
+    the provenance describes.
+    """
+    name = str(provenance.get("family", ""))
+    if name in FAMILIES:
+        return FAMILIES[name]
+    described = provenance.get(COLUMNS)
+    if schema is None or not isinstance(described, Sequence) or isinstance(described, str):
+        return None
+    told = [(one.get("name"), one.get("type")) for one in described if isinstance(one, Mapping)]
+    if not name or told != [(field.name, str(field.type)) for field in schema]:
+        return None
+    if any(one.get("holds") not in _HOLDS for one in described):
+        return None
+    columns = tuple(
+        Column(field.name, field.type, "", cast(Literal["fact", "prose", "code"], one["holds"]))
+        for field, one in zip(schema, described, strict=True)
+    )
+    return Family(
+        name=name,
+        title=name,
+        task="",
+        source="",
+        citation="",
+        columns=columns,
+        order=("id",),
+        subject=("id",),
+        inputs=(),
+        target="",
+        task_categories=(),
+    )

@@ -1,0 +1,74 @@
+"""The registry of tasks: one TOML file a task, shipped or one's own.
+
+Shipped files lie in `datasets/tasks/`, one's own in `WORKSPACE/tasks/`. The name of a file is
+the name of its task; `task_file.py` says what stands in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_file import read_task
+from goldpan.errors import UsageError
+
+_SHIPPED = files("goldpan.datasets") / "tasks"
+_ENDING = ".toml"
+
+
+def tasks_directory(workspace: Path) -> Path:
+    """Return where a workspace keeps tasks of one's own."""
+    return workspace / "tasks"
+
+
+def load_tasks(own: Path | None = None) -> dict[str, Task]:
+    """Return all tasks by name, sorted: the shipped ones and those of the directory `own`.
+
+    A directory that does not exist holds no task. Raises `UsageError` for a file that is no task,
+    or that bears the name of a shipped one.
+    """
+    shipped = _shipped_tasks()
+    mine = [path for path in task_paths(own) if path.parent == own]
+    added = {task.name: task for task in map(read_path, mine)}
+    if twice := sorted(shipped.keys() & added.keys()):
+        raise UsageError(
+            f"{own}/{twice[0]}{_ENDING} bears the name of a task that ships with Goldpan",
+            "Give the file another name",
+        )
+    return dict(sorted({**shipped, **added}.items()))
+
+
+def find_task(name: str, own: Path | None = None) -> Task:
+    """Return the task of that name; raises `UsageError` that lists near matches."""
+    tasks = load_tasks(own)
+    if name in tasks:
+        return tasks[name]
+    near = get_close_matches(name.lower().replace("-", "_"), tasks, n=3)
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise UsageError(
+        f"There is no task {name!r}", f"{hint}Run goldpan tasks list for those there are"
+    )
+
+
+def task_paths(own: Path | None = None) -> list[Path]:
+    """Return the files of all tasks: the shipped ones, then those of the directory `own`."""
+    shipped = [Path(str(path)) for path in _SHIPPED.iterdir() if path.name.endswith(_ENDING)]
+    return [*sorted(shipped), *(sorted(own.glob(f"*{_ENDING}")) if own is not None else ())]
+
+
+def read_path(path: Path) -> Task:
+    """Read the task of one file; raises `UsageError` where it is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", "Check the file") from None
+    return read_task(str(path), text)
+
+
+@cache
+def _shipped_tasks() -> Mapping[str, Task]:
+    return {task.name: task for task in map(read_path, task_paths())}

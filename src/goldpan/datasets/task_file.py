@@ -1,0 +1,100 @@
+"""Reads one task out of TOML, or out of the provenance of a dataset that was made for it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from difflib import get_close_matches
+from functools import cache
+from pathlib import PurePath
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
+from goldpan.errors import UsageError
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
+_PARTS: dict[str, type] = {"source": TaskSource, "prompt": TaskPrompt, "columns": TaskColumns}
+
+
+def read_task(file: str, text: str) -> Task:
+    """Read the text of a task's file; the name of the file, without `.toml`, is the task's.
+
+    Raises `UsageError` that names the file, the key and the remedy.
+    """
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file} is not valid TOML: {error}", "Mend it") from None
+    name = PurePath(file).name.removesuffix(".toml")
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{file}: {name!r} is no name for a task",
+            "Name the file in snake_case: small letters, digits and underscores, such as "
+            "issue_type.toml",
+        )
+    if "name" in values:
+        raise UsageError(f"{file}: name is given twice", "Remove it; the file's name says it")
+    return task_of({**values, "name": name}, file)
+
+
+def task_of(values: Mapping[str, Any], place: str) -> Task:
+    """Make a task of plain data; raises `UsageError` that begins with `place`."""
+    if problem := next(_unknown_keys(values), None):
+        raise UsageError(f"{place}: {problem[0]}", problem[1])
+    try:
+        return _adapter().validate_python(_with_texts(values))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = _path(first["loc"])
+        if first["type"] in ("missing", "missing_argument"):
+            raise UsageError(f"{place}: {key} is missing", f"Add it. {_HELP}") from None
+        raise UsageError(f"{place}: {key}: {first['msg']}", f"Mend it. {_HELP}") from None
+
+
+def plain_task(task: Task) -> dict[str, Any]:
+    """Return a task as plain data, of which `task_of` makes the same task again."""
+    return asdict(task)
+
+
+_HELP = "docs/tasks.md describes every key"
+
+
+@cache
+def _adapter() -> TypeAdapter[Task]:
+    return TypeAdapter(Task)
+
+
+def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Call labels in prompts by their name where the file gives no other text."""
+    labels = values.get("labels", [])
+    if not isinstance(labels, list | tuple):
+        return dict(values)
+    named = [
+        {"text": label.get("name"), **label} if isinstance(label, Mapping) else label
+        for label in labels
+    ]
+    return {**values, "labels": named}
+
+
+def _unknown_keys(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    tables: list[tuple[str, object, type]] = [("", values, Task)]
+    tables += [(f"{name}.", values.get(name), kind) for name, kind in _PARTS.items()]
+    labels = values.get("labels")
+    if isinstance(labels, list | tuple):
+        tables += [(f"labels[{at}].", label, Label) for at, label in enumerate(labels)]
+    for prefix, table, kind in tables:
+        known = [field.name for field in fields(kind)]
+        for key in table if isinstance(table, Mapping) else ():
+            if key not in known:
+                near = get_close_matches(str(key), known, n=1)
+                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(known)}"
+                yield f"the key {prefix}{key} is unknown", remedy
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in location]
+    return "".join(parts).removeprefix(".")

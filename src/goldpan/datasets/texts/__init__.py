@@ -1,0 +1,1 @@
+"""Preprocessing steps that tasks name, in the order of their files."""

@@ -1,0 +1,163 @@
+"""Tables of every form give the same rows, and say exactly what does not fit."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import lzma
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.datasets.import_files import table_rows
+from goldpan.datasets.imports import table
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task import Task
+from goldpan.errors import DatasetError, UsageError
+from tests.tasks import CSV, own_task
+
+ROWS = list(csv.DictReader(io.StringIO(CSV)))
+
+
+def write_xlsx(path: Path) -> None:
+    from openpyxl import Workbook  # type: ignore[import-untyped]
+
+    book = Workbook()
+    for line in csv.reader(io.StringIO(CSV)):
+        book.active.append(line)
+    book.save(path)
+
+
+def write_tar(path: Path) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        folder = tarfile.TarInfo("data")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+        member = tarfile.TarInfo("data/toy.csv")
+        member.size = len(CSV)
+        archive.addfile(member, io.BytesIO(CSV.encode()))
+
+
+WRITERS: dict[str, Callable[[Path], Any]] = {
+    "toy.csv": lambda path: path.write_text("\ufeff" + CSV, encoding="utf-8"),
+    "toy.tsv": lambda path: path.write_text(CSV.replace(",", "\t"), encoding="utf-8"),
+    "toy.csv.gz": lambda path: path.write_bytes(gzip.compress(CSV.encode())),
+    "toy.tar.gz": write_tar,
+    "toy.csv.xz": lambda path: path.write_bytes(lzma.compress(CSV.encode())),
+    "toy.jsonl": lambda path: path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8"),
+    "toy.parquet": lambda path: pq.write_table(pa.Table.from_pylist(ROWS), path),
+    "toy.xlsx": write_xlsx,
+}
+
+
+def toy(directory: Path, *changes: tuple[str, str]) -> Task:
+    own_task(directory / "tasks", *changes)
+    return find_task("toy_issues", directory / "tasks")
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name)
+    rows = list(table.read(toy(tmp_path), [tmp_path / name]))
+    assert [row["text"] for row in rows] == [
+        "A  falls\napart",
+        "Make it\nred",
+        "B falls\napart",
+        "Make it\nblue",
+    ]
+    assert [row["label"] for row in rows] == ["bug", "wish", "bug", "wish"]
+    assert [row["id"] for row in rows] == [f"toy_issues:{name}:{at}" for at in range(1, 5)]
+
+
+def test_settings_tell_of_more_columns(tmp_path: Path) -> None:
+    task = toy(
+        tmp_path,
+        (
+            "labels = {",
+            'id = "n"\nrepo = "where"\ncreated_at = "at"\ndocument = "doc"\n'
+            'partitions = { test = "_test" }\nonly = { lang = "en" }\nlabels = {',
+        ),
+    )
+    path = tmp_path / "toy_test.csv"
+    path.write_text(
+        "n,where,at,doc,lang,title,body,kind\n"
+        "7,https://github.com/o/n,2020-01-02T03:04:05Z,d,en,a,b,B\n"
+        "8,https://api.github.com/repos/o/n,08/31/2012 00:00:01,,en,a,b,wish\n"
+        "9,x,,d,fr,a,b,B\n",
+        encoding="utf-8",
+    )
+    first, second = table.read(task, [path])
+    assert (first["repo"], second["repo"]) == ("o/n", "o/n")
+    assert (first["document"], second["document"]) == ("d", None)
+    assert first["created_at"].isoformat() == "2020-01-02T03:04:05+00:00"
+    assert second["created_at"].isoformat() == "2012-08-31T00:00:01+00:00"
+    assert (first["source"], first["partition"]) == ("toy_test.csv:1 (7)", "test")
+    assert second["label"] == "wish"
+
+
+def test_several_labels_stand_in_columns_or_in_one(tmp_path: Path) -> None:
+    columns = toy(tmp_path, ("multi-class", "multi-label"), ('["kind"]', '["b", "w"]'))
+    path = tmp_path / "toy.csv"
+    path.write_text("title,body,b,w\nx,y,1,0\nx,y,True,1.0\nx,y,,false\n", encoding="utf-8")
+    assert [row["labels"] for row in table.read(columns, [path])] == [["bug"], ["bug", "wish"], []]
+    path.write_text("title,body,b,w\nx,y,2,0\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"toy\.csv, row 1: b holds '2', which is neither"):
+        list(table.read(columns, [path]))
+    one = toy(
+        tmp_path, ("multi-class", "multi-label"), ("labels = {", 'separator = "|"\nlabels = {')
+    )
+    path.write_text("title,body,kind\nx,y,B|W\nx,y,\n", encoding="utf-8")
+    assert [row["labels"] for row in table.read(one, [path])] == [["bug", "wish"], []]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("title,body\nx,y\n", r"has no column 'kind'; it has title, body\. Give the file from"),
+        ("title,body,kind\nx,y,Q\n", r"row 1: 'Q' is no label of toy_issues\. It has B, W"),
+        ("title,body,kind\nx,y\n", r"line 2: the row has not the 3 fields"),
+        ("title,body,kind\nx,y,B,z\n", r"line 2: the row has not the 3 fields"),
+        ("title,body,kind\nx,\udcff,B\n", r"cannot be read .*utf-8"),
+    ],
+)
+def test_what_does_not_fit_is_told_by_place(tmp_path: Path, content: str, told: str) -> None:
+    path = tmp_path / "toy.csv"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(DatasetError, match=rf"toy\.csv.*{told}"):
+        list(table.read(toy(tmp_path), [path]))
+
+
+@pytest.mark.parametrize(
+    "name", ["toy.csv.gz", "toy.csv.xz", "toy.tar.gz", "toy.parquet", "toy.xlsx"]
+)
+def test_a_cut_file_is_told(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    WRITERS[name](path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DatasetError, match="cannot be read"):
+        list(table_rows(path))
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        list(table_rows(tmp_path / "none.csv"))
+    path = tmp_path / "toy.doc"
+    path.touch()
+    with pytest.raises(UsageError, match=r"no table that can be read.*Give csv"):
+        list(table_rows(path))
+
+
+def test_nul_and_long_fields_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "toy.csv"
+    path.write_text(f"title,body,kind\na\0b,{'x' * 2_000_000},B\n", encoding="utf-8")
+    (row,) = table.read(toy(tmp_path), [path])
+    assert row["text"].startswith("ab\nxxx")
+    assert len(row["text"]) == 2_000_003

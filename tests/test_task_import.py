@@ -1,0 +1,266 @@
+"""Importing a task writes a dataset like any other, counts, and never downloads unasked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from goldpan.commands.tasks import tasks_app
+from goldpan.datasets.check import check_dataset
+from goldpan.datasets.importing import import_files, import_task
+from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.task import Task
+from goldpan.errors import DatasetError, GoldpanError, PublishError, UsageError
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+from tests.hub import Hub
+from tests.tasks import own_files, own_task
+
+QUIET = Reporter(quiet=True)
+
+
+def toy(directory: Path, *changes: tuple[str, str]) -> Task:
+    own_task(directory / "tasks", *changes)
+    return find_task("toy_issues", directory / "tasks")
+
+
+def run(*arguments: object) -> tuple[int, Any]:
+    """Run a command of `goldpan tasks` with --json."""
+    done = CliRunner().invoke(tasks_app, [*map(str, arguments), "--json"])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, json.loads(done.stdout)
+
+
+def test_a_dataset_comes_out(tmp_path: Path) -> None:
+    task = toy(tmp_path)
+    written = import_task(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET)
+    assert written.directory == tmp_path / "w" / "datasets" / "toy_issues"
+    assert {split.name: split.rows for split in written.splits} == {"train": 2, "test": 2}
+    rows = [
+        row
+        for split in ("train", "test")
+        for row in pq.read_table(next(written.directory.glob(f"data/{split}-*"))).to_pylist()
+    ]
+    assert sorted(row["text"] for row in rows) == [
+        "A falls apart",
+        "B falls apart",
+        "Make it blue",
+        "Make it red",
+    ]
+    assert {row["license"] for row in rows} == {"MIT"}
+    card = (written.directory / "README.md").read_text(encoding="utf-8")
+    assert "taken from Toy issues of nobody" in card
+    assert "@misc{nobody2024toy" in card
+    assert "mined" not in card
+
+
+def test_importing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    task, files = toy(tmp_path), own_files(tmp_path)
+    found = []
+    for name in ("a", "b"):
+        directory = import_task(Workspace(tmp_path / name), task, files, QUIET).directory
+        found.append(
+            {
+                path.relative_to(directory): path.read_bytes()
+                for path in directory.rglob("*")
+                if path.is_file()
+            }
+        )
+    assert found[0] == found[1]
+    assert len(found[0]) == 5
+
+
+def test_an_imported_dataset_may_be_published(tmp_path: Path) -> None:
+    task = toy(tmp_path)
+    directory = import_task(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET).directory
+    assert check_dataset(directory) == []
+    file = next(directory.glob("data/train-*"))
+    file.write_bytes(file.read_bytes() + b"x")
+    assert "was changed" in str(check_dataset(directory)[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (('"MIT"', '"unknown"'), "whose licence is not known"),
+        (('"public"', '"no-copy"'), "may not be copied"),
+    ],
+)
+def test_what_may_not_be_shared_is_not_published(
+    tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
+    task = toy(tmp_path, change)
+    directory = import_task(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET).directory
+    assert [told in str(problem) for problem in check_dataset(directory)] == [True]
+
+
+def test_a_secret_in_an_imported_text_is_found(tmp_path: Path) -> None:
+    task, (path,) = toy(tmp_path), own_files(tmp_path)
+    path.write_text(path.read_text().replace("red", "known to ann.roe@roe-mills.de"))
+    directory = import_task(Workspace(tmp_path / "w"), task, [path], QUIET).directory
+    assert "has email in its text" in str(check_dataset(directory)[0])
+
+
+def test_counts_that_differ_are_told_and_the_rows_kept(tmp_path: Path) -> None:
+    own_task(tmp_path / "w" / "tasks", ("total = 4", "total = 5"))
+    code, found = run("import", "toy_issues", *own_files(tmp_path), "--workspace", tmp_path / "w")
+    assert (code, found["exact"], found["rows"]) == (3, False, 4)
+    assert {"what": "total", "expected": 5, "found": 4} in found["counts"]
+    card = (Path(found["directory"]) / "README.md").read_text(encoding="utf-8")
+    assert "rows of 5 that the source is said to have | 4 |" in card
+
+
+def test_projects_that_are_not_given_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "usergrid.csv"
+    path.write_text("issuekey,title,description,storypoint\nU-1,a,b,3\nU-2,c,d,5\n")
+    code, found = run("import", "story_points", path, "--workspace", tmp_path / "w")
+    assert code == 3
+    assert len(found["missing"]) == 15
+    assert "usergrid" not in found["missing"]
+    done = CliRunner().invoke(
+        tasks_app, ["import", "story_points", str(path), "--workspace", str(tmp_path / "w")]
+    )
+    assert "Partial: 15 projects were not given" in done.stdout
+    assert "repo:usergrid: 2 are 480 fewer than the registry tells" in done.stdout
+
+
+def test_equal_texts_lie_on_one_side(tmp_path: Path) -> None:
+    task, (path,) = toy(tmp_path), own_files(tmp_path)
+    lines = [f"same,{number % 3},B\n" for number in range(30)]
+    path.write_text("title,body,kind\n" + "".join(lines) + "x,y,W\n", encoding="utf-8")
+    written = import_task(Workspace(tmp_path / "w"), task, [path], QUIET)
+    texts = [
+        set(pq.read_table(next(written.directory.glob(f"data/{split}-*")))["text"].to_pylist())
+        for split in ("train", "test")
+    ]
+    assert not texts[0] & texts[1]
+
+
+def test_several_processes_give_the_same_rows(tmp_path: Path) -> None:
+    task, (path,) = toy(tmp_path), own_files(tmp_path)
+    lines = [f"a  {number},b,B\n" for number in range(5_000)]
+    path.write_text("title,body,kind\n" + "".join(lines), encoding="utf-8")
+    files = []
+    for processes in (1, 2):
+        place = Workspace(tmp_path / str(processes))
+        found = import_files(place, task, [path], QUIET, processes=processes)
+        files.append((found.written.directory / "provenance.json").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_steps_and_splits_can_be_chosen(tmp_path: Path) -> None:
+    task, files = toy(tmp_path), own_files(tmp_path)
+    place = Workspace(tmp_path / "w")
+    found = import_files(
+        place, task, files, QUIET, steps="none", split="none", directory=tmp_path / "out"
+    )
+    (file,) = (tmp_path / "out").glob("data/*.parquet")
+    assert file.name.startswith("test-")
+    assert "A  falls\napart" in pq.read_table(file)["text"].to_pylist()
+    assert found.written.directory == tmp_path / "out"
+    with pytest.raises(UsageError, match="no order of steps"):
+        import_files(place, task, files, QUIET, steps="paper")
+
+
+def test_without_files_people_are_told_where_they_are(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    for task in load_tasks().values():
+        with pytest.raises(UsageError) as told:
+            import_task(place, task, [], QUIET)
+        message = str(told.value)
+        if task.source.access == "built":
+            assert f"Run goldpan build {task.source.builder}" in message
+        else:
+            assert task.source.url in message
+            assert f"goldpan tasks import {task.name} FILE..." in message
+    assert not (tmp_path / "datasets").exists()
+
+
+def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
+    task, (path,) = toy(tmp_path), own_files(tmp_path)
+    place = Workspace(tmp_path / "w")
+    directory = import_task(place, task, [path], QUIET).directory
+    before = (directory / "provenance.json").read_bytes()
+    path.write_text(path.read_text() + "x,y,Q\n")
+    with pytest.raises(DatasetError, match="'Q' is no label"):
+        import_task(place, task, [path], QUIET)
+    assert (directory / "provenance.json").read_bytes() == before
+    assert not list((tmp_path / "w" / "tmp").iterdir())
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "no-login"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    with Hub(tmp_path / "hub", {}) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        hub.create("org/toy")
+        yield hub
+
+
+def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: Hub) -> None:
+    own_task(
+        tmp_path / "w" / "tasks", ('files = ["toy.csv"]', 'files = ["toy.csv"]\nhub = "org/toy"')
+    )
+    (path,) = own_files(tmp_path)
+    hub.add("org/toy", "toy.csv", path.read_bytes())
+    commit = (hub.repo("org/toy") or {})["head"]
+    hub.add("org/toy", "toy.csv", b"something else")
+    here = ("import", "toy_issues", "--workspace", tmp_path / "w")
+    for arguments in ((), ("--download",), ("--download", "--revision", "main")):
+        with pytest.raises(UsageError):
+            run(*here, *arguments)
+    assert not hub.requests
+    code, found = run(*here, "--download", "--revision", commit)
+    assert (code, found["rows"], found["exact"]) == (0, 4, True)
+    with pytest.raises(PublishError, match=r"has no dataset org/toy"):
+        run(*here, "--download", "--revision", "0" * 40)
+    with pytest.raises(UsageError, match="not on the Hugging Face Hub"):
+        run("import", "sentiment", "--download", "--workspace", tmp_path / "w")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("import", "toy", "x.csv", "--download"), "There is no task"),
+        (("import", "sentiment", "x.csv", "--download"), "given at once"),
+        (("import", "sentiment", "--revision", "0"), "says what to download"),
+        (("list", "--suite", "glue"), "No task is of the benchmark 'glue'"),
+        (("list", "--type", "vision"), "No task is of the type 'vision'"),
+        (("list", "--tasks", "nowhere"), "is no directory"),
+    ],
+)
+def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:
+    with pytest.raises(GoldpanError, match=told):
+        run(*arguments, "--workspace", tmp_path)
+
+
+def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
+    own_task(tmp_path / "tasks")
+    import_task(Workspace(tmp_path), toy(tmp_path), own_files(tmp_path), QUIET)
+    _, listed = run("list", "--suite", "toy", "--type", "multi-class", "--workspace", tmp_path)
+    assert [(one["name"], one["imported"]) for one in listed] == [("toy_issues", True)]
+    _, shown = run("show", "toy_issues", "--workspace", tmp_path)
+    assert shown["source"]["license"] == "MIT"
+    runner = CliRunner()
+    done = runner.invoke(tasks_app, ["show", "issue_type", "--workspace", str(tmp_path)])
+    assert "goldpan build issue-type --profile nlbse22" in done.stdout
+    done = runner.invoke(tasks_app, ["list", "--workspace", str(tmp_path)])
+    assert "43 tasks, 1 in the workspace" in done.stdout
+
+
+def test_validate_ends_with_1_where_something_is_wrong(tmp_path: Path) -> None:
+    assert run("validate", "--workspace", tmp_path) == (0, {"tasks": 42, "problems": []})
+    own_task(tmp_path / "mine", ("total = 4", "total = 9"))
+    code, found = run("validate", "--tasks", tmp_path / "mine", "--workspace", tmp_path)
+    assert code == 1
+    assert [problem["key"] for problem in found["problems"]] == ["counts"]
