@@ -9,6 +9,8 @@
     ├── StudioError              Label Studio does not do what it should
     ├── TreeError                paths make no folder tree (`builders/tree.py`)
     ├── PublishError             a dataset cannot go to the Hub
+    ├── EvaluationError          a model cannot be run or a run cannot be read
+    ├── StatisticsError          scores cannot be compared (`evaluation/statistics/errors.py`)
     ├── StoppedError             the user pressed Ctrl-C
     └── MiningError
         ├── AuthenticationError  GitHub does not accept the token
@@ -53,6 +55,10 @@ class DatasetError(GoldpanError):
 
 class PublishError(GoldpanError):
     """A dataset cannot go to the Hub."""
+
+
+class EvaluationError(GoldpanError):
+    """A model cannot be run, or a run cannot be read."""
 
 
 class StoppedError(GoldpanError):

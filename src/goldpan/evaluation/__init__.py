@@ -1,0 +1,1 @@
+"""Scores what datasets and tasks are worth: runs, metrics, statistics, reports."""

@@ -1,0 +1,164 @@
+"""CodeBLEU (Ren et al. 2020, arXiv 2009.10297): n-grams, keywords, syntax and data flow.
+
+Two readings of it are computed. `score` follows the paper, mended where that is undefined.
+`package_score` follows what the `codebleu` package on PyPI computes, for comparison with
+published numbers; its data flow of 0 counts as 1, so an answer that has nothing right gets 0.25.
+`docs/metrics.md` lists all differences.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from goldpan.evaluation.metrics.bleu import ORDERS, bleu_counts, bleu_of_counts, ngrams
+from goldpan.evaluation.metrics.data_flow import data_flow
+from goldpan.evaluation.metrics.guarded import guarded_map
+from goldpan.evaluation.metrics.keywords import KEYWORDS
+from goldpan.evaluation.metrics.syntax import Shape, read_code, subtrees
+from goldpan.filters.code.languages import language_of
+
+MOST_PARSED = 200_000
+"""Characters of a text beyond which it is not parsed: it shares no syntax with any other."""
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_OTHER_WEIGHT = 0.2
+_SMALL = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class CodePair:
+    """Two texts in the language that the suffix of `path` names."""
+
+    path: str
+    reference: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeMatch:
+    """How much of the reference's tree an answer has, in [0, 1]; None where it has no such."""
+
+    syntax: float | None = None
+    package_syntax: float | None = None
+    """The same, but one subtree of the answer matches any number of equal ones."""
+    data_flow: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBleu:
+    """The four parts and their mean, in [0, 1]."""
+
+    ngram: float
+    weighted_ngram: float
+    trees: TreeMatch
+    package_ngram: float
+    package_weighted_ngram: float
+
+    @property
+    def score(self) -> float:
+        """The mean of the parts that the reference has."""
+        trees = (self.trees.syntax, self.trees.data_flow)
+        parts = [self.ngram, self.weighted_ngram, *(part for part in trees if part is not None)]
+        return math.fsum(parts) / len(parts)
+
+    @property
+    def package_score(self) -> float:
+        """What the package gives, but for details of its data flow."""
+        flow = self.trees.data_flow or 1.0
+        syntax = self.trees.package_syntax or 0.0
+        parts = (self.package_ngram, self.package_weighted_ngram, syntax, flow)
+        return math.fsum(parts) / len(parts)
+
+
+def codebleu(pairs: Sequence[CodePair]) -> Iterator[CodeBleu]:
+    """Yield the agreement of each answer with its reference, in order.
+
+    Texts are parsed in another process; where one is too hard to parse, nothing of it matches.
+    """
+    for pair, trees in zip(pairs, guarded_map(match_trees, pairs), strict=True):
+        language = language_of(pair.path)
+        keywords = KEYWORDS.get(language.name, frozenset()) if language else frozenset()
+        reference, answer = _TOKEN.findall(pair.reference), _TOKEN.findall(pair.answer)
+        split, given = pair.reference.split(), pair.answer.split()
+        yield CodeBleu(
+            _ngram_match(reference, answer, frozenset()),
+            _ngram_match(reference, answer, keywords),
+            TreeMatch(0.0, 0.0, 0.0) if trees is None else trees,
+            _package_bleu(split, given),
+            _package_weighted_bleu(split, given, keywords),
+        )
+
+
+def match_trees(pair: CodePair) -> TreeMatch:
+    """Compare the trees of two texts. Nothing bounds the time that a hostile text takes."""
+    if len(pair.reference) > MOST_PARSED:
+        return TreeMatch()
+    wanted = read_code(pair.path, pair.reference)
+    if wanted is None:
+        return TreeMatch()
+    numbers: dict[Shape, int] = {}
+    shapes, flows = subtrees(wanted, numbers), data_flow(wanted)
+    given = read_code(pair.path, pair.answer[: MOST_PARSED + 1])
+    if given is None or len(pair.answer) > MOST_PARSED:
+        return TreeMatch(0.0, 0.0, 0.0 if flows else None)
+    given_shapes, given_flows = subtrees(given, numbers), data_flow(given)
+    unclipped = sum(count for shape, count in shapes.items() if shape in given_shapes)
+    return TreeMatch(
+        (shapes & given_shapes).total() / shapes.total(),
+        unclipped / shapes.total(),
+        (flows & given_flows).total() / flows.total() if flows else None,
+    )
+
+
+def _ngram_match(
+    reference: Sequence[str], answer: Sequence[str], keywords: frozenset[str]
+) -> float:
+    """Return sentence BLEU over code tokens; with keywords, those weigh five times the others."""
+    counts = np.array([bleu_counts(reference, answer)], dtype=np.float64)
+    if keywords and answer:
+        wanted, given = ngrams(reference, 1), ngrams(answer, 1)
+        weight = {token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in given}
+        counts[0, 2] = math.fsum(weight[t] * min(count, wanted[t]) for t, count in given.items())
+        counts[0, 2 + ORDERS] = math.fsum(weight[t] * count for t, count in given.items())
+    return float(bleu_of_counts(counts, effective_order=True)[0])
+
+
+def _package_bleu(reference: Sequence[str], answer: Sequence[str]) -> float:
+    """Return BLEU over words as the package has it: a precision of 0 becomes 0.1 / n-grams."""
+    shares: list[tuple[float, float]] = []
+    for order in range(1, ORDERS + 1):
+        given, wanted = ngrams(answer, order), ngrams(reference, order)
+        shares.append(((given & wanted).total(), max(1, given.total())))
+    return _package_mean(shares, len(reference), len(answer))
+
+
+def _package_weighted_bleu(
+    reference: Sequence[str], answer: Sequence[str], keywords: frozenset[str]
+) -> float:
+    """Return the package's weighted match: shares of the reference's n-grams, not the answer's."""
+    shares: list[tuple[float, float]] = []
+    for order in range(1, ORDERS + 1):
+        given, wanted = ngrams(answer, order), ngrams(reference, order)
+        clipped = given & wanted
+        if order == 1:
+            weight = {token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in wanted}
+            over = math.fsum(weight[token] * count for token, count in clipped.items())
+            under = math.fsum(weight[token] * count for token, count in wanted.items())
+            shares.append((over, max(1.0, under)))
+        else:
+            shares.append((clipped.total(), max(1, wanted.total())))
+    # The package takes a pair of tokens and weights for the reference, so its length is two.
+    return _package_mean(shares, 2, len(answer))
+
+
+def _package_mean(shares: Sequence[tuple[float, float]], wanted: int, given: int) -> float:
+    if shares[0][0] == 0:
+        return 0.0
+    logs = [math.log((over or _SMALL) / under) for over, under in shares]
+    brevity = 1.0 if given > wanted else math.exp(1 - wanted / given)
+    return brevity * math.exp(math.fsum(logs) / ORDERS)

@@ -1,0 +1,140 @@
+"""From evidence on each example to metrics with intervals.
+
+A metric is either a function of sums over examples (`Totals`) or of how scores rank them
+(`Ranking`, in `curves.py`). Both are computed for many weightings of the examples at once: all
+ones for the value, what the bootstrap drew for the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from goldpan.evaluation.metrics.bootstrap import Floats, Resampling, Whole
+from goldpan.evaluation.metrics.result import Interval, Metric
+
+_LEAST_DEFINED = 0.5
+"""The share of draws that must define a metric for it to have an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One metric of some evidence."""
+
+    name: str
+    compute: Callable[[Floats], Floats]
+    """From draws x columns to a number a draw, NaN where it is undefined."""
+    undefined: str = "it would divide by zero"
+    """Why there may be no value."""
+    label: str | None = None
+    higher_is_better: bool = True
+    note: str = ""
+    """What people must know of the value."""
+
+
+class Evidence(Protocol):
+    """What is known of each example, and the measures that follow from it."""
+
+    @property
+    def measures(self) -> Sequence[Measure]:
+        """The metrics that `weigh` gives what they need."""
+
+    def by_unit(self, unit_of: Whole, units: int) -> Callable[[Floats], Floats]:
+        """Return how draws x units become what the measures take."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """Numbers on each example (examples x columns), of which measures take the sums."""
+
+    columns: Floats
+    measures: Sequence[Measure]
+
+    def by_unit(self, unit_of: Whole, units: int) -> Callable[[Floats], Floats]:
+        """Return how draws x units become draws x columns."""
+        sums = np.zeros((units, self.columns.shape[1]))
+        np.add.at(sums, unit_of, self.columns)
+
+        def summed(weights: Floats) -> Floats:
+            with np.errstate(over="ignore", invalid="ignore"):  # then there is no value
+                return weights @ sums
+
+        return summed
+
+
+def ratio(over: Floats, under: Floats) -> Floats:
+    """Divide, with NaN where the divisor is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(under != 0, over / np.where(under != 0, under, 1.0), np.nan)
+
+
+def mean_of(column: int, of: int) -> Callable[[Floats], Floats]:
+    """Return the measure that divides one column's sum by another's."""
+    return lambda totals: ratio(totals[:, column], totals[:, of])
+
+
+def means(
+    values: dict[str, Floats], *, lower: frozenset[str] = frozenset(), note: str = ""
+) -> Totals:
+    """Return the means of numbers on each example as metrics; those in `lower` are errors."""
+    names = list(values)
+    count = len(next(iter(values.values())))
+    columns = np.column_stack([*values.values(), np.ones(count)])
+    return Totals(
+        columns,
+        [
+            Measure(
+                name,
+                mean_of(place, len(names)),
+                higher_is_better=name not in lower,
+                note=note,
+                undefined="there are no examples",
+            )
+            for place, name in enumerate(names)
+        ],
+    )
+
+
+def estimate(evidence: Sequence[Evidence], resampling: Resampling) -> tuple[Metric, ...]:
+    """Return all metrics with their intervals."""
+    weigh = [one.by_unit(resampling.unit_of, resampling.units) for one in evidence]
+    once = np.ones((1, resampling.units))
+    values = [_computed(one, reduce(once)) for one, reduce in zip(evidence, weigh, strict=True)]
+    drawn: list[list[Floats]] = [[] for _ in evidence]
+    for weights in resampling.draws():
+        for place, one in enumerate(evidence):
+            drawn[place].append(_computed(one, weigh[place](weights)))
+    metrics: list[Metric] = []
+    undrawn = "fewer than two units" if resampling.units < 2 else "no draws were asked for"
+    for place, one in enumerate(evidence):
+        draws = np.concatenate(drawn[place], axis=1) if drawn[place] else None
+        for row, measure in enumerate(one.measures):
+            samples = None if draws is None else draws[row]
+            metrics.append(_metric(measure, float(values[place][row, 0]), samples, undrawn))
+    return tuple(metrics)
+
+
+def _computed(evidence: Evidence, reduced: Floats) -> Floats:
+    """Return measures x draws."""
+    found = [measure.compute(reduced) for measure in evidence.measures]
+    return np.array(found).reshape(len(found), -1)
+
+
+def _metric(measure: Measure, value: float, draws: Floats | None, undrawn: str) -> Metric:
+    shared = (measure.label, measure.higher_is_better)
+    if not math.isfinite(value):
+        return Metric(measure.name, None, None, measure.undefined, *shared)
+    if draws is None:
+        reason = "; ".join(filter(None, [measure.note, f"no interval: {undrawn}"]))
+        return Metric(measure.name, value, None, reason, *shared)
+    defined = draws[np.isfinite(draws)]
+    if len(defined) < _LEAST_DEFINED * len(draws):
+        few = f"no interval: undefined in {len(draws) - len(defined)} of {len(draws)} draws"
+        reason = "; ".join(filter(None, [measure.note, few]))
+        return Metric(measure.name, value, None, reason, *shared)
+    low, high = np.percentile(defined, [2.5, 97.5])
+    return Metric(measure.name, value, Interval(float(low), float(high)), measure.note, *shared)

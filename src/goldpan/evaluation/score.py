@@ -1,0 +1,227 @@
+"""From the stored predictions of a run to all metrics of its task, and nothing else is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.datasets.task import Task, TaskType
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.metrics.bootstrap import Floats, resample
+from goldpan.evaluation.metrics.classification import (
+    confusion_matrix,
+    number_labels,
+    single_label_confusions,
+    single_label_evidence,
+)
+from goldpan.evaluation.metrics.curves import check_scores
+from goldpan.evaluation.metrics.entities import count_invalid as count_invalid_tags
+from goldpan.evaluation.metrics.entities import entity_evidence
+from goldpan.evaluation.metrics.estimate import Evidence, estimate
+from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
+from goldpan.evaluation.metrics.masked_words import masked_word_evidence
+from goldpan.evaluation.metrics.multi_label import (
+    indicate_labels,
+    multi_label_confusions,
+    multi_label_evidence,
+)
+from goldpan.evaluation.metrics.patches import patch_evidence, with_files
+from goldpan.evaluation.metrics.regression import count_invalid as count_invalid_numbers
+from goldpan.evaluation.metrics.regression import regression_evidence
+from goldpan.evaluation.metrics.result import (
+    ConfusionMatrix,
+    LabelConfusion,
+    Metric,
+    Scores,
+)
+from goldpan.evaluation.predictions import predictions_schema
+
+RESAMPLES = 1_000
+_READ = ("id", "repo", "truth", "answer", "scores")
+PATHS = "fault-localization"
+PATCHES = "code-edit"
+"""The families whose answers are paths and patches; other texts are compared as texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the examples say."""
+
+    evidence: list[Evidence]
+    invalid: int
+    missing: tuple[Metric, ...] = ()
+    """Metrics that cannot be computed, with the reason."""
+    confusion: ConfusionMatrix | None = None
+    label_confusions: tuple[LabelConfusion, ...] = ()
+
+
+def score(
+    task: Task,
+    predictions: pa.Table,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    files: Mapping[str, str] | None = None,
+) -> Scores:
+    """Return every metric of the task's type with its 95 % bootstrap interval.
+
+    `predictions` has the columns of `predictions_schema`; the order of rows does not matter.
+    Answers that are not valid count as wrong. `files` gives the file before the edit by example,
+    for tasks that ask for patches; without it no patch is applied.
+
+    Raises `EvaluationError` where the table is no predictions table of the task.
+    """
+    rows = _checked(task, predictions)
+    found = _METRICS[task.type](task, rows, files or {})
+    drawing = resample(rows["repo"], seed=seed, resamples=resamples)
+    return Scores(
+        task=task.name,
+        task_type=task.type,
+        main=task.metric,
+        examples=len(rows["id"]),
+        invalid=found.invalid,
+        unit=drawing.unit,
+        units=drawing.units,
+        resamples=resamples,
+        seed=seed,
+        metrics=(*estimate(found.evidence, drawing), *found.missing),
+        confusion=found.confusion,
+        label_confusions=found.label_confusions,
+    )
+
+
+def positive_label(task: Task) -> str | None:
+    """Return the label that a binary task looks for: `settings.positive`, else its first."""
+    if task.type != "binary":
+        return None
+    return str(task.settings.get("positive", task.label_names[0]))
+
+
+def _checked(task: Task, predictions: pa.Table) -> Mapping[str, list[Any]]:
+    """Return the columns as lists, rows by id."""
+    schema = predictions_schema(task.type)
+    remedy = "Give a table with the columns of predictions_schema"
+    lacking = [name for name in schema.names if name not in predictions.column_names]
+    if lacking:
+        raise EvaluationError(
+            f"The predictions for {task.name} lack the columns {', '.join(lacking)}", remedy
+        )
+    try:
+        table = predictions.select(_READ).cast(pa.schema([schema.field(name) for name in _READ]))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+        raise EvaluationError(
+            f"The predictions for {task.name} do not have the columns of a {task.type} task: "
+            f"{str(error).splitlines()[0]}",
+            remedy,
+        ) from None
+    for name in ("id", "truth"):
+        if table[name].null_count:
+            raise EvaluationError(
+                f"The predictions for {task.name} have rows without {name}", remedy
+            )
+    table = table.take(pc.sort_indices(table, sort_keys=[("id", "ascending")]))
+    rows = {name: table[name].to_pylist() for name in _READ}
+    twice = [id_ for id_, times in Counter(rows["id"]).items() if times > 1]
+    if twice:
+        raise EvaluationError(
+            f"The predictions for {task.name} hold {twice[0]!r} twice", "Keep one answer a row"
+        )
+    return rows
+
+
+def _areas_missing(reason: str, *, binary: bool) -> tuple[Metric, ...]:
+    names = ["macro_auc", "macro_auprc", *(("auc", "auprc") if binary else ())]
+    return tuple(Metric(name, None, None, reason) for name in names) if reason else ()
+
+
+def _unknown_truth(task: Task, error: KeyError) -> EvaluationError:
+    return EvaluationError(
+        f"{error.args[0]!r} is a right answer of {task.name}, but none of its labels",
+        "Score with the task that the predictions were made for",
+    )
+
+
+def _label_scores(task: Task, rows: Mapping[str, list[Any]]) -> tuple[Floats | None, str]:
+    return check_scores(rows["scores"], len(task.labels))
+
+
+def _single_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Found:
+    positive = positive_label(task)
+    try:
+        data = number_labels(task.label_names, rows["truth"], rows["answer"], positive)
+    except KeyError as error:
+        raise _unknown_truth(task, error) from None
+    scores, reason = _label_scores(task, rows)
+    return _Found(
+        single_label_evidence(data, scores),
+        data.invalid,
+        _areas_missing(reason, binary=positive is not None),
+        confusion_matrix(data),
+        single_label_confusions(data),
+    )
+
+
+def _multi_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Found:
+    try:
+        data = indicate_labels(task.label_names, rows["truth"], rows["answer"])
+    except KeyError as error:
+        raise _unknown_truth(task, error) from None
+    scores, reason = _label_scores(task, rows)
+    return _Found(
+        multi_label_evidence(data, scores),
+        data.invalid,
+        _areas_missing(reason, binary=False),
+        label_confusions=multi_label_confusions(data),
+    )
+
+
+def _numbers(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Found:
+    if count_invalid_numbers(rows["truth"]):
+        raise EvaluationError(
+            f"A right answer of {task.name} is not a finite number", "Correct the task's data"
+        )
+    evidence = regression_evidence(rows["truth"], rows["answer"])
+    return _Found(evidence, count_invalid_numbers(rows["answer"]))
+
+
+def _tags(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Found:
+    truths, answers = rows["truth"], rows["answer"]
+    return _Found(entity_evidence(truths, answers), count_invalid_tags(truths, answers))
+
+
+def _masked_words(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Found:
+    evidence = masked_word_evidence(rows["truth"], rows["answer"])
+    return _Found(evidence, _nulls(rows["answer"]))
+
+
+def _texts(task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str]) -> _Found:
+    truths, answers = rows["truth"], rows["answer"]
+    if task.source.builder == PATHS:
+        evidence = path_evidence(truths, answers)
+    else:
+        evidence = text_evidence(truths, answers)
+        if task.source.builder == PATCHES:
+            evidence += patch_evidence(with_files(truths, answers, rows["id"], files))
+    return _Found(evidence, _nulls(answers))
+
+
+def _nulls(answers: list[Any]) -> int:
+    return sum(answer is None for answer in answers)
+
+
+_METRICS: Mapping[
+    TaskType, Callable[[Task, Mapping[str, list[Any]], Mapping[str, str]], _Found]
+] = {
+    "binary": _single_label,
+    "multi-class": _single_label,
+    "multi-label": _multi_label,
+    "regression": _numbers,
+    "ner": _tags,
+    "mlm": _masked_words,
+    "text-generation": _texts,
+}

@@ -1,0 +1,58 @@
+"""Compares models by their scores: `compare` is where most callers start."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from goldpan.evaluation.statistics.arrange import EffectSize, arrange
+from goldpan.evaluation.statistics.assumptions import check_assumptions
+from goldpan.evaluation.statistics.bayes import SAMPLES
+from goldpan.evaluation.statistics.comparison import Approach, Comparison
+from goldpan.evaluation.statistics.decide import Choice, decide_bayesian, decide_frequentist
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.few import FEWEST_TASKS, decide_few
+from goldpan.evaluation.statistics.scores import ScoreMatrix
+
+
+def compare(
+    scores: ScoreMatrix,
+    *,
+    alpha: float = 0.05,
+    rope: float = 0.1,
+    approach: Approach = "bayesian",
+    seed: int = 0,
+    rope_kind: Literal["effect", "absolute"] = "effect",
+    samples: int = SAMPLES,
+    choice: Choice = "auto",
+    effect_size: EffectSize | None = None,
+) -> Comparison:
+    """Rank models and decide each pair; the same scores and seed give the same result.
+
+    Over five tasks or more, `bayesian` decides by the Bayesian signed-rank test with a ROPE, and
+    `frequentist` by the test that the data allow or that `choice` demands. Over fewer, seeds
+    decide where there are several, else pairs stay untested, and the test says why. Raises
+    `StatisticsError` for settings out of range and where scipy is missing.
+    """
+    if not 0 < alpha < 1 or not 0 <= rope < math.inf or samples < 1:
+        raise StatisticsError(
+            f"alpha {alpha}, rope {rope} and samples {samples} cannot be used",
+            "Give an alpha between 0 and 1, a rope of at least 0 and at least one sample",
+        )
+    values = scores.means()
+    if len(scores.tasks) < FEWEST_TASKS:
+        return arrange(scores, decide_few(scores, alpha=alpha, approach=approach, seed=seed))
+    checked = check_assumptions(values, alpha)
+    if approach == "bayesian":
+        verdicts = decide_bayesian(
+            values,
+            normal=checked.normal,
+            alpha=alpha,
+            rope=rope,
+            rope_kind=rope_kind,
+            samples=samples,
+            seed=seed,
+        )
+    else:
+        verdicts = decide_frequentist(values, checked, alpha=alpha, choice=choice)
+    return arrange(scores, verdicts, checked, effect_size)

@@ -1,0 +1,138 @@
+"""The result of a comparison: who is better than whom, how surely, and by which test."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from goldpan.evaluation.statistics.assumptions import Assumptions
+from goldpan.evaluation.statistics.bayes import Posterior
+from goldpan.evaluation.statistics.effects import Magnitude
+
+SCHEMA = 1
+
+Approach = Literal["frequentist", "bayesian"]
+Decision = Literal["better", "worse", "equal", "undecided", "untested"]
+"""Of the first of two models. Only a ROPE can make it `equal`: no test shows sameness."""
+TestName = Literal[
+    "bayesian signed rank",
+    "paired t",
+    "wilcoxon",
+    "nemenyi",
+    "tukey",
+    "permutation of seeds",
+    "randomization",
+    "none",
+]
+_MIRROR: dict[Decision, Decision] = {"better": "worse", "worse": "better"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two models, the better placed first."""
+
+    first: str
+    second: str
+    decision: Decision
+    """Of the first."""
+    p: float | None
+    """Corrected for all pairs; None in a Bayesian comparison."""
+    posterior: Posterior | None
+    """Of the first; None in a frequentist comparison."""
+    difference: float
+    """Of the means."""
+    effect: float | None
+    """None where the scores of neither model vary."""
+    magnitude: Magnitude
+    fragile: bool = False
+    """Whether another seed could decide otherwise: it lies within random error of the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where one model stands."""
+
+    model: str
+    place: int
+    """By the central value alone; models of the same value share it."""
+    best: int
+    worst: int
+    """The places that the decisions leave open: 1-3 is a tie of three."""
+    tier: int
+    mean: float
+    sd: float | None
+    """Over tasks; None with one task."""
+    median: float
+    mean_rank: float
+    """Over tasks, 1 is the best."""
+    low: float | None
+    high: float | None
+    """Confidence interval of the mean or the median; None with one task."""
+    effect: float | None
+    """Compared to the model in the first place."""
+    magnitude: Magnitude
+    seed_sd: float | None
+    """How much seeds change its score, over tasks; None with one seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTest:
+    """What decided, and why it."""
+
+    approach: Approach
+    name: TestName
+    why: str
+    alpha: float
+    omnibus: str | None = None
+    omnibus_statistic: float | None = None
+    omnibus_p: float | None = None
+    critical_difference: float | None = None
+    """Of mean ranks (Nemenyi)."""
+    rope: float | None = None
+    rope_kind: Literal["effect", "absolute"] | None = None
+    samples: int | None = None
+    """Draws of the posterior, or shuffles."""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Models ranked by what tests can tell."""
+
+    metric: str
+    tasks: tuple[str, ...]
+    seeds: int
+    """Runs of the cell that has fewest."""
+    central: Literal["mean", "median", "mean rank"]
+    """What places are by."""
+    agreement: float
+    """Share of pairs whose decisions agree with the tiers."""
+    effect_size: Literal["cohen d", "akinshin gamma"]
+    confidence: float | None
+    """Of each interval, after correction; None with one task."""
+    test: ChosenTest
+    assumptions: Assumptions | None
+    standings: tuple[Standing, ...]
+    """By place."""
+    pairs: tuple[Pair, ...]
+    """By places of the first, then of the second."""
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Return the models by place."""
+        return tuple(standing.model for standing in self.standings)
+
+    def decision(self, first: str, second: str) -> Decision:
+        """Return how the first of two models compares to the second."""
+        for pair in self.pairs:
+            if (pair.first, pair.second) == (first, second):
+                return pair.decision
+            if (pair.first, pair.second) == (second, first):
+                return _MIRROR.get(pair.decision, pair.decision)
+        raise KeyError(f"{first} and {second} were not compared")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)

@@ -1,0 +1,134 @@
+"""Points and curves in ROC and precision-recall space (ECSER, S9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.scores import Floats
+
+POOLED = "pooled"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A binary confusion matrix."""
+
+    tp: int
+    fp: int
+    tn: int
+    fn: int
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.tp + other.tp, self.fp + other.fp, self.tn + other.tn, self.fn + other.fn
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One model's answers on one data set; what divides by zero is None."""
+
+    model: str
+    dataset: str
+    recall: float | None
+    """True positive rate."""
+    false_positive_rate: float | None
+    precision: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What a model reaches at every threshold of its scores."""
+
+    model: str
+    dataset: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    area: float
+    base: float
+    """Share of positives: the area of a guess in precision-recall space."""
+
+
+def points(model: str, counts: Mapping[str, Counts]) -> tuple[Point, ...]:
+    """Return a point a data set, by name, and the pooled one where there are several."""
+    found = [_point(model, name, counts[name]) for name in sorted(counts)]
+    if len(counts) > 1:
+        found.append(_point(model, POOLED, sum(counts.values(), Counts(0, 0, 0, 0))))
+    return tuple(found)
+
+
+def roc_curve(model: str, dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> Curve:
+    """Return true positive rate over false positive rate, and the area under it."""
+    hits, misses = _ranked(dataset, truth, scores)
+    x, y = misses / misses[-1], hits / hits[-1]
+    return _curve(model, dataset, x, y, float(np.trapezoid(y, x)), hits, misses)
+
+
+def pr_curve(model: str, dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> Curve:
+    """Return precision over recall, and average precision, which is the area under its steps."""
+    hits, misses = _ranked(dataset, truth, scores)
+    recall, precision = hits[1:] / hits[-1], hits[1:] / (hits[1:] + misses[1:])
+    area = float((np.diff(recall, prepend=0.0) * precision).sum())
+    x = np.concatenate([[0.0], recall])
+    y = np.concatenate([[precision[0]], precision])
+    return _curve(model, dataset, x, y, area, hits, misses)
+
+
+def thinned(curve: Curve, most: int = 400) -> Curve:
+    """Return a curve with at most `most` points, spread evenly along it; its area stays."""
+    if len(curve.x) <= most:
+        return curve
+    kept = np.unique(np.linspace(0, len(curve.x) - 1, most).round().astype(int))
+    return replace(
+        curve,
+        x=tuple(curve.x[at] for at in kept),
+        y=tuple(curve.y[at] for at in kept),
+    )
+
+
+def _ranked(dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> tuple[Floats, Floats]:
+    """Count positives and negatives above each distinct score, from none to all."""
+    right: NDArray[np.bool_] = np.asarray(truth, dtype=bool)
+    values = np.asarray(scores, dtype=np.float64)
+    if right.shape != values.shape or not np.isfinite(values).all():
+        raise StatisticsError(
+            f"{dataset} has {right.size} labels and {int(np.isfinite(values).sum())} scores",
+            "Give a score for each example",
+        )
+    if right.all() or not right.any():
+        raise StatisticsError(
+            f"{dataset} has {int(right.sum())} positives among {right.size} examples, so it has"
+            " no curve",
+            "Pool it with other data sets",
+        )
+    order = np.argsort(-values, kind="stable")
+    last = np.append(np.diff(values[order]) != 0, True)
+    hits = np.concatenate([[0.0], np.cumsum(right[order])[last]])
+    misses = np.concatenate([[0.0], np.cumsum(~right[order])[last]])
+    return hits, misses
+
+
+def _curve(
+    model: str, dataset: str, x: Floats, y: Floats, area: float, hits: Floats, misses: Floats
+) -> Curve:
+    base = float(hits[-1] / (hits[-1] + misses[-1]))
+    return Curve(model, dataset, tuple(x.tolist()), tuple(y.tolist()), area, base)
+
+
+def _point(model: str, dataset: str, counts: Counts) -> Point:
+    return Point(
+        model=model,
+        dataset=dataset,
+        recall=_share(counts.tp, counts.fn),
+        false_positive_rate=_share(counts.fp, counts.tn),
+        precision=_share(counts.tp, counts.fp),
+    )
+
+
+def _share(part: int, rest: int) -> float | None:
+    return part / (part + rest) if part + rest else None

@@ -1,0 +1,204 @@
+"""Decides each pair of models by one test, chosen by what the data allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from goldpan.evaluation.statistics.assumptions import Assumptions
+from goldpan.evaluation.statistics.bayes import Posterior, signed_rank_pairs
+from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
+from goldpan.evaluation.statistics.effects import pooled_mad, pooled_sd
+from goldpan.evaluation.statistics.errors import scipy_stats
+from goldpan.evaluation.statistics.omnibus import (
+    anova,
+    critical_difference,
+    friedman,
+    mean_ranks,
+    nemenyi,
+    tukey,
+)
+from goldpan.evaluation.statistics.paired import holm, paired_t, wilcoxon
+from goldpan.evaluation.statistics.scores import Floats
+
+Choice = Literal["auto", "parametric", "nonparametric", "pairwise"]
+Pairs = Mapping[tuple[int, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Of the first model of a pair."""
+
+    decision: Decision
+    p: float | None = None
+    posterior: Posterior | None = None
+    fragile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What one test says of all pairs, keyed by the places of their rows, the smaller first."""
+
+    test: ChosenTest
+    central: Literal["mean", "median", "mean rank"]
+    of: Mapping[tuple[int, int], Verdict] = field(default_factory=dict)
+
+
+def posterior_decision(posterior: Posterior, alpha: float) -> Decision:
+    """Return what is at least 1 - alpha probable, else `undecided` (SELU, IV-D)."""
+    if posterior.better >= 1 - alpha:
+        return "better"
+    if posterior.equal >= 1 - alpha:
+        return "equal"
+    return "worse" if posterior.worse >= 1 - alpha else "undecided"
+
+
+def near_limit(share: float, limit: float, draws: int) -> bool:
+    """Return whether a share of random draws lies within three standard errors of a limit."""
+    return abs(share - limit) < 3 * math.sqrt(limit * (1 - limit) / draws)
+
+
+def decide_bayesian(
+    values: Floats,
+    *,
+    normal: bool,
+    alpha: float,
+    rope: float,
+    rope_kind: Literal["effect", "absolute"],
+    samples: int,
+    seed: int,
+) -> Verdicts:
+    """Decide by the Bayesian signed-rank test.
+
+    A ROPE of kind `effect` is a share of the pair's pooled standard deviation, or of the pooled
+    median absolute deviation where data are not normal, so it differs between pairs.
+    """
+    spread = pooled_sd if normal else pooled_mad
+    ropes = np.full((len(values), len(values)), rope)
+    if rope_kind == "effect":
+        ropes = rope * np.array([[spread(one, other) for other in values] for one in values])
+    found = signed_rank_pairs(values, ropes, samples=samples, seed=seed)
+    width = {
+        "absolute": f"{rope:g}",
+        "effect": f"{rope:g} x the pooled {'standard' if normal else 'median absolute'} deviation",
+    }[rope_kind]
+    test = ChosenTest(
+        approach="bayesian",
+        name="bayesian signed rank",
+        why="Bayesian tests say how probable it is that a model is better, and when two are"
+        f" practically equal: here, when they differ by no more than {width}",
+        alpha=alpha,
+        rope=rope,
+        rope_kind=rope_kind,
+        samples=samples,
+        seed=seed,
+    )
+    verdicts = {
+        pair: Verdict(
+            posterior_decision(posterior, alpha),
+            posterior=posterior,
+            fragile=any(
+                near_limit(share, 1 - alpha, samples)
+                for share in (posterior.worse, posterior.equal, posterior.better)
+            ),
+        )
+        for pair, posterior in found.items()
+    }
+    return Verdicts(test, "mean" if normal else "median", verdicts)
+
+
+def decide_frequentist(
+    values: Floats, checked: Assumptions, *, alpha: float, choice: Choice
+) -> Verdicts:
+    """Decide as ECSER's Table 6 says, or by the kind of test that `choice` demands.
+
+    Two models: paired t where both are normal, else Wilcoxon. More: repeated-measures ANOVA and
+    Tukey where all are normal and vary alike, else Friedman and Nemenyi; `pairwise` is Wilcoxon
+    for each pair, corrected after Holm, which no third model can influence (Benavoli 2016).
+    """
+    two = len(values) == 2
+    parametric = choice == "parametric" or (
+        choice == "auto" and checked.normal and (two or checked.spherical)
+    )
+    why = f"{_why(checked, two)}; demanded: {choice}" if choice != "auto" else _why(checked, two)
+    if two or choice == "pairwise":
+        return _pairwise(values, parametric and two, alpha, why)
+    if parametric:
+        return _omnibus_first(values, "tukey", alpha, why)
+    return _omnibus_first(values, "nemenyi", alpha, why)
+
+
+def _why(checked: Assumptions, two: bool) -> str:
+    normal = "Scores pass as normal" if checked.normal else "Scores are not normal"
+    lowest = min((p for p in checked.normality if p is not None), default=None)
+    told = "some are constant" if None in checked.normality else f"lowest p {lowest:.3g}"
+    text = f"{normal} (Shapiro-Wilk, {told}, limit {checked.normality_alpha:.3g})"
+    if two:
+        return text
+    alike = "alike" if checked.same_variance else "not alike"
+    p = "" if checked.variance_p is None else f", p {checked.variance_p:.3g}"
+    text += f"; their variances are {alike} ({checked.variance_test.title()}{p})"
+    if checked.sphericity_p is not None:
+        text += f"; sphericity p {checked.sphericity_p:.3g} (Mauchly)"
+    return text
+
+
+def _pairwise(values: Floats, parametric: bool, alpha: float, why: str) -> Verdicts:
+    test: Callable[[Floats, Floats], float] = paired_t if parametric else wilcoxon
+    pairs = [(i, j) for i in range(len(values)) for j in range(i + 1, len(values))]
+    corrected = holm([test(values[i], values[j]) for i, j in pairs])
+    sides = {(i, j): _side(values[i] - values[j], parametric) for i, j in pairs}
+    chosen = ChosenTest("frequentist", "paired t" if parametric else "wilcoxon", why, alpha)
+    verdicts = _significant(dict(zip(pairs, corrected, strict=True)), sides, alpha)
+    return Verdicts(chosen, "mean" if parametric else "mean rank", verdicts)
+
+
+def _side(difference: Floats, parametric: bool) -> float:
+    if parametric:
+        return float(difference.mean())
+    moved = difference[difference != 0]
+    return float((np.sign(moved) * scipy_stats().rankdata(np.abs(moved))).sum())
+
+
+def _omnibus_first(
+    values: Floats, name: Literal["tukey", "nemenyi"], alpha: float, why: str
+) -> Verdicts:
+    """Compare pairs only where the omnibus test finds a difference (ECSER, Table 11)."""
+    first = anova(values) if name == "tukey" else friedman(values)
+    found = tukey(values) if name == "tukey" else nemenyi(values)
+    central = values.mean(axis=1) if name == "tukey" else -mean_ranks(values)
+    sides = {(i, j): float(central[i] - central[j]) for i, j in found}
+    verdicts = _significant(found, sides, alpha)
+    if first.p >= alpha:
+        why += f"; {first.name} finds no difference at all, so no pair is decided"
+        verdicts = {pair: Verdict("undecided", p=one.p) for pair, one in verdicts.items()}
+    test = ChosenTest(
+        approach="frequentist",
+        name=name,
+        why=why,
+        alpha=alpha,
+        omnibus=first.name,
+        omnibus_statistic=first.statistic,
+        omnibus_p=first.p,
+        critical_difference=(
+            critical_difference(len(values), values.shape[1], alpha) if name == "nemenyi" else None
+        ),
+    )
+    return Verdicts(test, "mean" if name == "tukey" else "mean rank", verdicts)
+
+
+def _significant(found: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], Verdict]:
+    return {
+        pair: Verdict(significant_decision(p, sides[pair], alpha), p=p) for pair, p in found.items()
+    }
+
+
+def significant_decision(p: float, side: float, alpha: float) -> Decision:
+    """Return the side of a difference where its p is below alpha, else `undecided`."""
+    if p >= alpha or side == 0:
+        return "undecided"
+    return "better" if side > 0 else "worse"

@@ -1,0 +1,101 @@
+"""Tests of three or more models over the same tasks: is there any difference, and where.
+
+Values are models x tasks. Every function gives the p of each pair of models, keyed by the places
+of their rows, the smaller first.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from goldpan.evaluation.statistics.errors import scipy_stats
+from goldpan.evaluation.statistics.scores import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Omnibus:
+    """Whether models differ at all."""
+
+    name: str
+    statistic: float
+    p: float
+
+
+def mean_ranks(values: Floats) -> Floats:
+    """Return each model's mean rank over tasks: 1 is the best, ties share their ranks."""
+    ranks: Floats = scipy_stats().rankdata(-values, axis=0).mean(axis=1)
+    return ranks
+
+
+def friedman(values: Floats) -> Omnibus:
+    """Test by ranks, with Friedman's correction for ties: no assumption on distributions."""
+    if np.ptp(values, axis=0).max() == 0:
+        return Omnibus("friedman", 0.0, 1.0)
+    found = scipy_stats().friedmanchisquare(*values)
+    return Omnibus("friedman", float(found.statistic), float(found.pvalue))
+
+
+def critical_difference(models: int, tasks: int, alpha: float) -> float:
+    """Return how far apart mean ranks must be to differ (Nemenyi; Demsar 2006)."""
+    quantile = float(scipy_stats().studentized_range.ppf(1 - alpha, models, math.inf))
+    return quantile * math.sqrt(models * (models + 1) / (12 * tasks))
+
+
+def nemenyi(values: Floats) -> dict[tuple[int, int], float]:
+    """Compare all pairs by their mean ranks; p is corrected for all pairs."""
+    models, tasks = values.shape
+    ranks = mean_ranks(values)
+    unit = math.sqrt(models * (models + 1) / (12 * tasks))
+    return _studentized(ranks / unit, models, math.inf)
+
+
+def anova(values: Floats) -> Omnibus:
+    """Test by a repeated-measures ANOVA: for normal data whose differences vary alike."""
+    models, tasks = values.shape
+    between = tasks * float(((values.mean(axis=1) - values.mean()) ** 2).sum())
+    error, freedom = _residual(values)
+    if error == 0:
+        return Omnibus("anova", 0.0, 1.0 if between == 0 else 0.0)
+    statistic = between / (models - 1) / (error / freedom)
+    p = float(scipy_stats().f.sf(statistic, models - 1, freedom))
+    return Omnibus("anova", statistic, p)
+
+
+def tukey(values: Floats, *, paired: bool = True) -> dict[tuple[int, int], float]:
+    """Compare all pairs by their means (Tukey's HSD); p is corrected for all pairs.
+
+    The error is that of the repeated-measures ANOVA. With `paired` false it is that of
+    independent groups, as Autorank has it: differences between tasks then drown those between
+    models.
+    """
+    models, tasks = values.shape
+    error, freedom = _residual(values)
+    if not paired:
+        error = float(values.var(axis=1, ddof=1).sum()) * (tasks - 1)
+        freedom = models * (tasks - 1)
+    means = values.mean(axis=1)
+    if error == 0:
+        return {
+            (i, j): float(means[i] == means[j]) for i in range(models) for j in range(i + 1, models)
+        }
+    return _studentized(means / math.sqrt(error / freedom / tasks), models, freedom)
+
+
+def _residual(values: Floats) -> tuple[float, int]:
+    """Return the sum of squares that neither models nor tasks explain, and its freedom."""
+    models, tasks = values.shape
+    rest = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    error = float((rest**2).sum())
+    # What is left of numbers that cancel exactly is noise of their last digits.
+    negligible = values.size * (np.finfo(np.float64).eps * float(np.abs(values).max())) ** 2 * 16
+    return (error if error > negligible else 0.0), (models - 1) * (tasks - 1)
+
+
+def _studentized(scaled: Floats, models: int, freedom: float) -> dict[tuple[int, int], float]:
+    pairs = [(i, j) for i in range(models) for j in range(i + 1, models)]
+    distances = np.array([abs(scaled[i] - scaled[j]) for i, j in pairs])
+    found = scipy_stats().studentized_range.sf(distances, models, freedom)
+    return dict(zip(pairs, np.clip(found, 0, 1).tolist(), strict=True))

@@ -1,0 +1,188 @@
+"""Compares two models on one data set by their answers to the same examples (ECSER, S10).
+
+An example adds a row of numbers to a score, such as what it counts in a confusion matrix, and a
+measure turns their sums into the score. Under the hypothesis that both models are alike, each
+pair of answers may be swapped; how often that gives a difference as large is the p value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldpan.evaluation.statistics.arrange import arrange
+from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
+from goldpan.evaluation.statistics.decide import (
+    Verdict,
+    Verdicts,
+    near_limit,
+    significant_decision,
+)
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.paired import holm
+from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
+
+ROUNDS = 10_000
+_BLOCK = 4_000_000
+_TIE = 1e-12
+
+Measure = Callable[[Floats], Floats]
+"""Turns sums, sets x numbers, into a score a set; higher is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizationTest:
+    """How two models differ on the same examples."""
+
+    difference: float
+    """Of the first and the second model's score."""
+    p: float
+    """Two-sided, approximate: never 0, as the actual answers count as one shuffle."""
+    examples: int
+    rounds: int
+    seed: int
+
+
+def randomization_test(
+    first: Floats,
+    second: Floats,
+    measure: Measure,
+    *,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    groups: Sequence[str] | None = None,
+) -> RandomizationTest:
+    """Test whether two models that answered the same examples differ (paired, approximate).
+
+    `first` and `second` are examples x numbers. With `groups`, such as each example's project,
+    whole groups are swapped: examples of one group are seldom independent. Raises
+    `StatisticsError` where the examples do not match or a number is missing.
+    """
+    if first.shape != second.shape or first.ndim != 2 or not len(first):
+        raise StatisticsError(
+            f"{len(first)} and {len(second)} answers are not to the same examples",
+            "Compare predictions of one data set and split",
+        )
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise StatisticsError("An example's score is missing", "Score the predictions again")
+    examples = len(first)
+    if groups is not None:
+        first, second = _summed(first, groups), _summed(second, groups)
+    actual = _difference(first.sum(axis=0)[None, :], second.sum(axis=0)[None, :], measure)[0]
+    # Swaps of examples that weigh alike differ only in their number, which is binomial: so
+    # 800,000 examples cost no more than the few kinds of pairs of answers among them.
+    moved = second - first
+    kinds, many = np.unique(moved[moved.any(axis=1)], axis=0, return_counts=True)
+    random = np.random.default_rng(seed)
+    extreme, left = 0, rounds
+    while left:
+        block = min(left, max(1, _BLOCK // max(1, len(kinds))))
+        swapped = _swaps(random, many, block) @ kinds
+        shuffled = _difference(first.sum(axis=0) + swapped, second.sum(axis=0) - swapped, measure)
+        extreme += int((np.abs(shuffled) >= abs(actual) - _TIE).sum())
+        left -= block
+    return RandomizationTest(
+        difference=float(actual),
+        p=(extreme + 1) / (rounds + 1),
+        examples=examples,
+        rounds=rounds,
+        seed=seed,
+    )
+
+
+def compare_answers(
+    answers: Mapping[str, Floats],
+    measure: Measure,
+    *,
+    metric: str,
+    task: str,
+    alpha: float = 0.05,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    groups: Sequence[str] | None = None,
+) -> Comparison:
+    """Rank models on one data set: a randomization test a pair, corrected after Holm.
+
+    `answers` holds each model's examples x numbers, as `randomization_test` takes them.
+    """
+    scores = score_matrix(
+        [
+            Score(model, task, seed, float(measure(rows.sum(axis=0)[None, :])[0]))
+            for model, rows in answers.items()
+        ],
+        metric,
+    )
+    pairs = [(i, j) for i in range(len(scores.models)) for j in range(i + 1, len(scores.models))]
+    found = [
+        randomization_test(
+            answers[scores.models[i]],
+            answers[scores.models[j]],
+            measure,
+            rounds=rounds,
+            seed=seed,
+            groups=groups,
+        )
+        for i, j in pairs
+    ]
+    verdicts = {
+        pair: Verdict(
+            significant_decision(p, one.difference, alpha), p, fragile=near_limit(p, alpha, rounds)
+        )
+        for pair, one, p in zip(pairs, found, holm([one.p for one in found]), strict=True)
+    }
+    unit = "examples" if groups is None else f"{len(set(groups))} groups of examples"
+    test = ChosenTest(
+        approach="frequentist",
+        name="randomization",
+        why=f"There is one data set, so answers to its {unit} are swapped between models at"
+        " random. That says whether a difference would hold for other examples of this data set,"
+        " and nothing of other data sets",
+        alpha=alpha,
+        samples=rounds,
+        seed=seed,
+    )
+    return arrange(scores, Verdicts(test, "mean", verdicts))
+
+
+def macro_f1(sums: Floats) -> Floats:
+    """Measure macro F1 from sums of `answer_counts`; a class that nobody has or gives is 0."""
+    counts = sums.reshape(len(sums), -1, 3)
+    halves = 2 * counts[..., 0] + counts[..., 1] + counts[..., 2]
+    f1 = np.divide(2 * counts[..., 0], halves, out=np.zeros_like(halves), where=halves > 0)
+    means: Floats = f1.mean(axis=1)
+    return means
+
+
+def mean_of(examples: int) -> Measure:
+    """Return the measure that is the mean of one number an example, such as being right."""
+    return lambda sums: sums[:, 0] / examples
+
+
+def _swaps(random: np.random.Generator, many: NDArray[np.intp], block: int) -> Floats:
+    """Draw how many examples of each kind are swapped, `block` times."""
+    if not len(many) or many.max() > 1:
+        return random.binomial(many, 0.5, size=(block, len(many))).astype(np.float64)
+    # Single coins, the case of scores that are no counts, come faster as random bits.
+    bits = np.frombuffer(random.bytes(block * len(many) // 8 + 1), dtype=np.uint8)
+    coins = np.unpackbits(bits, count=block * len(many)).reshape(block, len(many))
+    return coins.astype(np.float64)
+
+
+def _difference(first: Floats, second: Floats, measure: Measure) -> Floats:
+    return measure(first) - measure(second)
+
+
+def _summed(rows: Floats, groups: Sequence[str]) -> Floats:
+    if len(groups) != len(rows):
+        raise StatisticsError(
+            f"There are {len(rows)} examples and {len(groups)} names of their groups",
+            "Name the group of each example",
+        )
+    _, places = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
+    flat: NDArray[np.intp] = places.reshape(-1)
+    summed = np.zeros((int(flat.max()) + 1, rows.shape[1]))
+    np.add.at(summed, flat, rows)
+    return summed

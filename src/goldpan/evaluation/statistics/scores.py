@@ -1,0 +1,107 @@
+"""Scores of models on tasks, each from one or more seeds: what all comparisons start from."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldpan.evaluation.statistics.errors import StatisticsError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one run reached. Higher is better: turn errors round first, such as 1 - SMAPE."""
+
+    model: str
+    task: str
+    seed: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMatrix:
+    """Scores of every model on every task; no cell is empty."""
+
+    metric: str
+    models: tuple[str, ...]
+    """Sorted."""
+    tasks: tuple[str, ...]
+    """Sorted."""
+    cells: tuple[tuple[tuple[float, ...], ...], ...]
+    """A row a model, a cell a task, in it the scores by rising seed."""
+    left_out: tuple[str, ...] = ()
+    """What was dropped to leave no cell empty, one sentence a task."""
+
+    def means(self) -> Floats:
+        """Return the mean over seeds, models x tasks."""
+        return np.array([[sum(cell) / len(cell) for cell in row] for row in self.cells])
+
+    @property
+    def fewest_seeds(self) -> int:
+        """Return the number of scores in the smallest cell."""
+        return min(len(cell) for row in self.cells for cell in row)
+
+
+def score_matrix(
+    scores: Iterable[Score], metric: str, *, drop_incomplete_tasks: bool = False
+) -> ScoreMatrix:
+    """Arrange scores of one metric as models x tasks.
+
+    Raises `StatisticsError` where a score is no number, a run is given twice, fewer than two
+    models are left, or a model lacks a task: tests over tasks need every pair. With
+    `drop_incomplete_tasks` such tasks go, and `left_out` names them.
+    """
+    found: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    for score in scores:
+        if not math.isfinite(score.value):
+            raise StatisticsError(
+                f"{score.model} has {score.value} as its {metric} on {score.task}"
+                f" (seed {score.seed})",
+                "Run it again, or leave the model or the task out",
+            )
+        if score.seed in found[score.model, score.task]:
+            raise StatisticsError(
+                f"{score.model} has two scores on {score.task} with seed {score.seed}",
+                "Keep one of them",
+            )
+        found[score.model, score.task][score.seed] = score.value
+    models = tuple(sorted({model for model, _ in found}))
+    if len(models) < 2:
+        raise StatisticsError(
+            f"A comparison needs two models, there is {models[0] if models else 'none'}",
+            "Run another model on the same tasks",
+        )
+    tasks = sorted({task for _, task in found})
+    lacking = {
+        task: missing
+        for task in tasks
+        if (missing := [model for model in models if (model, task) not in found])
+    }
+    if lacking and not drop_incomplete_tasks:
+        task, missing = next(iter(lacking.items()))
+        raise StatisticsError(
+            f"{missing[0]} has no {metric} on {task}",
+            "Run it there, or leave the model or the task out",
+        )
+    kept = tuple(task for task in tasks if task not in lacking)
+    if not kept:
+        raise StatisticsError(
+            "There is no task that every model was run on", "Compare fewer models, or run the rest"
+        )
+    return ScoreMatrix(
+        metric=metric,
+        models=models,
+        tasks=kept,
+        cells=tuple(
+            tuple(tuple(value for _, value in sorted(found[model, task].items())) for task in kept)
+            for model in models
+        ),
+        left_out=tuple(f"{task}: not run by {', '.join(lacking[task])}" for task in lacking),
+    )

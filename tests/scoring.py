@@ -1,0 +1,51 @@
+"""Tasks and predictions for the tests of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.task import Label, Task, TaskPrompt, TaskSource, TaskType
+from goldpan.evaluation.predictions import predictions_schema
+
+
+def make_task(type_: TaskType, labels: Sequence[str] = (), **fields: Any) -> Task:
+    """Return a task of a type; `builder` names the family of its rows."""
+    builder = fields.pop("builder", "")
+    return Task(
+        name="made_up",
+        title="Made up",
+        type=type_,
+        description="Answer.",
+        definition="Anything.",
+        category="Classification -> Test",
+        activity="maintenance",
+        source=TaskSource("", "", "unknown", "", "public", "made-up", builder=builder),
+        prompt=TaskPrompt("", "", "", "TEXT"),
+        labels=tuple(Label(name, "", name) for name in labels),
+        **fields,
+    )
+
+
+def make_predictions(
+    type_: TaskType,
+    truths: Sequence[Any],
+    answers: Sequence[Any],
+    *,
+    repos: Sequence[str | None] | None = None,
+    scores: Sequence[Sequence[float] | None] | None = None,
+) -> pa.Table:
+    """Return a predictions table with ids in order."""
+    size = len(truths)
+    columns = {
+        "id": [f"made_up:{number:06}" for number in range(size)],
+        "repo": list(repos or [None] * size),
+        "document": [None] * size,
+        "truth": list(truths),
+        "answer": list(answers),
+        "scores": list(scores or [None] * size),
+        "raw": [None] * size,
+    }
+    return pa.table(columns, schema=predictions_schema(type_))

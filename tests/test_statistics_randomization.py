@@ -1,0 +1,159 @@
+"""Comparing models on one data set by their answers."""
+
+from __future__ import annotations
+
+import time
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from goldpan.evaluation.predictions import predictions_schema
+from goldpan.evaluation.statistics.curves import Counts
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.outcomes import answer_counts, label_counts, label_scores
+from goldpan.evaluation.statistics.randomization import (
+    compare_answers,
+    macro_f1,
+    mean_of,
+    randomization_test,
+)
+from goldpan.evaluation.statistics.scores import Floats
+
+pytest.importorskip("scipy")
+LABELS = ("bug", "question")
+
+
+def right(share: float, examples: int = 200, seed: int = 0) -> Floats:
+    """Return for each example whether a model was right, as one column."""
+    return (np.random.default_rng(seed).random((examples, 1)) < share).astype(float)
+
+
+def test_it_is_the_exact_test_where_all_swaps_can_be_tried() -> None:
+    first, second = right(0.9, 10, 1), right(0.4, 10, 2)
+    moved = (first - second)[:, 0]
+    actual = abs(moved.mean())
+    swaps = [abs(float(np.mean(moved * np.array(signs)))) for signs in product((1, -1), repeat=10)]
+    exact = np.mean([one >= actual - 1e-12 for one in swaps])
+    found = randomization_test(first, second, mean_of(10), rounds=20_000)
+    assert found.p == pytest.approx(float(exact), abs=0.01)
+    assert found.difference == pytest.approx(float(moved.mean()))
+
+
+def test_equal_models_differ_as_seldom_as_alpha_says() -> None:
+    ps = [
+        randomization_test(right(0.7, 80, at), right(0.7, 80, at + 999), mean_of(80), rounds=300).p
+        for at in range(200)
+    ]
+    assert np.mean(np.array(ps) < 0.05) < 0.1
+    assert min(ps) >= 1 / 301
+
+
+def test_the_same_answers_give_a_p_of_one_and_the_same_seed_the_same_p() -> None:
+    same = right(0.5)
+    assert randomization_test(same, same, mean_of(200)).p == 1
+    one, two = (randomization_test(right(0.6), right(0.5, seed=5), mean_of(200)) for _ in range(2))
+    assert one == two
+
+
+def test_examples_of_one_project_are_swapped_together() -> None:
+    """A difference that comes from one project of ten does not hold for other projects."""
+    first, second = right(0.5, 200), right(0.5, 200)
+    first[:20], second[:20] = 1, 0
+    groups = [f"project {at // 20}" for at in range(200)]
+    alone = randomization_test(first, second, mean_of(200))
+    grouped = randomization_test(first, second, mean_of(200), groups=groups)
+    assert alone.p < 0.001
+    assert grouped.p == 1
+    with pytest.raises(StatisticsError, match="200 examples and 3 names"):
+        randomization_test(first, second, mean_of(200), groups=groups[:3])
+
+
+def test_answers_to_other_examples_are_refused() -> None:
+    with pytest.raises(StatisticsError, match="3 and 4 answers are not to the same examples"):
+        randomization_test(right(0.5, 3), right(0.5, 4), mean_of(3))
+    with pytest.raises(StatisticsError, match="score is missing"):
+        randomization_test(np.full((3, 1), np.nan), right(0.5, 3), mean_of(3))
+
+
+def test_800_000_examples_take_a_moment() -> None:
+    """They have no more kinds of pairs of answers than 80."""
+    first, second = right(0.800, 800_000, 1), right(0.802, 800_000, 2)
+    started = time.process_time()
+    found = randomization_test(first, second, mean_of(800_000))
+    assert found.p < 0.05
+    assert time.process_time() - started < 20
+
+
+def predictions(answers: list[str | None], truth: list[str], scores: bool = True) -> pa.Table:
+    rows = [
+        {
+            "id": str(at),
+            "repo": None,
+            "document": None,
+            "truth": right_one,
+            "answer": given,
+            "scores": [0.5 + at / 100, 0.5] if scores else None,
+            "raw": None,
+        }
+        for at, (given, right_one) in enumerate(zip(answers, truth, strict=True))
+    ]
+    return pa.Table.from_pylist(rows, schema=predictions_schema("multi-class"))
+
+
+TRUTH = ["bug", "bug", "question", "question"]
+GIVEN: list[str | None] = ["bug", "question", None, "question"]
+
+
+def test_predictions_become_counts_and_scores() -> None:
+    table = predictions(GIVEN, TRUTH)
+    assert label_counts(table, "bug") == Counts(tp=1, fp=0, tn=2, fn=1)
+    assert label_counts(table, "question") == Counts(tp=1, fp=1, tn=1, fn=1)
+    assert label_scores(table, LABELS, "bug") == (
+        [True, True, False, False],
+        [0.5, 0.51, 0.52, 0.53],
+    )
+    assert label_scores(predictions(GIVEN, TRUTH, scores=False), LABELS, "bug") is None
+    with pytest.raises(StatisticsError, match="fewer scores than the task has labels"):
+        label_scores(table, ("x", "y", "bug"), "bug")
+
+
+def test_labels_of_several_count_one_by_one() -> None:
+    schema = predictions_schema("multi-label")
+    row = {**dict.fromkeys(schema.names), "id": "1", "truth": ["a", "b"], "answer": ["b", "c"]}
+    table = pa.Table.from_pylist([row], schema=schema)
+    counts = answer_counts(table, ("a", "b", "c"))
+    assert counts.tolist() == [[0, 0, 1, 1, 0, 0, 0, 1, 0]]
+
+
+def test_macro_f1_is_that_of_scikit_learn() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    random = np.random.default_rng(0)
+    truth = random.choice(LABELS, 60).tolist()
+    answers: list[str | None] = random.choice(LABELS, 60).tolist()
+    sums = answer_counts(predictions(answers, truth), LABELS).sum(axis=0)[None, :]
+    theirs = metrics.f1_score(truth, answers, average="macro", labels=LABELS)
+    assert float(macro_f1(sums)[0]) == pytest.approx(theirs)
+    assert macro_f1(np.zeros((1, 6)))[0] == 0
+
+
+def test_models_are_ranked_on_one_data_set() -> None:
+    answers = {
+        "good": right(0.9, 300, 1),
+        "fair": right(0.87, 300, 2),
+        "bad": right(0.5, 300, 3),
+    }
+    found = compare_answers(
+        answers, mean_of(300), metric="accuracy", task="issue_type", rounds=2000
+    )
+    assert found.models == ("good", "fair", "bad")
+    assert found.decision("good", "bad") == found.decision("fair", "bad") == "better"
+    assert found.decision("good", "fair") == "undecided"
+    assert [(one.best, one.worst, one.tier) for one in found.standings] == [
+        (1, 2, 1),
+        (1, 2, 1),
+        (3, 3, 2),
+    ]
+    assert (found.test.name, found.test.seed, found.tasks) == ("randomization", 0, ("issue_type",))
+    assert found.standings[0].low is None
