@@ -1,0 +1,124 @@
+"""Checks task files against the schema: all that is wrong, with file, field and instance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldpan.builders.crosscode.importing import count_problem
+from goldpan.builders.crosscode.instance import INSTANCES, instance_of
+from goldpan.builders.crosscode.json_stream import read_array
+from goldpan.builders.crosscode.meta import DATA, META, Meta
+from goldpan.builders.crosscode.problems import FieldError, Problem
+from goldpan.builders.crosscode.read_meta import examine_meta, list_metas, meta_warnings
+from goldpan.builders.crosscode.task_instances import RowReader
+from goldpan.progress import Reporter
+
+_MOST = 20
+"""Problems of one file that are listed; further ones are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found."""
+
+    tasks: int
+    instances: int
+    problems: tuple[Problem, ...]
+    """By file, warnings among them."""
+    unlisted: int
+    """Problems beside those, in files with more than 20."""
+
+    @property
+    def passed(self) -> bool:
+        """Say whether nothing but warnings was found."""
+        return not self.unlisted and all(one.kind == "warning" for one in self.problems)
+
+
+def check_task_files(directory: Path, reporter: Reporter) -> Checked:
+    """Check all tasks of a directory; raises `DatasetError` where there are none.
+
+    Both files have to be there and hold what the schema wants, in as many instances as
+    announced; a task that Goldpan wrote must also come back as rows. No two tasks may share a
+    number or, of Goldpan's, a name.
+    """
+    paths = list_metas(directory)
+    problems: list[Problem] = []
+    metas: list[Meta] = []
+    instances = unlisted = 0
+    with reporter.task("tasks", len(paths)) as progress:
+        for path in paths:
+            meta = examine_meta(path)
+            if isinstance(meta, list):
+                problems += meta[:_MOST]
+                unlisted += len(meta[_MOST:])
+            else:
+                metas.append(meta)
+                problems += meta_warnings(meta)
+                found = _DataCheck(meta, path.with_name(f"{meta.stem}{DATA}"))
+                for place, problem in enumerate(found.problems()):
+                    if place < _MOST:
+                        problems.append(problem)
+                    else:
+                        unlisted += 1
+                instances += found.instances
+            progress.advance()
+    problems += _alone(directory)
+    problems += _twins(metas)
+    return Checked(len(paths), instances, tuple(problems), unlisted)
+
+
+class _DataCheck:
+    """Goes through one data file once."""
+
+    def __init__(self, meta: Meta, path: Path) -> None:
+        self._meta = meta
+        self._path = path
+        self._reader = RowReader(meta.task) if meta.task else None
+        self.instances = 0
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what is wrong, an instance after the other."""
+        counts: Counter[str] = Counter()
+        try:
+            for place, value in enumerate(read_array(self._path, INSTANCES)):
+                self.instances += 1
+                try:
+                    one = instance_of(value, place)
+                    counts[one.split] += 1
+                    if self._reader:
+                        self._reader.row(one, place)
+                except FieldError as error:
+                    yield error.problem(self._path.name)
+        except FieldError as error:
+            yield error.problem(self._path.name)
+            return
+        except OSError as error:
+            yield Problem(self._path.name, "", f"cannot be read: {error.strerror}")
+            return
+        if not self.instances:
+            yield Problem(self._path.name, INSTANCES, "is empty")
+        if sum(counts.values()) == self.instances:
+            problem = count_problem(self._meta, counts)
+            if problem:
+                yield problem
+
+
+def _alone(directory: Path) -> Iterator[Problem]:
+    """Yield the data files that no meta file describes."""
+    for path in sorted(directory.glob(f"task_*{DATA}")):
+        if not path.with_name(path.name.removesuffix(DATA) + META).exists():
+            yield Problem(path.name, "", f"has no {META} file beside it")
+
+
+def _twins(metas: list[Meta]) -> Iterator[Problem]:
+    """Yield the tasks whose number or name another one bears."""
+    numbers = Counter(meta.number for meta in metas)
+    names = Counter(meta.name for meta in metas)
+    for meta in metas:
+        if numbers[meta.number] > 1:
+            yield Problem(f"{meta.stem}{META}", "", f"another task has the number {meta.number}")
+        elif names[meta.name] > 1:
+            yield Problem(f"{meta.stem}{META}", "", f"another task is called {meta.name} too")

@@ -1,0 +1,89 @@
+"""A finished directory, written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
+from goldpan.errors import DatasetError
+from goldpan.workspace import Workspace, make_directory
+
+
+@contextmanager
+def replacing(workspace: Workspace, directory: Path, family: str) -> Iterator[Path]:
+    """Give an empty directory that takes the place of `directory` when the block ends well.
+
+    Raises `DatasetError` where `directory` holds anything but an earlier one of that family.
+    """
+    stored_provenance(directory, family)
+    for place in (workspace.root, directory.parent):
+        make_directory(place)
+    try:
+        with _scratch(workspace, directory) as scratch:
+            building = scratch / "building"
+            building.mkdir()
+            yield building
+            _move(building, directory, scratch / "replaced")
+    except OSError as error:
+        raise DatasetError(
+            f"{directory} cannot be written: {error}", "Make room on the disk, or choose another"
+        ) from None
+
+
+def stored_provenance(directory: Path, family: str) -> dict[str, Any]:
+    """Return the provenance of an earlier directory of that family; empty where there is none.
+
+    Raises `DatasetError` where the directory holds something else.
+    """
+    remedy = "Choose another --output, or empty this one"
+    try:
+        if not directory.exists() or not any(directory.iterdir()):
+            return {}
+    except OSError as error:
+        raise DatasetError(f"{directory} cannot be read: {error.strerror}", remedy) from None
+    try:
+        provenance = read_provenance(directory)
+    except DatasetError as error:
+        raise DatasetError(f"{directory} is not replaced: {error.problem}", remedy) from None
+    if provenance.get("family") != family:
+        raise DatasetError(f"{directory} is not replaced: it holds something else", remedy)
+    return provenance
+
+
+def files_of(building: Path) -> dict[str, Any]:
+    """Return what the provenance says of the files of a directory, itself left out."""
+    paths = sorted(path for path in building.rglob("*") if path.is_file())
+    return {
+        path.relative_to(building).as_posix(): {
+            "sha256": digest(path),
+            "bytes": path.stat().st_size,
+        }
+        for path in paths
+        if path.name != PROVENANCE
+    }
+
+
+@contextmanager
+def _scratch(workspace: Workspace, directory: Path) -> Iterator[Path]:
+    """Give a place for unfinished work from which a rename reaches the directory."""
+    if workspace.root.stat().st_dev == directory.parent.stat().st_dev:
+        with workspace.scratch() as scratch:
+            yield scratch
+    else:
+        with TemporaryDirectory(prefix=".goldpan-", dir=directory.parent) as name:
+            yield Path(name)
+
+
+def _move(building: Path, directory: Path, replaced: Path) -> None:
+    if directory.exists():
+        directory.rename(replaced)
+    try:
+        building.rename(directory)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(directory)
+        raise

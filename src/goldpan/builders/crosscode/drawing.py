@@ -1,0 +1,52 @@
+"""Draws by hash: what is drawn depends on the seed and the names alone, and stays as data grow."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from goldpan.builders.crosscode.instance import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Which instances of a task were drawn."""
+
+    places: frozenset[int]
+    """Their numbers in the task's file, from 0."""
+    instances: int
+    """How many the file holds."""
+    shown: int
+    """How many could not be drawn because the task's examples show them."""
+
+
+def draw_number(seed: int, *names: str) -> int:
+    """Return a number below 2^64 that a seed and names give."""
+    text = "\0".join((str(seed), *names))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
+
+
+def draw_instances(
+    instances: Iterable[Instance], task: str, cap: int, seed: int, shown: frozenset[str]
+) -> Drawn:
+    """Draw up to `cap` instances of a task that its examples do not show.
+
+    Those with the lowest hashes of seed, task, split and number are drawn: a larger file gives
+    the same ones, but for those that new ones with lower hashes push out (CrossCodeBench, IV-D,
+    fixes them too). Memory follows the cap.
+    """
+    kept: list[tuple[int, int]] = []
+    total = left_out = 0
+    for place, instance in enumerate(instances):
+        total += 1
+        if instance.input in shown:
+            left_out += 1
+            continue
+        rank = (-draw_number(seed, task, instance.split, instance.idx), -place)
+        if len(kept) < cap:
+            heapq.heappush(kept, rank)
+        elif rank > kept[0]:
+            heapq.heapreplace(kept, rank)
+    return Drawn(frozenset(-place for _, place in kept), total, left_out)

@@ -1,0 +1,89 @@
+"""Positive and negative examples of a task that its definition does not bring along.
+
+The paper's coders chose four of each among short instances (CrossCodeBench, III-B2). Where the
+registry has fewer, rows of the training split make up for them: short ones, each output in turn.
+A negative example is an input with the output of another, and says what would be right.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from goldpan.builders.crosscode.drawing import draw_number
+from goldpan.builders.crosscode.instance import Instance
+from goldpan.builders.crosscode.meta import Example
+from goldpan.builders.crosscode.read_meta import EXAMPLES
+from goldpan.datasets.task import Task
+
+_SHORT = 400
+"""Characters of input and output together up to which an instance is no worse for its length."""
+_OUTPUTS = 64
+"""Different outputs that are told apart; further ones share a place."""
+
+
+def choose_examples(
+    task: Task, instances: Iterable[Instance], seed: int
+) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+    """Return positive and negative examples, the task's own first, four of each where possible.
+
+    `instances` are gone through once. Those for training are preferred, so that tests stay unseen.
+    """
+    positive = [Example(*one) for one in task.prompt.examples]
+    negative = [Example(*one) for one in task.prompt.negative_examples]
+    wanted = max(0, EXAMPLES - len(positive)) + max(0, EXAMPLES - len(negative))
+    taken = {example.input for example in (*positive, *negative)}
+    if not wanted:
+        return tuple(positive), tuple(negative)
+    found = _candidates(task, instances, seed, taken)
+    needed = max(0, EXAMPLES - len(positive))
+    positive += [Example(one.input, one.output) for one in found[:needed]]
+    rest = found[needed:] + found[:needed]
+    outputs = [one.output for one in found] + [example.output for example in positive]
+    for one in rest:
+        if len(negative) >= EXAMPLES:
+            break
+        wrong = _other_output(one, outputs, len(negative))
+        if wrong is not None:
+            reason = f"The right output is: {one.output}"
+            negative.append(Example(one.input, wrong, reason))
+    return tuple(positive), tuple(negative)
+
+
+def _candidates(
+    task: Task, instances: Iterable[Instance], seed: int, taken: set[str]
+) -> list[Instance]:
+    """Return short instances with different inputs, each output in turn."""
+    most = 2 * EXAMPLES
+    best: dict[str, list[tuple[tuple[int, int, int], int, Instance]]] = {}
+    for place, one in enumerate(instances):
+        if one.input in taken or not one.input.strip():
+            continue
+        length = max(_SHORT, len(one.input) + len(one.output))
+        rank = (
+            -(one.split != "train"),
+            -length,
+            -draw_number(seed, task.name, one.split, one.idx, "example"),
+        )
+        output = one.output if one.output in best or len(best) < _OUTPUTS else ""
+        heap = best.setdefault(output, [])
+        if len(heap) < most:
+            heapq.heappush(heap, (rank, -place, one))
+        elif (rank, -place) > heap[0][:2]:
+            heapq.heapreplace(heap, (rank, -place, one))
+    groups = [sorted(heap, reverse=True, key=lambda held: held[:2]) for heap in best.values()]
+    groups.sort(key=lambda group: group[0][:2], reverse=True)
+    found: list[Instance] = []
+    inputs: set[str] = set()
+    for turn in range(most):
+        for group in groups:
+            if turn < len(group) and group[turn][2].input not in inputs:
+                found.append(group[turn][2])
+                inputs.add(group[turn][2].input)
+    return found[:most]
+
+
+def _other_output(one: Instance, outputs: Sequence[str], turn: int) -> str | None:
+    """Return a wrong output, another one at each turn where there are several."""
+    others = list(dict.fromkeys(output for output in outputs if output != one.output))
+    return others[turn % len(others)] if others else None

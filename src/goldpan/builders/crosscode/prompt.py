@@ -1,0 +1,116 @@
+"""Prompts for an input of a task (CrossCodeBench, section IV-A).
+
+    Description, or for m/n-instruct: Definition: ...
+
+    Example 1 -                 (Positive Example 1 -, Negative Example 1 -)
+    Input: ...
+    Output: ...
+    Explanation: ...            (m/n-instruct alone, where there is one)
+
+    Now complete the following example -
+    Input: ...
+    Output:
+
+A prompt that is too long loses its examples, the last first and negative ones before positive
+ones, then the end of its input; never the description or definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goldpan.builders.crosscode.budget import Budget, longest_fitting
+from goldpan.builders.crosscode.drawing import draw_number
+from goldpan.builders.crosscode.markers import escaped
+from goldpan.builders.crosscode.meta import Example, Meta
+from goldpan.builders.crosscode.methods import Method, Side
+from goldpan.errors import UsageError
+
+_BEFORE_INPUT = "Now complete the following example -\nInput: "
+_AFTER_INPUT = "\nOutput:"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is given."""
+
+    text: str
+    positive: int
+    """Positive examples that it shows."""
+    negative: int
+    examples_cut: int
+    """Examples that it would show, were it not for its length."""
+    input_cut: int
+    """Characters missing at the end of the input."""
+
+
+class Prompter:
+    """Makes the prompts of one task."""
+
+    def __init__(
+        self, meta: Meta, method: Method, side: Side, seed: int, budget: Budget | None = None
+    ) -> None:
+        """Refuse a budget that cannot hold the description or definition, by `UsageError`."""
+        self._meta = meta
+        self._method = method
+        self._side: Side = side
+        self._seed = seed
+        self._budget = budget
+        if method.instruct:
+            self._head = f"Definition: {escaped(meta.definition.strip())}"
+        else:
+            self._head = escaped(meta.description.strip())
+        self._positive = [_block(one, method.instruct) for one in meta.positive]
+        self._negative = [_block(one, method.instruct) for one in meta.negative]
+        least = self._text([], [], "")
+        if budget and not budget.holds(least):
+            raise UsageError(
+                f"The instruction of {meta.stem} has {budget.count(least):,} {budget.unit}, more "
+                f"than a prompt of {budget.most:,} can hold",
+                "Allow longer prompts, or use a method with a shorter instruction",
+            )
+
+    def prompt(self, given: str, name: str) -> Prompt:
+        """Return the prompt for an input.
+
+        The examples are drawn by the seed and `name`, which tells instances of the task apart.
+        """
+        positive = self._drawn(self._positive, self._method.positive(self._side), name)
+        negative = self._drawn(self._negative, self._method.negative, name)
+        wanted = len(positive) + len(negative)
+        text = self._text(positive, negative, given)
+        while self._budget and (positive or negative) and not self._budget.holds(text):
+            (negative or positive).pop()
+            text = self._text(positive, negative, given)
+        kept = len(given)
+        if self._budget and not self._budget.holds(text):
+            budget = self._budget
+            kept = longest_fitting(
+                len(given), lambda size: budget.holds(self._text([], [], given[:size]))
+            )
+            text = self._text([], [], given[:kept])
+        cut = wanted - len(positive) - len(negative)
+        return Prompt(text, len(positive), len(negative), cut, len(given) - kept)
+
+    def _drawn(self, blocks: Sequence[str], count: int, name: str) -> list[str]:
+        order = sorted(
+            range(len(blocks)),
+            key=lambda at: draw_number(self._seed, self._meta.stem, name, str(at)),
+        )
+        return [blocks[at] for at in order[:count]]
+
+    def _text(self, positive: Sequence[str], negative: Sequence[str], given: str) -> str:
+        word = "Positive Example" if self._method.instruct else "Example"
+        parts = [self._head]
+        parts += [f"{word} {at} -\n{block}" for at, block in enumerate(positive, 1)]
+        parts += [f"Negative Example {at} -\n{block}" for at, block in enumerate(negative, 1)]
+        parts.append(f"{_BEFORE_INPUT}{escaped(given)}{_AFTER_INPUT}")
+        return "\n\n".join(parts)
+
+
+def _block(example: Example, with_reason: bool) -> str:
+    lines = [f"Input: {escaped(example.input)}", f"Output: {escaped(example.output)}"]
+    if with_reason and example.reason:
+        lines.append(f"Explanation: {escaped(example.reason)}")
+    return "\n".join(lines)

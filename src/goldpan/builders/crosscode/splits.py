@@ -1,0 +1,169 @@
+"""Which tasks are for training and which for evaluation (CrossCodeBench, section III-C)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from goldpan.builders.crosscode.kinds import (
+    find_kind,
+    kind_of_category,
+    known_types,
+    plain_name,
+    same_category,
+)
+from goldpan.builders.crosscode.meta import Meta
+from goldpan.errors import UsageError
+
+Level = Literal["category", "subtype", "type"]
+Scope = Literal["intra", "inter"]
+
+
+@with_config(ConfigDict(extra="forbid"))
+@dataclass(frozen=True, slots=True)
+class TaskSplit:
+    """A split of tasks, as one table of a TOML file says it."""
+
+    level: Level
+    """What evaluation tasks have in common, and training tasks lack."""
+    scope: Scope
+    """`intra`: training tasks are of the same type as the evaluation tasks."""
+    evaluate: str
+    """The category, sub-type (as Type -> Sub-type) or type of the evaluation tasks."""
+    paper: tuple[int, int] | None = None
+    """Tasks that the paper counts for training and evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A task that would be trained on, were its data not those of an evaluation task."""
+
+    task: str
+    shared_with: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A split as it comes out with the tasks that are there."""
+
+    name: str
+    split: TaskSplit
+    train: tuple[Meta, ...]
+    evaluation: tuple[Meta, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def empty(self) -> str:
+        """The side that has no task: training, evaluation or both; empty where both have some."""
+        sides = {"training": self.train, "evaluation": self.evaluation}
+        return " and ".join(side for side, metas in sides.items() if not metas)
+
+
+@cache
+def shipped_splits() -> Mapping[str, TaskSplit]:
+    """Return the ten splits of the paper by name."""
+    text = files(__package__).joinpath("splits.toml").read_text(encoding="utf-8")
+    return _splits_in(text, "splits.toml")
+
+
+def load_splits(path: Path | None = None) -> Mapping[str, TaskSplit]:
+    """Return the splits of a TOML file, or those of the paper; raises `UsageError`."""
+    if path is None:
+        return shipped_splits()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", "Give a TOML file of splits") from None
+    return _splits_in(text, str(path))
+
+
+def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
+    """Return the name of a split as it is written, whatever the case it is asked for in."""
+    by_name = {known.casefold(): known for known in splits}
+    if name.casefold() in by_name:
+        return by_name[name.casefold()]
+    near = get_close_matches(name.casefold(), by_name, n=3)
+    hint = f"Did you mean {' or '.join(by_name[one] for one in near)}? " if near else ""
+    raise UsageError(f"There is no split {name!r}", f"{hint}Choose {', '.join(splits)}")
+
+
+def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned:
+    """Say which tasks a split trains on and which it evaluates on; either may be none.
+
+    Tasks of the paper's other types stay out of `intra`, and a task whose source dataset is that
+    of an evaluation task is left out of training and named.
+    """
+    train: list[Meta] = []
+    evaluation: list[Meta] = []
+    for meta in sorted(metas, key=lambda meta: meta.stem):
+        (evaluation if _evaluates(split, meta) else train).append(meta)
+    if split.scope == "intra":
+        types = {meta.kind.type for meta in evaluation} | {_own_type(split)}
+        train = [meta for meta in train if meta.kind.type in types]
+    owners = {plain_name(meta.source): meta.stem for meta in reversed(evaluation)}
+    left_out = tuple(
+        LeftOut(meta.stem, owners[plain_name(meta.source)], meta.source)
+        for meta in train
+        if plain_name(meta.source) in owners
+    )
+    train = [meta for meta in train if plain_name(meta.source) not in owners]
+    return Assigned(name, split, tuple(train), tuple(evaluation), left_out)
+
+
+def _evaluates(split: TaskSplit, meta: Meta) -> bool:
+    match split.level:
+        case "category":
+            return bool(meta.category) and same_category(meta.category, split.evaluate)
+        case "subtype":
+            return meta.kind == find_kind(_names(split.evaluate))
+        case "type":
+            return plain_name(meta.kind.type) == plain_name(split.evaluate)
+
+
+def _own_type(split: TaskSplit) -> str:
+    """Return the type that a split is about, should no task be there to tell; empty if unknown."""
+    by_category = split.level == "category"
+    kind = kind_of_category(split.evaluate) if by_category else find_kind(_names(split.evaluate))
+    return kind.type if kind else ""
+
+
+def _names(path: str) -> list[str]:
+    return [name.strip() for name in path.split("->")]
+
+
+def _splits_in(text: str, file: str) -> Mapping[str, TaskSplit]:
+    remedy = "docs/crosscode.md shows what a split holds"
+    try:
+        found = TypeAdapter(dict[str, TaskSplit]).validate_python(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file} is not valid TOML: {error}", "Mend it") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{file}: {where}: {first['msg']}", remedy) from None
+    for name, split in found.items():
+        wrong = _unknown(split)
+        if wrong:
+            raise UsageError(f"{file}: {name}.evaluate: {wrong}", remedy)
+    return found
+
+
+def _unknown(split: TaskSplit) -> str:
+    """Return what is wrong with the type that a split evaluates; categories are open."""
+    kind = find_kind(_names(split.evaluate))
+    if split.level == "type" and (kind is None or kind.subtype):
+        return f"{split.evaluate!r} is none of {', '.join(known_types())}"
+    if split.level == "subtype" and (kind is None or not kind.subtype):
+        return f"{split.evaluate!r} is no sub-type, such as Classification -> Binary"
+    if split.level == "type" and split.scope == "intra":
+        return "training tasks of the type that is evaluated would be none: use scope inter"
+    return ""

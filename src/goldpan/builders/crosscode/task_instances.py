@@ -1,0 +1,148 @@
+"""A task's rows as instances, and instances as rows: one is the exact reverse of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.builders.crosscode.instance import INSTANCES, Instance
+from goldpan.builders.crosscode.problems import FieldError, text_of
+from goldpan.builders.crosscode.wording import (
+    Wording,
+    WordingError,
+    input_text,
+    output_text,
+    read_texts,
+    wording_of,
+)
+from goldpan.datasets.provenance import read_provenance
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_rows import input_column, target_column, task_family
+from goldpan.errors import DatasetError
+
+_SPLITS = ("train", "validation", "test")
+_BATCH = 256
+
+
+def task_instances(directory: Path, task: Task) -> Iterator[Instance]:
+    """Yield the rows of a task's dataset as instances, in the order in which they lie.
+
+    Memory follows a batch of rows. Raises `DatasetError` where the directory holds no dataset of
+    the task, or a row does not fit it.
+    """
+    wording = wording_of(task)
+    for split, batch in _batches(directory, task):
+        for row in batch.to_pylist():
+            yield instance_of_row(wording, row, split)
+
+
+def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Instance:
+    """Return a row as an instance; raises `DatasetError` where it does not fit its task."""
+    task = wording.task
+    given_name, target_name = input_column(task.type).name, target_column(task.type).name
+    given, target = row[given_name], row[target_name]
+    try:
+        for name in ("id", given_name, target_name):
+            if row[name] is None:
+                raise WordingError(f"the column {name} is null")
+        texts = input_text(wording, given, target), output_text(wording, given, target)
+    except WordingError as error:
+        raise DatasetError(
+            f"The row {row['id']} of {task.name} cannot be told as text: {error}",
+            f"Mend its source and run goldpan tasks import {task.name}",
+        ) from None
+    facts = {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in row.items()
+        if value is not None and name not in ("id", given_name, target_name)
+    }
+    exact = {} if _told(wording, texts, given, target) else {given_name: given, target_name: target}
+    return Instance(*texts, split, row["id"], facts, exact)
+
+
+class RowReader:
+    """Makes rows of a task out of its instances."""
+
+    def __init__(self, task: Task) -> None:
+        self._wording = wording_of(task)
+        self._given = input_column(task.type).name
+        self._target = target_column(task.type).name
+        self._facts = {
+            column.name: column.kind
+            for column in task_family(task).columns
+            if column.name not in ("id", self._given, self._target)
+        }
+
+    def row(self, instance: Instance, place: int) -> dict[str, Any]:
+        """Return the row of an instance; `place` is its number in the file, for the message.
+
+        Raises `FieldError` where the instance does not fit the task.
+        """
+        where = f"{INSTANCES}[{place}]"
+        given, target = self._values(instance, where)
+        row = {"id": instance.idx, self._given: given, self._target: target}
+        if strange := sorted(instance.facts.keys() - self._facts.keys()):
+            raise FieldError(f"{where}.facts.{strange[0][:80]}", "is no column of the task")
+        for name, kind in self._facts.items():
+            value = instance.facts.get(name)
+            row[name] = None if value is None else _fact(value, kind, f"{where}.facts.{name}")
+        return row
+
+    def _values(self, instance: Instance, where: str) -> tuple[Any, Any]:
+        if instance.exact:
+            for name in (self._given, self._target):
+                if instance.exact.get(name) is None:
+                    raise FieldError(f"{where}.exact.{name}", "is missing")
+            return instance.exact[self._given], instance.exact[self._target]
+        try:
+            return read_texts(self._wording, instance.input, instance.output)
+        except WordingError as error:
+            raise FieldError(where, str(error)) from None
+
+
+def task_rows(task: Task, instances: Iterable[Instance]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the split and the row of each instance; raises `FieldError` for one that fits not."""
+    reader = RowReader(task)
+    for place, instance in enumerate(instances):
+        yield instance.split, reader.row(instance, place)
+
+
+def _told(wording: Wording, texts: tuple[str, str], given: Any, target: Any) -> bool:
+    """Say whether the texts alone give the row back; else its values go along with them."""
+    try:
+        read = read_texts(wording, *texts)
+    except WordingError:
+        return False
+    return read == (given, target)
+
+
+def _fact(value: object, kind: pa.DataType, field: str) -> object:
+    if not pa.types.is_timestamp(kind):
+        return text_of(value, field) if pa.types.is_string(kind) else value
+    try:
+        return datetime.fromisoformat(text_of(value, field))
+    except ValueError:
+        raise FieldError(field, f"{str(value)[:40]!r} is no time") from None
+
+
+def _batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBatch]]:
+    family = read_provenance(directory).get("family")
+    remedy = f"Run goldpan tasks import {task.name}"
+    if family != task_family(task).name:
+        raise DatasetError(f"{directory} holds the dataset {family}, not {task.name}", remedy)
+    schema = task_family(task).schema
+    for split in _SPLITS:
+        for path in sorted((directory / "data").glob(f"{split}-*.parquet")):
+            try:
+                with pq.ParquetFile(path) as file:
+                    if file.schema_arrow != schema:
+                        raise DatasetError(f"{path} has not the columns of {task.name}", remedy)
+                    for batch in file.iter_batches(batch_size=_BATCH):
+                        yield split, batch
+            except (OSError, pa.ArrowException) as error:
+                raise DatasetError(f"{path} cannot be read ({error})", remedy) from None

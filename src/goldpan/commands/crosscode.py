@@ -1,0 +1,226 @@
+"""Commands for CrossCodeBench: tasks as text-to-text, and splits that ask for unseen tasks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
+from goldpan.errors import UsageError
+from goldpan.show import crosscode as show
+from goldpan.workspace import Workspace
+
+app = typer.Typer(
+    help="Write tasks as text-to-text, and build splits that evaluate on unseen tasks.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+TaskNames = Annotated[
+    list[str] | None, typer.Option("--task", help="A task's name; may be given several times.")
+]
+TaskFilesOf = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--from",
+        help="A directory of task files; may be given several times. "
+        "(default: WORKSPACE/crosscode/tasks)",
+    ),
+]
+SplitsFile = Annotated[
+    Path | None, typer.Option("--splits", help="A TOML file of splits in place of the paper's ten.")
+]
+TaskDirectory = Annotated[Path, typer.Argument(help="A directory of task files.")]
+Seed = Annotated[int, typer.Option(help="Of all draws.")]
+
+
+@app.command("export")
+def export_files(
+    task: TaskNames = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every task whose rows are in the workspace.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="The directory. (default: WORKSPACE/crosscode/tasks)")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of examples that the registry does not give.")] = 0,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Write tasks of the registry as text-to-text: two files a task.
+
+    An earlier directory of task files is replaced; tasks keep their numbers.
+    """
+    from goldpan.builders.crosscode.export import TaskDataset, export_tasks
+    from goldpan.datasets.provenance import PROVENANCE
+    from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
+
+    if every == bool(task):
+        raise UsageError("Which tasks to write is not clear", "Give either --task NAME or --all")
+    place = _place(workspace)
+    own = tasks_directory(place.root)
+    wanted = load_tasks(own) if every else {name: find_task(name, own) for name in task or ()}
+    datasets = [TaskDataset(one, place.dataset(name)) for name, one in wanted.items()]
+    there = [one for one in datasets if (one.directory / PROVENANCE).exists()]
+    absent = [one.task.name for one in datasets if one not in there]
+    if absent and (task or not there):
+        raise UsageError(
+            f"{place.root} holds no rows of {', '.join(absent[:5])}",
+            f"Run goldpan tasks import {absent[0]}",
+        )
+    with reporting(json) as reporter:
+        found = export_tasks(place, there, output or _files(place), reporter, seed=seed)
+    print_result(json, show.exported_json(found, absent), lambda: show.exported(found, absent))
+
+
+@app.command("import")
+def import_files(
+    directory: TaskDirectory,
+    task: TaskNames = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Read task files back as datasets of the workspace, a dataset a task.
+
+    Files that Goldpan did not write, such as those of the public benchmark, become tasks of
+    one's own in WORKSPACE/tasks.
+    """
+    from goldpan.builders.crosscode.importing import import_task
+    from goldpan.builders.crosscode.read_meta import list_metas, read_meta
+
+    place = _place(workspace)
+    paths = list_metas(directory)
+    if task:
+        metas = {path: read_meta(path) for path in paths}
+        known = {name: path for path, meta in metas.items() for name in (meta.stem, meta.name)}
+        if strange := [name for name in task if name not in known]:
+            raise UsageError(
+                f"{directory} has no task {strange[0]}",
+                f"It has {', '.join(meta.name for meta in list(metas.values())[:5])}, ...",
+            )
+        paths = list(dict.fromkeys(known[name] for name in task))
+    found = []
+    with reporting(json) as reporter, reporter.task("tasks", len(paths)) as progress:
+        for path in paths:
+            found.append(import_task(place, path))
+            progress.advance()
+    print_result(json, show.imported_json(found), lambda: show.imported(found))
+
+
+@app.command()
+def check(directory: TaskDirectory, json: Json = False) -> None:
+    """Check task files against the schema; exits with 1 where something is wrong."""
+    from goldpan.builders.crosscode.check import check_task_files
+
+    with reporting(json) as reporter:
+        found = check_task_files(directory, reporter)
+    value = {**asdict(found), "passed": found.passed}
+    print_result(json, value, lambda: show.checked(found))
+    raise typer.Exit(0 if found.passed else 1)
+
+
+@app.command()
+def splits(
+    sources: TaskFilesOf = None,
+    splits_file: SplitsFile = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """List the splits and how many tasks each has, empty ones among them."""
+    from goldpan.builders.crosscode.build import find_tasks
+    from goldpan.builders.crosscode.splits import assign_tasks, load_splits
+
+    known = load_splits(splits_file)
+    tasks = find_tasks(sources or [_files(_place(workspace))])
+    metas = [one.meta for one in tasks]
+    found = [assign_tasks(name, split, metas) for name, split in known.items()]
+    print_result(json, show.splits_json(found), lambda: show.splits(found))
+
+
+@app.command()
+def split(
+    name: Annotated[str, typer.Argument(help="A split, such as Sub-Inter-ML.")],
+    method: Annotated[
+        str,
+        typer.Option(help="1-shot to 4-shot, zero-shot, 2/0-instruct or 2/2-instruct."),
+    ] = "2/0-instruct",
+    seed: Seed = 0,
+    max_length: Annotated[
+        int | None, typer.Option(help="Of a prompt. (default: as long as it gets)")
+    ] = None,
+    unit: Annotated[str, typer.Option(help="Of lengths: words or characters.")] = "words",
+    train_cap: Annotated[int, typer.Option(help="Instances of a training task.", min=1)] = 10_000,
+    evaluation_cap: Annotated[
+        int, typer.Option(help="Instances of an evaluation task.", min=1)
+    ] = 500,
+    sources: TaskFilesOf = None,
+    splits_file: SplitsFile = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="The directory. (default: WORKSPACE/crosscode/splits/...)"),
+    ] = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Build the prompts of a split: training tasks, and evaluation tasks unlike them.
+
+    No source dataset is on both sides, and training inputs that stand in the evaluation are
+    dropped. Building twice gives the same bytes.
+    """
+    from goldpan.builders.crosscode.budget import Budget, find_counter
+    from goldpan.builders.crosscode.build import build_split, find_tasks
+    from goldpan.builders.crosscode.methods import find_method
+    from goldpan.builders.crosscode.prompt_table import CrossSettings
+    from goldpan.builders.crosscode.splits import assign_tasks, find_split, load_splits
+
+    known = load_splits(splits_file)
+    chosen = find_split(name, known)
+    way, counter = find_method(method), find_counter(unit)
+    budget = Budget(max_length, counter, unit) if max_length is not None else None
+    settings = CrossSettings(way, seed, budget, train_cap, evaluation_cap)
+    place = _place(workspace)
+    tasks = find_tasks(sources or [_files(place)])
+    assigned = assign_tasks(chosen, known[chosen], [one.meta for one in tasks])
+    called = f"{chosen}-{way.name}".lower().replace("/", "-")
+    directory = output or place.root / "crosscode" / "splits" / called
+    with reporting(json) as reporter:
+        found = build_split(place, tasks, assigned, settings, directory, reporter)
+    print_result(json, show.built_json(found), lambda: show.built(found))
+
+
+@app.command()
+def shortcut(
+    directory: Annotated[Path, typer.Argument(help="What goldpan build crosscode split wrote.")],
+    method: Annotated[str, typer.Option(help="copy-ex-output or copy-ins-input.")],
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option(help="A Parquet file for the predictions. (default: none)")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Score a shortcut on the evaluation side: what a model has to beat."""
+    from goldpan.builders.crosscode.shortcuts import (
+        find_shortcut,
+        shortcut_answers,
+        write_answers,
+    )
+    from goldpan.evaluation.metrics.crosscodebench import percentages
+    from goldpan.evaluation.predictions import predictions_schema
+
+    answers = list(shortcut_answers(directory, find_shortcut(method), seed))
+    scores = percentages([one.truth for one in answers], [one.answer for one in answers])
+    if output:
+        write_answers(output, answers, predictions_schema("text-generation"))
+    value = {"shortcut": method, "seed": seed, "instances": len(answers), **asdict(scores)}
+    print_result(json, value, lambda: show.scored(value))
+
+
+def _place(workspace: Path | None) -> Workspace:
+    return Workspace(settings_of(workspace=workspace).workspace)
+
+
+def _files(place: Workspace) -> Path:
+    return place.root / "crosscode" / "tasks"
