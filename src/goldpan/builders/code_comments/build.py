@@ -1,0 +1,197 @@
+"""Builds the dataset of sentences of class comments: `goldpan build code-comments`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from goldpan import __version__
+from goldpan.builders.code_comments.annotated import read_labels
+from goldpan.builders.code_comments.commit import Commit
+from goldpan.builders.code_comments.family import CODE_COMMENTS
+from goldpan.builders.code_comments.reading import (
+    LEFT_OUT,
+    Access,
+    Reading,
+    files_of,
+    read_commit,
+)
+from goldpan.builders.code_comments.rows import rows_of
+from goldpan.builders.code_comments.rules import RULES
+from goldpan.builders.code_comments.tasks import task_language, task_row
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_file import plain_task
+from goldpan.datasets.task_rows import task_family
+from goldpan.datasets.written import CardInputs, Written
+from goldpan.errors import UsageError
+from goldpan.miners.git.clone import promisor
+from goldpan.miners.git.trees import TreeFile
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+
+UNDECIDED, GONE = "undecided", "decided-elsewhere"
+EXPLAINED = {
+    **LEFT_OUT,
+    UNDECIDED: "sentences about which people did not decide",
+    GONE: "decisions about sentences that are not here",
+}
+"""What was left out, by the reason under which it is counted."""
+OPEN = Access()
+_MADE = (
+    f"Goldpan {__version__} read the files of each repository at one commit, found the comments "
+    "on classes in them, and cut these into sentences. Every example names its file and line."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """The annotation projects whose decisions become labels."""
+
+    projects: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    """Projects of which one has to have decided about every row."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was read, counted as it goes."""
+
+    files: int = 0
+    """Files that may hold comments."""
+    read: int = 0
+    comments: int = 0
+    languages: Counter[str] = field(default_factory=Counter)
+    """Sentences by language."""
+    labelled: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """By the reasons of `EXPLAINED`."""
+    redacted: Counter[str] = field(default_factory=Counter)
+    """What was made unreadable in comments and code, by kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltComments:
+    """What building gave."""
+
+    written: Written
+    commits: tuple[Commit, ...]
+    tally: Tally
+    seconds: float
+
+    @property
+    def incomplete(self) -> bool:
+        """Tell whether files were not there, or a machine could not read them this time."""
+        return any(self.tally.left_out[reason] for reason in ("absent", "timeout", "crash"))
+
+
+def build_code_comments(
+    workspace: Workspace,
+    commits: Sequence[Commit],
+    reading: Reading,
+    annotations: Annotations,
+    plan: SplitPlan,
+    directory: Path,
+    reporter: Reporter,
+    *,
+    access: Access = OPEN,
+    task: Task | None = None,
+) -> BuiltComments:
+    """Write the sentences of the class comments at commits, one a repository, as a dataset.
+
+    With a `task` the rows are its own, in its language alone. Raises `GitError` where a clone
+    cannot be completed, `UsageError` where a task or a stratified split has no labels to go by,
+    and `DatasetError` where nothing is left.
+    """
+    begun = time.monotonic()
+    if not annotations.required and (task or plan.kind == "stratified"):
+        wants = task.name if task else str(plan)
+        raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
+    if task:
+        reading = replace(reading, languages=frozenset({task_language(task)}))
+    family = task_family(task) if task else CODE_COMMENTS
+    required = read_labels(workspace, annotations.required)
+    labels = read_labels(workspace, (*annotations.required, *annotations.projects))
+    tally = Tally()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        met: set[str] = set()
+        for commit in commits:
+            files = _files(workspace, commit, reading, access, reporter)
+            tally.files += len(files)
+            with reporter.task(f"Files of {commit.repo}", len(files)) as progress:
+                for one in read_commit(commit, files, reading, tally.left_out):
+                    progress.advance()
+                    tally.read += 1
+                    tally.comments += len(one.found.comments)
+                    tally.redacted.update(one.found.redacted)
+                    for row in rows_of(commit, one, labels):
+                        if row["decided"]:
+                            met.add(row["id"])
+                        if annotations.required and row["id"] not in required.by_id:
+                            tally.left_out[UNDECIDED] += 1
+                            continue
+                        tally.labelled += row["decided"] is not None
+                        tally.languages[row["language"]] += 1
+                        yield task_row(task, row) if task else row
+        if gone := len(labels.by_id.keys() - met):
+            tally.left_out[GONE] = gone
+
+    provenance = Provenance(
+        sources=tuple(Source(one.repo, inputs={"git commit": one.id}) for one in commits),
+        settings={
+            "family": family.name,
+            **({"task": plain_task(task)} if task else {}),
+            "split": str(plan),
+            "seed": plan.seed,
+            "languages": sorted(reading.languages),
+            "wrapping": reading.wrapping,
+            "kinds": sorted(reading.kinds),
+            "timeout": reading.timeout,
+            "required": list(annotations.required),
+            "annotations": dict(labels.inputs),
+        },
+        versions={package: version(package) for package in _packages()},
+        counts=tally.left_out,
+        redactions=tally.redacted,
+    )
+    card = CardInputs(
+        title=task.title if task else "",
+        tags=task.suites if task else (),
+        subjects="count",
+        explained=EXPLAINED,
+        made=_MADE,
+    )
+    written = write_dataset(
+        workspace,
+        directory,
+        family,
+        family.batches(rows()),
+        plan,
+        provenance,
+        card,
+    )
+    return BuiltComments(written, tuple(commits), tally, time.monotonic() - begun)
+
+
+def _files(
+    workspace: Workspace, commit: Commit, reading: Reading, access: Access, reporter: Reporter
+) -> list[TreeFile]:
+    """Return a commit's files; a clone that lacks some is nobody else's while it is completed."""
+    alone = workspace.lock(commit.repo) if promisor(commit.clone) else nullcontext()
+    with alone:
+        return files_of(commit, reading, access, reporter)
+
+
+def _packages() -> list[str]:
+    """Return the packages on which sentences depend."""
+    grammars = {rules.package.replace("_", "-") for rules in RULES.values()}
+    return sorted({"detect-secrets", "tree-sitter", "tree-sitter-python", *grammars})

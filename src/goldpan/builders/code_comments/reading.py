@@ -1,0 +1,110 @@
+"""Reads the comments of all files of a commit, a few files in memory at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from goldpan.builders.code_comments.commit import Commit
+from goldpan.builders.code_comments.crew import Lost, work_through
+from goldpan.builders.code_comments.extract import FileRead, Source, read_file
+from goldpan.builders.code_comments.files import wanted_files
+from goldpan.datasets.texts.sentences import Wrapping
+from goldpan.filters.code.substance import LARGEST
+from goldpan.miners.git.objects import Object, Objects
+from goldpan.miners.git.prefetch import prefetch
+from goldpan.miners.git.texts import is_pointer
+from goldpan.miners.git.trees import TreeFile
+from goldpan.progress import Reporter
+
+LEFT_OUT = {
+    "absent": "files that are not in the clone",
+    "pointer": "files that Git LFS keeps elsewhere",
+    "too-large": "files of more than a megabyte",
+    "binary": "files that are no text",
+    "timeout": "files that took too long to parse",
+    "crash": "files at which the parser failed",
+    "syntax-errors": "files with syntax errors, read as far as they can be",
+    "comment-too-long": "comments of more than 65,536 characters or 1,000 sentences",
+    "comment-without-words": "comments without a word",
+    "private": "sentences within a secret of several lines",
+}
+"""What was left out, by the reason under which it is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files are read."""
+
+    languages: Collection[str]
+    wrapping: Wrapping = "cut"
+    kinds: frozenset[str] = frozenset({"class"})
+    workers: int = 2
+    timeout: float = 20.0
+    """Seconds of processor time for a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How files that a partial clone lacks are fetched."""
+
+    token: str | None = None
+    host: str = "github.com"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file of a commit with its comments."""
+
+    file: TreeFile
+    found: FileRead
+
+
+def files_of(
+    commit: Commit, reading: Reading, access: Access, reporter: Reporter
+) -> list[TreeFile]:
+    """Return the files of a commit that may hold comments, and fetch what the clone lacks.
+
+    Raises `GitError` where the commit lists no end of files, or its files cannot be fetched.
+    """
+    with Objects(commit.clone) as objects:
+        files = wanted_files(objects.files(commit.id), reading.languages)
+    ids = {file.id for file in files}
+    prefetch(commit.clone, ids, reporter, token=access.token, host=access.host)
+    return files
+
+
+def read_commit(
+    commit: Commit, files: Sequence[TreeFile], reading: Reading, counts: Counter[str]
+) -> Iterator[ReadFile]:
+    """Yield the files that could be read, in order; what could not is counted."""
+    kept: list[TreeFile] = []
+
+    def sources(objects: Objects) -> Iterator[Source]:
+        for file, found in zip(files, objects.read(file.id for file in files), strict=True):
+            problem = _problem(found)
+            if problem or found is None or found.data is None:
+                counts[problem or "absent"] += 1
+            else:
+                kept.append(file)
+                yield Source(file.path, found.data, reading.wrapping, reading.kinds)
+
+    with Objects(commit.clone, most_bytes=LARGEST) as objects:
+        results = work_through(read_file, sources(objects), reading.workers, reading.timeout)
+        for place, result in enumerate(results):
+            if isinstance(result, Lost):
+                counts[result.reason] += 1
+            elif result.problem:
+                counts[result.problem] += 1
+            else:
+                counts.update(result.counts)
+                yield ReadFile(kept[place], result)
+
+
+def _problem(found: Object | None) -> str | None:
+    if found is None or found.kind != "blob":
+        return "absent"
+    if found.data is None:
+        return "too-large"
+    return "pointer" if is_pointer(found.data) else None

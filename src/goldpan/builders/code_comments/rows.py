@@ -1,0 +1,68 @@
+"""The rows of a file: one a sentence."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from goldpan.builders.code_comments.annotated import Labels
+from goldpan.builders.code_comments.commit import Commit
+from goldpan.builders.code_comments.extract import CommentFound
+from goldpan.builders.code_comments.family import CODE_COMMENTS
+from goldpan.builders.code_comments.reading import ReadFile
+from goldpan.datasets.family import GROUP
+
+_SHORT = 12
+
+
+def rows_of(commit: Commit, one: ReadFile, labels: Labels) -> Iterator[dict[str, Any]]:
+    """Yield the sentences of a file, with what people decided about them.
+
+    Comments that read the same are near duplicates. A class that a file declares twice is one
+    subject, so all its comments go with the first.
+    """
+    owner, _, name = commit.repo.partition("/")
+    blob = one.file.id
+    groups: dict[str, str] = {}
+    for comment in one.found.comments:
+        group = groups.setdefault(comment.name, _fingerprint(comment))
+        for position, sentence in enumerate(comment.sentences):
+            start, end = sentence.span.start, sentence.span.end
+            place = f"{one.file.path}@{blob[:_SHORT]}:{start}-{end}"
+            id = f"{CODE_COMMENTS.name}:{commit.repo}:{place}"
+            label = labels.by_id.get(id)
+            yield {
+                "id": id,
+                "repo": commit.repo,
+                "owner": owner,
+                "name": name,
+                "license": commit.license,
+                "language": one.found.language,
+                "commit": commit.id,
+                "committed_at": commit.at,
+                "path": one.file.path,
+                "blob": blob,
+                "encoding": one.found.encoding,
+                "class": comment.name,
+                "kind": comment.kind,
+                "form": comment.form,
+                "position": position,
+                "sentences": len(comment.sentences),
+                "sentence": sentence.sentence,
+                "text": sentence.text,
+                "start": start,
+                "end": end,
+                "line": sentence.line,
+                "end_line": sentence.end_line,
+                "comment": comment.comment,
+                "code": comment.code,
+                "labels": label and list(label.labels),
+                "decided": label and label.how,
+                GROUP: group,
+            }
+
+
+def _fingerprint(comment: CommentFound) -> str:
+    said = "\n".join(sentence.text for sentence in comment.sentences)
+    return hashlib.sha256(said.encode()).hexdigest()

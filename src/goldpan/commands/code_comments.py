@@ -1,0 +1,122 @@
+"""The commands for code comments: building a dataset of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldpan.commands.shared import (
+    PARTIAL,
+    Directory,
+    Json,
+    Repos,
+    names_of,
+    print_result,
+    reporting,
+    settings_of,
+)
+from goldpan.show import code_comments as show
+from goldpan.workspace import Workspace
+
+
+class Kind(StrEnum):
+    """What docstrings are taken of."""
+
+    CLASS = "class"
+    MODULE = "module"
+    FUNCTION = "function"
+
+
+class Lines(StrEnum):
+    """What the end of a line does to a sentence."""
+
+    CUT = "cut"
+    JOIN = "join"
+
+
+def build(
+    repo: Repos = None,
+    revision: Annotated[
+        str | None,
+        typer.Option(help="A commit, branch or tag. (default: the default branch as cloned)"),
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(help="Java, Python, Smalltalk and the like; may be given several times."),
+    ] = None,
+    kind: Annotated[
+        list[Kind] | None,
+        typer.Option(help="Of Python's docstrings, which; may be given several times."),
+    ] = None,
+    lines: Annotated[
+        Lines, typer.Option(help="Whether the end of a line ends a sentence, as in the paper.")
+    ] = Lines.CUT,
+    annotations: Annotated[
+        list[str] | None,
+        typer.Option(help="An annotation project whose decisions become labels."),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(help="The same, and only sentences that it decided about are taken."),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="With --require, write the rows of this task: comment_type_java or the like."
+        ),
+    ] = None,
+    split: Annotated[
+        str,
+        typer.Option(
+            help="none, random:0.8,0.1,0.1, repository:0.8,0.2, time:2023-01-01[,2024-01-01] or, "
+            "with --require, stratified:0.8,0.2."
+        ),
+    ] = "none",
+    seed: Annotated[int, typer.Option(help="Of random and stratified splits.")] = 0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds of processor time for one file.")
+    ] = 20.0,
+    output: Annotated[
+        Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
+    ] = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Build a dataset of the sentences of class comments, out of clones.
+
+    A row is a sentence with its class, file and place in the file. Files that are hostile to
+    parsers are counted, and the rest goes on. Exits with 3 where the clone lacks files, or a
+    file took too long.
+    """
+    from goldpan.builders.code_comments.build import Annotations, build_code_comments
+    from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
+    from goldpan.builders.code_comments.family import CODE_COMMENTS
+    from goldpan.builders.code_comments.files import find_languages
+    from goldpan.builders.code_comments.reading import Access, Reading
+    from goldpan.datasets.registry import find_task, tasks_directory
+    from goldpan.datasets.splits import SplitPlan
+
+    plan = SplitPlan.parse(split, seed)
+    settings = settings_of(workspace=workspace)
+    place = Workspace(settings.workspace)
+    reading = Reading(
+        find_languages(language or ()),
+        lines.value,
+        frozenset(one.value for one in kind or [Kind.CLASS]),
+        settings.processes,
+        timeout,
+    )
+    labels = Annotations(tuple(annotations or ()), tuple(require or ()))
+    commits = find_commits(place, cloned_repositories(place, names_of(repo, None)), revision)
+    access = Access(settings.tokens[0] if settings.tokens else None, settings.web_host)
+    wanted = find_task(task, tasks_directory(place.root)) if task else None
+    directory = output or place.dataset(f"{task}-fresh" if task else CODE_COMMENTS.name)
+    with reporting(json) as reporter:
+        built = build_code_comments(
+            place, commits, reading, labels, plan, directory, reporter, access=access, task=wanted
+        )
+    print_result(json, show.built_json(built), lambda: show.built(built))
+    raise typer.Exit(PARTIAL if built.incomplete else 0)

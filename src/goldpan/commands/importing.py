@@ -1,0 +1,87 @@
+"""The command that imports all tasks of one published source at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goldpan.commands.shared import (
+    PARTIAL,
+    Directory,
+    Json,
+    print_result,
+    reporting,
+    settings_of,
+)
+from goldpan.errors import UsageError
+from goldpan.show import importing as show
+from goldpan.workspace import Workspace
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.datasets.task import Task
+
+_ANY_TABLE = "table"
+"""The reader of all sources that need none of their own."""
+
+
+def import_source(
+    source: Annotated[str, typer.Argument(help="nlbse23-comments or the like.")],
+    files: Annotated[list[Path], typer.Argument(help="The files as their authors publish them.")],
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Import every task of a source from its files; goldpan tasks import takes one.
+
+    Nothing is downloaded. Exits with 3 where a count differs from what the source tells, or files
+    of some tasks were not given.
+    """
+    from goldpan.datasets.importing import import_files
+    from goldpan.datasets.registry import load_tasks, tasks_directory
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    tasks = _tasks_of(source, load_tasks(tasks_directory(place.root)))
+    given = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
+    if not any(given.values()):
+        wanted = sorted({Path(name).name for task in tasks for name in task.source.files})
+        raise UsageError(
+            f"None of the files is one of {source}",
+            f"Give {', '.join(wanted)}, plain or as .gz or .xz, under these names",
+        )
+    with reporting(json) as reporter:
+        found = [
+            import_files(place, task, given[task.name], reporter)
+            for task in tasks
+            if given[task.name]
+        ]
+    left = [task.name for task in tasks if not given[task.name]]
+    print_result(json, show.imported_json(found, left), lambda: show.imported(found, left))
+    raise typer.Exit(0 if not left and all(one.exact for one in found) else PARTIAL)
+
+
+def _tasks_of(source: str, tasks: Mapping[str, Task]) -> list[Task]:
+    """Return the tasks of a source, named after its reader or its data."""
+    names: dict[str, list[Task]] = {}
+    for task in tasks.values():
+        reader = task.source.reader.replace("_", "-")
+        for name in {reader, task.source.dataset} - {"", _ANY_TABLE}:
+            if reader:
+                names.setdefault(name, []).append(task)
+    if source not in names:
+        raise UsageError(
+            f"There is no source {source!r} that can be imported",
+            f"Choose {', '.join(sorted(names))}",
+        )
+    return names[source]
+
+
+def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
+    """Return the files that a task wants, by their names without endings."""
+    from goldpan.datasets.import_files import stem_of
+
+    wanted = {stem_of(Path(name)).casefold() for name in task.source.files}
+    if alone or not wanted:
+        return list(files)
+    return [file for file in files if stem_of(file).casefold() in wanted]

@@ -1,0 +1,375 @@
+"""Building the dataset of sentences of class comments out of real repositories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from goldpan.annotation.studio.configuration import load
+from goldpan.annotation.studio.forms import find_form, read_tasks
+from goldpan.annotation.studio.project import Facts, begin_project
+from goldpan.builders.code_comments.build import Annotations, BuiltComments, build_code_comments
+from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
+from goldpan.builders.code_comments.files import LANGUAGES, find_languages
+from goldpan.builders.code_comments.reading import Reading
+from goldpan.cli import app
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import read_task_data
+from goldpan.errors import DatasetError, GitError, UsageError, WorkspaceError
+from goldpan.miners.git.clone import clone
+from goldpan.parquet import write, writer
+from goldpan.progress import Reporter
+from goldpan.records import DECISIONS, REPOSITORIES
+from goldpan.workspace import Workspace
+from tests.git_repositories import Odd, Repository
+from tests.git_server import GitServer
+
+QUIET = Reporter(quiet=True)
+REPO = "o/n"
+JAVA = b"/**\n * Holds water. Leaks.\n */\nclass %s {}\n"
+PYTHON = b'class Pipe:\n    """Carries water.\n\n    size : int\n    """\n'
+TONEL = b'"I am a bowl."\nClass {\n\t#name : #Bowl\n}\n'
+FILES: dict[bytes, Any] = {
+    b"src/Bowl.java": JAVA % b"Bowl",
+    b"pipe.py": PYTHON,
+    b"st/Bowl.class.st": TONEL,
+    b"ft/Rim.class/README.md": b"I am a rim.",
+    b"ft/Rim.class/properties.json": b'{"name": "Rim"}',
+    b"docs/Fake.class/README.md": b"I am no class.",
+    b"README.md": b"No class.",
+    b"empty.py": b"",
+}
+
+
+class Case:
+    """A repository and the workspace with its clone."""
+
+    def __init__(self, tmp_path: Path, files: dict[bytes, Any]) -> None:
+        self.repository = Repository.create(tmp_path / "source.git")
+        self.first = self.repository.commit(files, ref="refs/heads/main")
+        self.place = Workspace(tmp_path / "workspace")
+        self.source: str | Path = self.repository.path
+
+    def build(
+        self,
+        *,
+        revision: str | None = None,
+        languages: tuple[str, ...] = (),
+        annotations: Annotations | None = None,
+        split: str = "none",
+        task: Task | None = None,
+    ) -> BuiltComments:
+        clone(self.place, REPO, QUIET, source=self.source)
+        return build_code_comments(
+            self.place,
+            find_commits(self.place, [REPO], revision),
+            Reading(find_languages(languages), workers=1, timeout=60.0),
+            annotations or Annotations(),
+            SplitPlan.parse(split),
+            self.place.dataset(task.name if task else "code-comments"),
+            QUIET,
+            task=task,
+        )
+
+
+def rows(built: BuiltComments, split: str | None = None) -> list[dict[str, Any]]:
+    return [
+        row
+        for one in built.written.splits
+        if split in (None, one.name)
+        for file in one.files
+        for row in pq.read_table(built.written.directory / file.path).to_pylist()
+    ]
+
+
+def test_one_row_a_sentence(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    built = case.build()
+    found = rows(built)
+    assert [(row["language"], row["class"], row["position"], row["text"]) for row in found] == [
+        ("Smalltalk", "Rim", 0, "i am a rim."),
+        ("Python", "Pipe", 0, "carries water."),
+        ("Python", "Pipe", 1, "size int"),
+        ("Java", "Bowl", 0, "holds water."),
+        ("Java", "Bowl", 1, "leaks."),
+        ("Smalltalk", "Bowl", 0, "i am a bowl."),
+    ]
+    java = found[3]
+    assert java["commit"] == case.first
+    assert (java["path"], java["line"], java["form"]) == ("src/Bowl.java", 2, "doc-comment")
+    assert FILES[b"src/Bowl.java"][java["start"] : java["end"]] == b"Holds water."
+    assert java["id"] == f"code-comments:{REPO}:src/Bowl.java@{java['blob'][:12]}:7-19"
+    assert java["labels"] is None and java["decided"] is None
+    assert (built.tally.files, built.tally.read, built.tally.comments) == (5, 5, 4)
+    assert not built.incomplete
+
+
+def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    first = case.build(split="random:0.5,0.5").written
+    before = {path.name: path.read_bytes() for path in first.directory.rglob("*.*")}
+    again = case.build(split="random:0.5,0.5").written
+    assert {path.name: path.read_bytes() for path in again.directory.rglob("*.*")} == before
+
+
+def test_the_card_describes_every_column_and_what_was_left_out(tmp_path: Path) -> None:
+    case = Case(tmp_path, {**FILES, b"big.py": b"#" * 2_000_000})
+    written = case.build().written
+    card = (written.directory / "README.md").read_text("utf-8")
+    for column in written.family.columns:
+        assert f"| `{column.name}` |" in card
+    assert "files of more than a megabyte" in card
+    provenance = json.loads((written.directory / "provenance.json").read_bytes())
+    assert provenance["sources"][0]["inputs"] == {"git commit": case.first}
+
+
+def test_a_revision_is_read_as_it_was(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    case.repository.commit({b"New.java": JAVA % b"New"}, case.first, ref="refs/heads/main")
+    assert {row["class"] for row in rows(case.build())} == {"New"}
+    assert "Bowl" in {row["class"] for row in rows(case.build(revision=case.first[:10]))}
+    with pytest.raises(UsageError, match="no commit 'gone'"):
+        case.build(revision="gone")
+    with pytest.raises(UsageError, match="no commit '--help'"):
+        case.build(revision="--help")
+
+
+def test_rows_keep_their_names_while_their_file_stays(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    before = {row["id"] for row in rows(case.build())}
+    changed = {**FILES, b"pipe.py": PYTHON.replace(b"Carries", b"Holds")}
+    case.repository.commit(changed, case.first, ref="refs/heads/main")
+    after = {row["id"] for row in rows(case.build())}
+    assert len(before & after) == 4
+    assert all("pipe.py" in name for name in before ^ after)
+
+
+def test_languages_can_be_chosen(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    assert {row["language"] for row in rows(case.build(languages=("pharo",)))} == {"Smalltalk"}
+    with pytest.raises(UsageError, match="'cobol'"):
+        case.build(languages=("cobol",))
+    with pytest.raises(DatasetError, match="empty"):
+        case.build(languages=("Kotlin",))
+    assert find_languages(()) == set(LANGUAGES)
+
+
+def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "ids.git")
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+    hostile = {
+        **FILES,
+        b"big.py": b"#" * 1_000_001,
+        b"binary.py": b"\0\1",
+        b"pointer.py": pointer,
+        b"deep.py": b"(" * 400_000,
+        b"broken.java": b"class A {{{ int",
+        b"gone.py": Odd("100644", "1" * 40),
+        b"link.py": Odd("120000", repository.object("blob", b"pipe.py")),
+        b"module": Odd("160000", "2" * 40),
+    }
+    case = Case(tmp_path, FILES)
+    case.place.clone(REPO).parent.mkdir(parents=True)
+    case.repository.path.rename(case.place.clone(REPO))
+    case.repository.path = case.place.clone(REPO)
+    tip = case.repository.commit(hostile, ref="refs/heads/main")
+    built = build_code_comments(
+        case.place,
+        find_commits(case.place, [REPO], tip),
+        Reading(find_languages(()), workers=1, timeout=2.0),
+        Annotations(),
+        SplitPlan(),
+        tmp_path / "out",
+        QUIET,
+    )
+    assert dict(built.tally.left_out) == {
+        "absent": 1,
+        "binary": 1,
+        "pointer": 1,
+        "syntax-errors": 1,
+        "timeout": 1,
+        "too-large": 1,
+    }
+    assert len(rows(built)) == 6
+    assert built.incomplete
+
+
+def test_a_class_and_its_copies_are_on_one_side(tmp_path: Path) -> None:
+    """Classes of one name in a file, and classes whose comments read the same."""
+    many = {
+        f"a/C{number}.java".encode(): b"/** Number %d. It has\n * two. */\nclass C%d {}\n"
+        % (number // 2, number)
+        for number in range(60)
+    }
+    twice = b"".join(b'if x:\n    class T:\n        """Says %d."""\n' % n for n in range(2))
+    case = Case(tmp_path, {**many, b"t.py": twice})
+    built = case.build(split="random:0.5,0.5")
+    train, test = rows(built, "train"), rows(built, "test")
+    assert len(train) > 20 and len(test) > 20
+    assert not {row["comment"] for row in train} & {row["comment"] for row in test}
+    key = ("path", "class")
+    assert not {tuple(row[k] for k in key) for row in train} & {
+        tuple(row[k] for k in key) for row in test
+    }
+    assert sum(row["class"] == "T" for row in train + test) == 2
+
+
+def test_licence_and_name_come_from_the_mined_tables(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    path = case.place.table(REPO, "repositories")
+    path.parent.mkdir(parents=True)
+    known: dict[str, Any] = dict.fromkeys(REPOSITORIES.schema.names)
+    known |= {"repo": "O/N", "license": "MIT"}
+    with writer(path, REPOSITORIES) as target:
+        table = pa.Table.from_pylist([known], schema=REPOSITORIES.schema)
+        write(target, REPOSITORIES, "O/N", table)
+    assert {(row["repo"], row["license"]) for row in rows(case.build())} == {("O/N", "MIT")}
+
+
+def test_what_a_partial_clone_lacks_is_fetched_at_once(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    with GitServer(tmp_path) as server:
+        case.source = server.url("source.git")
+        assert len(rows(case.build())) == 6
+
+
+def decide(place: Workspace, form: str, said: dict[str, tuple[str, list[str]]]) -> None:
+    """Write an annotation project with its decisions, as `goldpan annotate pull` leaves them."""
+    facts = Facts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
+    project = begin_project(place, form, load(form), facts)
+    made = [
+        {
+            **dict.fromkeys(DECISIONS.schema.names),
+            "repo": REPO,
+            "subject": "text",
+            "subject_id": name,
+            "project": form,
+            "form": form,
+            "values": values,
+            "how": how,
+            "annotators": ["a", "b"],
+        }
+        for name, (how, values) in said.items()
+    ]
+    with writer(project.path("decisions.parquet"), DECISIONS) as target:
+        table = pa.Table.from_pylist(made, schema=DECISIONS.schema)
+        write(target, DECISIONS, "", table.sort_by("subject_id"))
+
+
+def test_decisions_of_people_become_labels(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    first, second = [row["id"] for row in rows(case.build()) if row["language"] == "Java"]
+    (rim,) = [row["id"] for row in rows(case.build()) if row["class"] == "Rim"]
+    said = {
+        first: ("agreed", ["usage", "expand"]),
+        second: ("adjudicated", ["none"]),
+        rim: ("conflict", []),
+        "code-comments:o/n:Old.java@0:1-2": ("agreed", ["summary"]),
+    }
+    decide(case.place, "code-comment-java", said)
+    built = case.build(annotations=Annotations(projects=("code-comment-java",)))
+    labels = {row["id"]: (row["labels"], row["decided"]) for row in rows(built)}
+    assert labels[first] == (["expand", "usage"], "agreed")
+    assert labels[second] == ([], "adjudicated")
+    assert labels[rim] == (None, None)
+    assert len(labels) == 6 and built.tally.labelled == 2
+    assert built.tally.left_out == {"decided-elsewhere": 1}
+
+    strict = Annotations(required=("code-comment-java",))
+    built = case.build(annotations=strict, split="stratified:0.5,0.5")
+    assert {row["id"] for row in rows(built)} == {first, second}
+    assert built.tally.left_out == {"decided-elsewhere": 1, "undecided": 4}
+
+
+def test_labelled_sentences_become_rows_of_tasks(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    first, second = [row["id"] for row in rows(case.build()) if row["language"] == "Java"]
+    said = {first: ("agreed", ["summary", "ownership"]), second: ("agreed", ["none"])}
+    decide(case.place, "code-comment-java", said)
+    strict = Annotations(required=("code-comment-java",))
+    several, binary = find_task("comment_type_java"), find_task("nlbse23_java_ownership")
+
+    built = case.build(annotations=strict, task=several)
+    data = read_task_data(built.written.directory, several)
+    found = sorted(data.splits["test"].to_pylist(), key=lambda row: int(row["position"]))
+    assert [(row["text"], row["labels"]) for row in found] == [
+        ("holds water.", ["summary", "ownership"]),
+        ("leaks.", []),
+    ]
+    assert found[0]["document"] == "src/Bowl.java:Bowl"
+    assert found[0]["source"] == f"{case.first}:src/Bowl.java:2"
+
+    built = case.build(annotations=strict, task=binary)
+    found = read_task_data(built.written.directory, binary).splits["test"].to_pylist()
+    assert {row["text"]: row["label"] for row in found} == {
+        "holds water.": "ownership",
+        "leaks.": "not ownership",
+    }
+    with pytest.raises(UsageError, match="no task on code comments"):
+        case.build(annotations=strict, task=find_task("se_entities"))
+    with pytest.raises(UsageError, match="--require PROJECT"):
+        case.build(task=several)
+
+
+def test_annotations_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    first = rows(case.build())[3]["id"]
+    decide(case.place, "code-comment-java", {first: ("agreed", ["usage"])})
+    decide(case.place, "code-comment-python", {first: ("agreed", ["summary"])})
+    decide(case.place, "fix-pair", {})
+    facts = Facts("http://127.0.0.1:1", "k", "code-comment-pharo", annotators=2, blind=True)
+    begin_project(case.place, "unpulled", load("code-comment-pharo"), facts)
+    both = ("code-comment-java", "code-comment-python")
+    for projects, error, told in (
+        (both, UsageError, "decided differently"),
+        (("fix-pair",), UsageError, "not about code comments"),
+        (("unpulled",), WorkspaceError, "goldpan annotate pull --project unpulled"),
+        (("none-such",), WorkspaceError, "none-such"),
+    ):
+        with pytest.raises(error, match=told):
+            case.build(annotations=Annotations(projects=projects))
+    with pytest.raises(UsageError, match="--require"):
+        case.build(split="stratified:0.5,0.5")
+
+
+def test_annotators_can_be_asked_about_every_row(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    built = case.build()
+    asked = [
+        task
+        for form in ("code-comment-java", "code-comment-pharo", "code-comment-python")
+        for task in read_tasks(built.written.directory, find_form(form))
+    ]
+    assert sorted(task.subject_id for task in asked) == sorted(row["id"] for row in rows(built))
+
+
+def test_repositories_without_a_clone(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    with pytest.raises(UsageError, match="goldpan clone"):
+        cloned_repositories(place, [])
+    with pytest.raises(GitError, match="goldpan clone --repo o/n"):
+        find_commits(place, ["o/n"], None)
+    with pytest.raises(UsageError, match="exactly one --repo"):
+        find_commits(place, ["o/n", "o/m"], "main")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    case = Case(tmp_path, FILES)
+    clone(case.place, REPO, QUIET, source=case.source)
+    command = ["build", "code-comments", "--workspace", str(case.place.root), "--language", "java"]
+    done = CliRunner().invoke(app, [*command, "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert (told["sentences"], told["languages"]) == (2, {"Java": 2})
+    assert told["commits"] == {REPO: case.first}
+    done = CliRunner().invoke(app, [*command, "--lines", "join", "--split", "random:0.5,0.5"])
+    assert done.exit_code == 0, done.output
+    assert "2 sentences of 1 comments" in done.stdout.replace("\n", " ")

@@ -1,0 +1,72 @@
+"""Hostile files cost themselves alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from goldpan.builders.code_comments.crew import _AHEAD, Lost, work_through
+from goldpan.builders.code_comments.extract import FileRead, Source, read_file
+
+EASY = Source("a.py", b'class A:\n    """Holds."""\n')
+HARD = Source("a.py", b"(" * 400_000)
+HUNGRY = Source("a.cs", b"a<b<" * 250_000)
+
+
+def double(number: int) -> int:
+    """Return twice a number, slowly where it is even."""
+    time.sleep(0.02 if number % 2 == 0 else 0)
+    return 2 * number
+
+
+def die(number: int) -> int:
+    """End the process at 1."""
+    if number == 1:
+        os._exit(3)
+    return number
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_results_come_in_order(workers: int) -> None:
+    assert list(work_through(double, range(20), workers, 20.0)) == [2 * n for n in range(20)]
+
+
+def test_a_hard_file_is_given_up_and_the_rest_goes_on() -> None:
+    found = list(work_through(read_file, [EASY, HARD, EASY], 2, 0.5))
+    assert found[1] == Lost("timeout")
+    assert found[0] == found[2]
+    assert isinstance(found[0], FileRead)
+
+
+def test_a_file_that_takes_too_much_memory_is_given_up() -> None:
+    found = list(work_through(read_file, [HUNGRY, EASY], 1, 60.0))
+    assert isinstance(found[0], Lost)
+    assert isinstance(found[1], FileRead)
+
+
+def test_a_process_that_dies_costs_one_result() -> None:
+    assert list(work_through(die, range(4), 2, 20.0)) == [0, Lost("crash"), 2, 3]
+
+
+def test_nothing_is_read_far_ahead() -> None:
+    drawn = 0
+
+    def numbers() -> Iterator[int]:
+        nonlocal drawn
+        for number in range(5 * _AHEAD):
+            drawn += 1
+            yield number
+
+    results = work_through(double, numbers(), 2, 20.0)
+    next(results)
+    assert drawn < 2 * _AHEAD
+    results.close()  # type: ignore[attr-defined]
+    assert multiprocessing.active_children() == []
+
+
+def test_nothing_gives_nothing() -> None:
+    assert list(work_through(double, [], 2, 1.0)) == []
