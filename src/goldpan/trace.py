@@ -17,7 +17,9 @@ from goldpan.miners.archive import Archive
 from goldpan.miners.git.objects import Objects
 from goldpan.workspace import Workspace
 
-_OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after")
+_OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
+_PLACE = ("source", "path", "class", "line", "end_line", "start", "end")
+"""Columns that say where a row was read that is of no issue or pull request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Trace:
     objects: tuple[GitObject, ...]
     entries: tuple[Explanation, ...]
     """What is known of the issue, and of the pull request where there is one."""
+    place: dict[str, Any]
+    """Where it was read: the file of a source, or the path and lines in a commit."""
 
     @property
     def complete(self) -> bool:
@@ -79,16 +83,17 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
             f"No example {example_id!r} is in {places}",
             "Give the id as it stands in the dataset, and --dataset DIR if it lies elsewhere",
         )
-    repo = example["repo"]
+    repo = example.get("repo")
     numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]
     return Trace(
         example_id,
         str(directory),
         split,
         {name: _plain(value) for name, value in example.items()},
-        tuple(_replies(workspace, repo, example.get("raw") or ())),
-        tuple(_objects(workspace.clone(repo), example)),
+        tuple(_replies(workspace, repo, example.get("raw") or ()) if repo is not None else ()),
+        tuple(_objects(workspace.clone(repo), example) if repo is not None else ()),
         tuple(explain(workspace, f"{repo}#{number}") for number in numbers),
+        {name: example[name] for name in _PLACE if example.get(name) is not None},
     )
 
 

@@ -22,9 +22,18 @@ _HOLDS = ("fact", "prose", "code")
 def described_columns(family: Family) -> list[dict[str, str]]:
     """Return what provenance says of a family's columns."""
     return [
-        {"name": column.name, "type": str(column.kind), "holds": column.holds}
+        {"name": column.name, "type": _type(column.kind), "holds": column.holds}
         for column in family.columns
     ]
+
+
+def _type(kind: pa.DataType) -> str:
+    """Return a type's name; Parquet calls what a list holds otherwise than Arrow does."""
+    if pa.types.is_list(kind):
+        return f"list<{_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{each.name}: {_type(each.type)}' for each in kind)}>"
+    return str(kind)
 
 
 def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Family | None:
@@ -40,7 +49,7 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
     if schema is None or not isinstance(described, Sequence) or isinstance(described, str):
         return None
     told = [(one.get("name"), one.get("type")) for one in described if isinstance(one, Mapping)]
-    if not name or told != [(field.name, str(field.type)) for field in schema]:
+    if not name or told != [(field.name, _type(field.type)) for field in schema]:
         return None
     if any(one.get("holds") not in _HOLDS for one in described):
         return None

@@ -98,14 +98,17 @@ def traced(found: Trace) -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(clean(found.id))
     console.print(Text(f"split {found.split} of {found.dataset}"))
-    console.print("\nEntries", style="bold")
+    for name, value in found.place.items():
+        console.print(Text(f"  {name}: ") + clean(str(value)))
+    if found.entries:
+        console.print("\nEntries", style="bold")
     for one in found.entries:
         if one.entry:
             console.print(
                 Text(f"  {one.repo}#{one.number} {one.entry['kind']}: ") + clean(one.entry["title"])
             )
     numbers = {one.number for one in found.entries}
-    pairs = [pair for pair in found.entries[0].pairs if pair["pull"] in numbers]
+    pairs = [pair for one in found.entries[:1] for pair in one.pairs if pair["pull"] in numbers]
     for pair in pairs:
         console.print(f"\nEvidence: {', '.join(pair['signals'])}", style="bold")
         for evidence in pair["evidence"]:
@@ -116,7 +119,8 @@ def traced(found: Trace) -> None:
     for thing in found.objects:
         state = f"{thing.kind}, {thing.size:,} bytes" if thing.size is not None else "not there"
         console.print(f"  {thing.column} {thing.sha}  {state}")
-    console.print("\nRaw replies", style="bold")
+    if found.replies:
+        console.print("\nRaw replies", style="bold")
     for reply in found.replies:
         state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
         console.print(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")

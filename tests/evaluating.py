@@ -1,0 +1,69 @@
+"""Small tasks for evaluation: rows that a bag of words can learn, written here."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.datasets.task_rows import input_column, target_column, task_family
+
+_WORDS = {
+    "functional": ("shall", "compute", "display", "store", "notify"),
+    "non-functional": ("fast", "secure", "reliable", "within", "seconds"),
+}
+_FILLER = ("the", "system", "user", "of", "a", "gravel", "sieve", "record", "station", "creek")
+
+
+def labelled(count: int = 80, seed: int = 0) -> list[tuple[str, str]]:
+    """Return texts with their label, evenly mixed."""
+    names = find_task("requirement_type").label_names
+    kinds = list(_WORDS.values())
+    draw = random.Random(seed)
+    found = []
+    for place in range(count):
+        side = place % 2
+        words = [*draw.choices(_FILLER, k=5), *draw.choices(kinds[side], k=3)]
+        draw.shuffle(words)
+        found.append((" ".join(words) + f" {place}", names[side]))
+    return found
+
+
+def rows(task: Task, pairs: list[tuple[Any, Any]], *, start: int = 0) -> pa.Table:
+    """Return rows of a task from inputs and targets; four documents of two projects."""
+    family = task_family(task)
+    given, target = input_column(task.type).name, target_column(task.type).name
+    made = []
+    for place, (text, answer) in enumerate(pairs, start):
+        row = dict.fromkeys(family.schema.names)
+        row |= {
+            "id": f"{task.name}:{place:05d}",
+            "repo": f"octo/gem{place % 2}",
+            "document": f"Class{place % 4}",
+            "position": place // 4,
+            "source": f"made#{place}",
+            given: text,
+            target: answer,
+        }
+        made.append(row)
+    return pa.Table.from_pylist(made, schema=family.schema)
+
+
+def requirements(train: int = 80, test: int = 40) -> TaskData:
+    """Return a binary task that can be learned."""
+    task = find_task("requirement_type")
+    pairs = labelled(train + test)
+    return task_data(
+        task,
+        {"train": rows(task, pairs[:train]), "test": rows(task, pairs[train:], start=train)},
+    )
+
+
+def changed(data: TaskData, **facts: Any) -> TaskData:
+    """Return the data with another task."""
+    return task_data(replace(data.task, **facts), data.splits)
