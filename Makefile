@@ -30,6 +30,9 @@ bench: $(READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.git
 	$(BIN)/python -m benchmarks.filters
 	$(BIN)/python -m benchmarks.duplicates
+	$(BIN)/python -m benchmarks.annotation
+	$(BIN)/python -m benchmarks.gharchive
+	$(BIN)/python -m benchmarks.issue_type
 
 lock: $(READY)  ## write the versions of this environment to constraints.txt
 	$(BIN)/python -m pip freeze --all --exclude-editable | grep -vE '^(pip|setuptools)==' > constraints.txt

@@ -16,7 +16,16 @@ from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.cli import app
 from goldpan.filters.catalogue import criteria
 from goldpan.miners.pairing import RULES, SIGNALS
-from goldpan.records import CHANGES, DUPLICATES, MINED, PAIRS, REVISIONS, VERDICTS
+from goldpan.records import (
+    ANNOTATIONS,
+    CHANGES,
+    DECISIONS,
+    DUPLICATES,
+    MINED,
+    PAIRS,
+    REVISIONS,
+    VERDICTS,
+)
 from tests.twin import Twin
 from tests.twin.history import history_world
 
@@ -95,7 +104,11 @@ def test_every_command_and_option_is_documented() -> None:
         "apply-edit",
         "demo",
     }
-    below = {f"annotate {name}": one for name, one in commands["annotate"].commands.items()}
+    below = {
+        f"{group} {name}": one
+        for group in ("annotate", "build")
+        for name, one in commands[group].commands.items()
+    }
     for name, command in (commands | below).items():
         assert f"goldpan {name}" in text or f"make {name}" in text, name
         for parameter in command.params:
@@ -105,7 +118,9 @@ def test_every_command_and_option_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "table", [*MINED, PAIRS, REVISIONS, CHANGES, VERDICTS, DUPLICATES], ids=lambda table: table.name
+    "table",
+    [*MINED, PAIRS, REVISIONS, CHANGES, VERDICTS, DUPLICATES, ANNOTATIONS, DECISIONS],
+    ids=lambda table: table.name,
 )
 def test_every_column_is_documented(table: object) -> None:
     text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")

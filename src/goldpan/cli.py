@@ -12,7 +12,18 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from goldpan import __version__
-from goldpan.commands import annotating, datasets, filtering, history, mining, reviewing
+from goldpan.commands import (
+    annotating,
+    building,
+    datasets,
+    evaluating,
+    filtering,
+    history,
+    importing,
+    mining,
+    reviewing,
+    tasks,
+)
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
 from goldpan.errors import GoldpanError
 
@@ -53,14 +64,17 @@ for command in (
     filtering.funnel,
     filtering.why,
     reviewing.review,
-    datasets.build,
     datasets.report,
     datasets.trace,
     datasets.publish,
     datasets.apply_edit,
 ):
     app.command()(command)
+app.command("import")(importing.import_source)
 app.add_typer(annotating.app, name="annotate")
+app.add_typer(building.app, name="build")
+app.add_typer(tasks.tasks_app, name="tasks")
+app.add_typer(evaluating.app, name="evaluate")
 
 
 @app.command()

@@ -11,6 +11,16 @@ from goldpan.errors import WorkspaceError
 from goldpan.workspace import Workspace
 
 
+def connect() -> duckdb.DuckDBPyConnection:
+    """Return an empty database in memory that speaks UTC and prints nothing.
+
+    Its progress bar would go to standard output, where programs read JSON.
+    """
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+    return connection
+
+
 @contextmanager
 def open_tables(
     workspace: Workspace, repo: str, names: Sequence[str], *, optional: Sequence[str] = ()
@@ -23,8 +33,8 @@ def open_tables(
         raise WorkspaceError(
             f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
         )
-    with duckdb.connect() as connection:
-        connection.execute("SET threads = 2; SET TimeZone = 'UTC'")
+    with connect() as connection:
+        connection.execute("SET threads = 2")
         place = workspace.tables(repo)
         try:
             for name in (*names, *optional):

@@ -15,6 +15,7 @@ from goldpan.errors import UsageError, WorkspaceError
 from goldpan.explain import Explanation, explain
 from goldpan.miners.archive import Archive
 from goldpan.miners.git.objects import Objects
+from goldpan.query import connect
 from goldpan.workspace import Workspace
 
 _OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
@@ -101,8 +102,7 @@ def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None
     """Return the split and the row of an example, if the dataset holds it."""
     for path in sorted(directory.glob("data/*.parquet")):
         try:
-            with duckdb.connect() as connection:
-                connection.execute("SET TimeZone = 'UTC'")
+            with connect() as connection:
                 rows = (
                     connection.read_parquet(str(path))
                     .filter(duckdb.ColumnExpression("id") == duckdb.ConstantExpression(example_id))

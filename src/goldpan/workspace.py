@@ -7,9 +7,13 @@
     ├── git/OWNER/NAME.git       the history of the code
     ├── verdicts/OWNER/NAME/     one Parquet file a filter profile; duplicates.parquet over all
     ├── reviews/                 every request to models and their answers
+    ├── gharchive/               the closed issues of GH Archive, one Parquet file an hour
     ├── annotations/NAME/        a project's subjects, people's answers and decisions
     ├── label-studio/            the server of goldpan annotate serve
     ├── datasets/NAME/           finished datasets
+    ├── tasks/                   tasks of one's own, one TOML file each
+    ├── crosscode/               text-to-text tasks and their splits
+    ├── runs/TASK/MODEL/         evaluations: predictions and what they came from
     └── tmp/                     unfinished work; safe to delete when nothing runs
 
 GitHub's names ignore case, so directories are lower case.

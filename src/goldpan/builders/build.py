@@ -140,7 +140,7 @@ def build(
 
     # The counters fill while the rows are written, and are read after the last row.
     provenance = Provenance(
-        sources=tuple(_source(workspace, repo) for repo in repos),
+        sources=tuple(mined_source(workspace, repo) for repo in repos),
         profile=profile.plain(),
         digests={name: profile.digest(criterion) for name, criterion in criteria().items()},
         settings={
@@ -193,7 +193,8 @@ def _clusters(duplicates: pa.Table) -> dict[tuple[str, int], str]:
     return {(repo, number): cluster for repo, number, cluster in zip(*columns, strict=True)}
 
 
-def _source(workspace: Workspace, repo: str) -> Source:
+def mined_source(workspace: Workspace, repo: str) -> Source:
+    """Return what provenance says of a mined repository."""
     archive = Archive(workspace.raw(repo))
     times = sorted(record.meta["at"] for record in archive.records if record.meta.get("at"))
     inputs = {"tables": inputs_digest(workspace, repo)}

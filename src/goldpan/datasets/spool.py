@@ -13,18 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 _STEP = 64
-_STEPS_IN_MEMORY = 1_000
+_STEPS_IN_MEMORY = 100
 """Steps after which what was read of the file no longer counts as this process's memory."""
 
 
 class Spool:
     """Written rows; `facts` are their light columns, which stay in memory."""
 
-    def __init__(self, mapped: mmap.mmap, facts: pa.Table) -> None:
+    def __init__(self, mapped: mmap.mmap, sizes: Sequence[int], facts: pa.Table) -> None:
         self._mapped = mapped
-        self._source = source = pa.ipc.open_file(pa.py_buffer(mapped))
+        self._source = pa.ipc.open_file(pa.py_buffer(mapped))
         self.facts = facts
-        sizes = [source.get_batch(place).num_rows for place in range(source.num_record_batches)]
         self._starts = np.cumsum([0, *sizes])
 
     def read(self, order: Sequence[int]) -> Iterator[pa.Table]:
@@ -58,12 +57,15 @@ def spooled(
     path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch], facts: Sequence[str]
 ) -> Iterator[Spool]:
     """Write batches to a file and give them back as a spool while the block runs."""
+    sizes: list[int] = []
     light = [schema.empty_table().select(facts)]
     with pa.ipc.new_file(path, schema) as sink:
         for batch in batches:
             rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
             light.append(rows.select(facts))
-            sink.write_table(rows, max_chunksize=_STEP)
+            for part in rows.to_batches(max_chunksize=_STEP):
+                sink.write_batch(part)
+                sizes.append(len(part))
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-    yield Spool(mapped, pa.concat_tables(light).combine_chunks())
+    yield Spool(mapped, sizes, pa.concat_tables(light).combine_chunks())

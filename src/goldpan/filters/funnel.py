@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import duckdb
 import pyarrow as pa
 
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import profile_verdicts
+from goldpan.query import connect
 from goldpan.workspace import Workspace
 
 
@@ -64,7 +64,7 @@ SELECT first, count(*), count(*) FILTER (drops = 1) FROM subjects GROUP BY first
 def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) -> Funnel:
     """Count the verdicts on one kind of subject; `decide` gives the order of the steps."""
     only_subject = {"subject": subject}
-    with duckdb.connect() as connection:
+    with connect() as connection:
         connection.execute("SET threads = 2")
         connection.register("verdicts", verdicts)
         counts = connection.execute(_COUNTS, only_subject).fetchall()

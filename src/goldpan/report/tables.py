@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from goldpan.errors import WorkspaceError
+from goldpan.query import connect
 from goldpan.records import (
     CHANGES,
     COMMENTS,
@@ -40,8 +41,8 @@ def open_repositories(
     `verdicts` holds those of the profile, `kept` the issues and pairs that pass it. Raises
     `WorkspaceError` where a file is damaged, also while it is queried.
     """
-    with duckdb.connect() as connection:
-        connection.execute("SET threads = 2; SET TimeZone = 'UTC'")
+    with connect() as connection:
+        connection.execute("SET threads = 2")
         try:
             for table in _TABLES:
                 files = [workspace.table(repo, table.name) for repo in repos]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +17,7 @@ from goldpan.annotation.agreement import Estimate, bootstrap, cohen_kappa
 from goldpan.annotation.llm.stored import read_reviews
 from goldpan.annotation.llm.subjects import KINDS
 from goldpan.errors import UsageError
+from goldpan.query import connect
 from goldpan.records import PAIRS
 from goldpan.workspace import Workspace
 
@@ -146,7 +146,7 @@ def read_traits(
     """Return each fix pair's signals and each subject's language, by which to calibrate."""
     signals: dict[Key, tuple[str, ...]] = {}
     languages: dict[Key, tuple[str, ...]] = {}
-    with duckdb.connect() as connection:
+    with connect() as connection:
         for repo in repos:
             for name in ("repositories", "entries", "pairs"):
                 path = workspace.table(repo, name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,6 +19,7 @@ from goldpan.errors import WorkspaceError
 from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 from goldpan.parquet import write, writer
+from goldpan.query import connect
 from goldpan.records import VERDICTS
 from goldpan.workspace import Workspace, publish
 
@@ -140,7 +140,7 @@ def with_reviews(
         "missing": NOT_ASKED,
         "stage": STAGE,
     }
-    with duckdb.connect() as connection:
+    with connect() as connection:
         connection.register("filtered", filtered)
         connection.register("reviewed", pa.concat_tables(placed))
         rows = connection.sql(_REQUIRED, params=given).to_arrow_table()

@@ -19,6 +19,7 @@ from goldpan.annotation.studio import panels
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, Task
 from goldpan.errors import DatasetError, UsageError
+from goldpan.query import connect
 from goldpan.workspace import Workspace
 
 VERSION = "suggestion"
@@ -164,7 +165,7 @@ def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:
 def _repositories(dataset: Path) -> list[str]:
     files = str(dataset / "data" / "*.parquet")
     try:
-        with duckdb.connect() as connection:
+        with connect() as connection:
             found = connection.execute(
                 "SELECT DISTINCT repo FROM read_parquet($files) WHERE repo IS NOT NULL ORDER BY 1",
                 {"files": files},

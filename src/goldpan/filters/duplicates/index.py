@@ -41,7 +41,11 @@ class TextIndex:
     def read(self, batches: Iterable[Texts]) -> Ids:
         """Return the number of each text; texts that are equal when folded share one."""
         chunks = (chunk for batch in batches for chunk in _chunks(batch))
-        numbers = [self._take(sketches) for sketches in self._sketch(chunks)]
+        return self.take(self._sketch(chunks))
+
+    def take(self, sketches: Iterable[Sketches]) -> Ids:
+        """Return the number of each text that was sketched already, perhaps on another machine."""
+        numbers = [self._number(some) for some in sketches]
         return np.concatenate([np.empty(0, np.int64), *numbers])
 
     def finish(self) -> Hashes:
@@ -49,7 +53,7 @@ class TextIndex:
         self._shingles.finish()
         return np.concatenate(self._bands)
 
-    def _take(self, sketches: Sketches) -> Ids:
+    def _number(self, sketches: Sketches) -> Ids:
         known = len(self._numbers)
         numbers = np.array(
             [self._numbers.setdefault(digest, len(self._numbers)) for digest in sketches.digests],

@@ -105,6 +105,14 @@ def detect_languages(
     return [_detect(prose(text, template=template), rules) for text in texts]
 
 
+def model_languages(texts: Sequence[str]) -> list[str]:
+    """Return what lid.176 says of each text as it is, white space collapsed, as others use it.
+
+    Texts are judged whole, with code and traces, and every text gets a language.
+    """
+    return [_predict(" ".join(text.split()), 1)[0][0] for text in texts]
+
+
 def _detect(text: str, rules: LanguageRules) -> Detected:
     windows = [_judge(window, rules) for window in _windows(text)]
     characters = sum(window.weight for window in windows)

@@ -1,0 +1,1 @@
+"""Builds issue-type datasets as the NLBSE tool competitions did, and better ones."""

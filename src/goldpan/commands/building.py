@@ -1,0 +1,79 @@
+"""Commands that build datasets, one a kind of dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldpan.commands import code_comments, crosscode, issue_type
+from goldpan.commands.filtering import ProfileName
+from goldpan.commands.shared import (
+    Directory,
+    Json,
+    Repos,
+    known_repositories,
+    print_result,
+    reporting,
+    settings_of,
+)
+from goldpan.filters.profile import load_profile
+from goldpan.show import datasets as show
+from goldpan.workspace import Workspace
+
+app = typer.Typer(
+    help="Build a dataset: Parquet files, card, Croissant metadata and provenance.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+
+@app.command("qa")
+@app.command("fault-localization")
+@app.command("code-edit")
+def kept_subjects(
+    context: typer.Context,
+    repo: Repos = None,
+    profile: ProfileName = "default",
+    split: Annotated[
+        str,
+        typer.Option(
+            help="none, random:0.8,0.1,0.1, repository:0.8,0.2 or time:2023-01-01[,2024-01-01]."
+        ),
+    ] = "none",
+    seed: Annotated[int, typer.Option(help="Of random splits.")] = 0,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(help="A review that has to keep every row: question-answer or the like."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
+    ] = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Build a dataset from what a filter profile keeps.
+
+    The directory holds Parquet files, a card, Croissant metadata and the provenance; building
+    twice gives the same bytes.
+    """
+    from goldpan.builders.build import build as build_dataset
+    from goldpan.builders.build import find_recipe
+    from goldpan.datasets.splits import SplitPlan
+
+    family = str(context.info_name)
+    recipe, plan, chosen = find_recipe(family), SplitPlan.parse(split, seed), load_profile(profile)
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    repos = known_repositories(place, repo, "tables")
+    directory = output or place.dataset(family)
+    with reporting(json) as reporter:
+        built = build_dataset(
+            place, recipe, repos, chosen, plan, directory, reporter, reviews=require or ()
+        )
+    print_result(json, show.built_json(built), lambda: show.built(built))
+
+
+app.command("issue-type")(issue_type.issue_type)
+app.add_typer(crosscode.app, name="crosscode")
+app.command("code-comments")(code_comments.build)

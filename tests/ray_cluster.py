@@ -1,0 +1,63 @@
+"""A Ray cluster of two nodes on this machine; a node can die."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+MISSING = find_spec("ray") is None
+needs_ray = [
+    pytest.mark.skipif(MISSING, reason='ray is not installed: pip install "goldpan[ray]"'),
+    pytest.mark.timeout(240),
+]
+_STORE = 80 * 2**20
+
+
+class TwoNodes:
+    """The head holds no processor, so all work is done on the two others."""
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
+        self.address: str = cluster.address
+        self.nodes = [self._node(), self._node()]
+        cluster.wait_for_nodes()
+
+    def _node(self) -> Any:
+        return self._cluster.add_node(num_cpus=1, object_store_memory=_STORE)
+
+    @property
+    def names(self) -> set[str]:
+        """The nodes' names for Ray."""
+        return {str(node.node_id) for node in self.nodes}
+
+    def kill(self, name: str) -> None:
+        """Kill a node at once, with the work on it."""
+        (node,) = (node for node in self.nodes if node.node_id == name)
+        self.nodes.remove(node)
+        self._cluster.remove_node(node, allow_graceful=False)
+
+
+@contextmanager
+def two_nodes() -> Iterator[TwoNodes]:
+    """Run a cluster while the block runs; it listens on 127.0.0.1 alone."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # Ray then keeps to 127.0.0.1
+    cluster = import_module("ray.cluster_utils").Cluster(
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 0,
+            "object_store_memory": _STORE,
+            "node_ip_address": "127.0.0.1",
+            "include_dashboard": False,
+        },
+    )
+    try:
+        yield TwoNodes(cluster)
+    finally:
+        cluster.shutdown()
