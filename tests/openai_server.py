@@ -29,6 +29,7 @@ _FIELDS = {
     "seed",
     "max_completion_tokens",
 }
+_ROLES = {"system", "user", "assistant"}
 _NO_KEYWORDS = {"maxLength", "minLength"}
 
 
@@ -292,9 +293,11 @@ def _problem(body: Body) -> str | None:
     if unknown := set(body) - _FIELDS:
         return f"Unrecognized request argument supplied: {sorted(unknown)[0]}"
     for message in body["messages"]:
-        if message["role"] not in ("system", "user") or not isinstance(message["content"], str):
+        if message["role"] not in _ROLES or not isinstance(message["content"], str):
             return "Invalid message"
-    form = body["response_format"]
+    form = body.get("response_format")
+    if form is None:
+        return None
     if form["type"] != "json_schema" or not form["json_schema"]["strict"]:
         return "Invalid response_format"
     schema = form["json_schema"]["schema"]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.main
@@ -82,6 +83,16 @@ def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
         assert "│ [keyword] │ fixes   │" in done.stdout
 
 
+def _with_those_below(commands: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return commands by their full names, those of groups too."""
+    found = {}
+    for name, command in commands.items():
+        found[prefix + name] = command
+        below = getattr(command, "commands", {})
+        found |= _with_those_below(below, f"{prefix}{name} ")
+    return found
+
+
 def test_every_command_and_option_is_documented() -> None:
     text = README + "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
     program = typer.main.get_command(app)
@@ -102,14 +113,12 @@ def test_every_command_and_option_is_documented() -> None:
         "trace",
         "publish",
         "apply-edit",
+        "import",
+        "tasks",
+        "evaluate",
         "demo",
     }
-    below = {
-        f"{group} {name}": one
-        for group in ("annotate", "build")
-        for name, one in commands[group].commands.items()
-    }
-    for name, command in (commands | below).items():
+    for name, command in _with_those_below(commands).items():
         assert f"goldpan {name}" in text or f"make {name}" in text, name
         for parameter in command.params:
             for option in parameter.opts:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,36 +16,16 @@ from goldpan.annotation.llm.settings import load_review_settings
 from goldpan.miners.archive import Archive
 from goldpan.workspace import Workspace
 from tests.filtering import REPO
+from tests.llama import needs_llama, serving
 from tests.reviewing import QUIET, profile, rows, workspace
-from tests.tiny_gguf import write_model
 
-pytestmark = pytest.mark.skipif(
-    find_spec("xllamacpp") is None, reason="xllamacpp is not installed: pip install xllamacpp"
-)
-_SERVE = """
-import sys
-import xllamacpp
-told = xllamacpp.CommonParams()
-told.model.path = sys.argv[1]
-told.n_parallel, told.n_ctx, told.warmup, told.verbosity = 2, 12288, False, 0
-server = xllamacpp.Server(told)
-print(server.listening_address, flush=True)
-sys.stdin.read()
-"""
+pytestmark = needs_llama
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    path = tmp_path_factory.mktemp("model") / "tiny.gguf"
-    write_model(path)
-    command = [sys.executable, "-c", _SERVE, str(path)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None
-        line = next(line for line in process.stdout if line.startswith("http"))
-        yield line.strip() + "/v1"
-        process.kill()
+    with serving(tmp_path_factory.mktemp("model")) as found:
+        yield found
 
 
 def review(place: Workspace, address: str, **given: Any) -> Reviewed:

@@ -54,8 +54,8 @@ def _goldpan(
     pass
 
 
+app.add_typer(mining.app, name="mine")
 for command in (
-    mining.mine,
     mining.normalize,
     mining.pair,
     mining.status,
@@ -94,11 +94,7 @@ def main() -> None:
 
 def mine_main() -> None:
     """Run `mine`, which is `goldpan mine`."""
-    single = typer.Typer(
-        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown"
-    )
-    single.command()(mining.mine)
-    _run(single)
+    _run(mining.app)
 
 
 def _run(program: Callable[..., Any]) -> NoReturn:

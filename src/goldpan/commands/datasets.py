@@ -1,4 +1,4 @@
-"""Commands that build datasets, look at them, and publish them."""
+"""Commands that look at datasets and publish them, and one that applies edits."""
 
 from __future__ import annotations
 
@@ -28,47 +28,6 @@ Datasets = Annotated[
     list[Path] | None,
     typer.Option("--dataset", help="A dataset's directory; may be given several times."),
 ]
-
-
-def build(
-    family: Annotated[str, typer.Argument(help="qa, fault-localization or code-edit.")],
-    repo: Repos = None,
-    profile: ProfileName = "default",
-    split: Annotated[
-        str,
-        typer.Option(
-            help="none, random:0.8,0.1,0.1, repository:0.8,0.2 or time:2023-01-01[,2024-01-01]."
-        ),
-    ] = "none",
-    seed: Annotated[int, typer.Option(help="Of random splits.")] = 0,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(help="A review that has to keep every row: question-answer or the like."),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
-    ] = None,
-    workspace: Directory = None,
-    json: Json = False,
-) -> None:
-    """Build a dataset from what a filter profile keeps.
-
-    The directory holds Parquet files, a card, Croissant metadata and the provenance; building
-    twice gives the same bytes.
-    """
-    from goldpan.builders.build import build as build_dataset
-    from goldpan.builders.build import find_recipe
-    from goldpan.datasets.splits import SplitPlan
-
-    recipe, plan, chosen = find_recipe(family), SplitPlan.parse(split, seed), load_profile(profile)
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    repos = known_repositories(place, repo, "tables")
-    directory = output or place.dataset(family)
-    with reporting(json) as reporter:
-        built = build_dataset(
-            place, recipe, repos, chosen, plan, directory, reporter, reviews=require or ()
-        )
-    print_result(json, show.built_json(built), lambda: show.built(built))
 
 
 def apply_edit(
@@ -144,18 +103,61 @@ def report(
     repo: Repos = None,
     profile: ProfileName = "default",
     dataset: Datasets = None,
+    runs: Annotated[
+        bool,
+        typer.Option("--runs", help="Report on stored evaluation runs instead: see compare."),
+    ] = False,
     output: Annotated[Path, typer.Option(help="The HTML file.")] = Path("goldpan-report.html"),
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Write an HTML page with the funnel, distributions, and examples with their evidence."""
+    """Write an HTML page with the funnel, distributions, and examples with their evidence.
+
+    With --runs, or where the workspace holds nothing but evaluation runs, the page says which
+    models differ.
+    """
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    if output.suffix != ".html":
+        raise UsageError(f"--output {output} is no HTML file", "End it in .html")
+    if runs and (repo or dataset):
+        raise UsageError(
+            "--runs reports on all stored runs, not on repositories and datasets",
+            "Leave out --repo and --dataset, or use goldpan evaluate compare --task",
+        )
+    held = any(place.root.glob("runs/*/*/*/result.json"))
+    if runs or (held and not repo and not place.repositories("tables")):
+        _report_runs(place, output, json)
+    else:
+        _report_datasets(place, repo, profile, dataset, output, json)
+
+
+def _report_datasets(
+    place: Workspace,
+    repo: list[str] | None,
+    profile: str,
+    dataset: list[Path] | None,
+    output: Path,
+    json: bool,
+) -> None:
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.report.page import write_report
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
     repos = known_repositories(place, repo, "tables")
     datasets = dataset if dataset is not None else finished_datasets(place)
-    if output.suffix != ".html":
-        raise UsageError(f"--output {output} is no HTML file", "End it in .html")
     facts = write_report(place, repos, load_profile(profile), datasets, output)
     print_result(json, asdict(facts), lambda: show.reported(facts))
+
+
+def _report_runs(place: Workspace, output: Path, json: bool) -> None:
+    from goldpan.commands.comparing import compare_stored, known_tasks, write_files
+    from goldpan.evaluation.comparing import Question
+    from goldpan.show import comparing as show_runs
+
+    tasks = known_tasks(place)
+    compared = compare_stored(place, tasks, (), Question())
+    written = write_files(place, compared, tasks, page=output)
+    print_result(
+        json,
+        show_runs.as_json(compared, written),
+        lambda: show_runs.compared(compared, written),
+    )

@@ -1,4 +1,4 @@
-"""Commands that bring a repository home and pair its issues with their fixes."""
+"""Commands that bring GitHub home, by repository or by hour, and pair issues with their fixes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from goldpan.commands.gharchive import gharchive
 from goldpan.commands.shared import (
     Directory,
     Json,
@@ -31,8 +32,18 @@ from goldpan.miners.tables.normalize import normalize as normalize_repository
 from goldpan.show import mining as show
 from goldpan.workspace import Workspace
 
+app = typer.Typer(
+    help="Bring a repository home, or the events of all public ones.",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
 
+
+@app.callback()
 def mine(
+    context: typer.Context,
     repo: Repos = None,
     repos: Annotated[
         Path | None, typer.Option(help="A file with one OWNER/NAME a line; # starts a comment.")
@@ -60,6 +71,13 @@ def mine(
     pool) or from `gh auth token`. Run the same command again to go on after a stop, or to fetch
     what changed since. Exits with 3 when something is missing.
     """
+    if context.invoked_subcommand is not None:
+        if any(context.params.values()):
+            raise UsageError(
+                f"Options stand between goldpan mine and {context.invoked_subcommand}",
+                f"Write them behind {context.invoked_subcommand}",
+            )
+        return
     settings = settings_of(
         workspace=workspace, via=via, since=since, api_url=api_url, concurrency=concurrency
     )
@@ -97,6 +115,9 @@ def mine(
     if failures:
         raise typer.Exit(1)
     finish([bool(result.coverage and result.coverage.complete) for result in results])
+
+
+app.command()(gharchive)
 
 
 def normalize(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:

@@ -15,9 +15,20 @@ from rich.console import Console
 from goldpan.annotation.llm.review import estimate_review, run_review
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.builders.build import RECIPES, build
+from goldpan.builders.issue_type.build import build_issue_types, make_wish
+from goldpan.builders.issue_type.closings import Place
+from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
 from goldpan.config import Settings
+from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.splits import SplitPlan
-from goldpan.errors import WorkspaceError
+from goldpan.datasets.task_data import read_task_data
+from goldpan.engine import open_engine
+from goldpan.errors import EvaluationError, WorkspaceError
+from goldpan.evaluation.comparing import Question, compare_runs
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import run
+from goldpan.evaluation.runs import read_runs
 from goldpan.explain import explain
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile
@@ -29,8 +40,19 @@ from goldpan.miners.git.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
+from goldpan.report.evaluation import EvaluationFiles, write_evaluation
 from goldpan.report.page import write_report
-from goldpan.show import datasets, explaining, filtering, history, mining, reviewing
+from goldpan.show import (
+    comparing,
+    datasets,
+    evaluating,
+    explaining,
+    filtering,
+    history,
+    issue_type,
+    mining,
+    reviewing,
+)
 from goldpan.workspace import Workspace, publish
 
 REPO = "prospector/sluice"
@@ -39,6 +61,9 @@ ANSWERS = "reviews/run-0001.zst"
 REVIEW = ReviewSettings(models=("demo-reviewer",), concurrency=1)
 BUNDLE = "sluice.bundle"
 REPORT = "report.html"
+COMPARISON = "comparison.html"
+TASK = "nlbse23_issue_type"
+MODELS = ("majority", "tfidf-svm")
 DEMO = "demo"
 """The key by which the first record of the shipped replies says that nobody mined them."""
 _EXAMPLE = f"{REPO}#1"
@@ -80,6 +105,8 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
         datasets.reported(write_report(place, [REPO], profile, made, report))
     console.print("\nOne issue explained\n")
     explaining.explanation(explain(place, _EXAMPLE))
+    console.print("\nA baseline evaluated\n")
+    _evaluate(place, reporter, console)
     _show_way_on(console, place, report)
 
 
@@ -96,6 +123,31 @@ def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Con
         console.print(f"No review: {place.root / 'reviews'} holds none of the demo's answers.")
     else:
         reviewing.reviewed(run_review(place, [REPO], profile, REVIEW, reporter))
+
+
+def _evaluate(place: Workspace, reporter: Reporter, console: Console) -> None:
+    """Make a small classification dataset, run baselines on it, and report what differs."""
+    profile = load_issue_profile("nlbse23")
+    origin = Place(place, "mined", (REPO,))
+    wish = make_wish(
+        origin, profile, split="stratified:0.5,0.5", balance=None, seed=0, directory=None
+    )
+    with open_engine("local", 1) as engine:
+        issue_type.built(build_issue_types(wish, engine, reporter))
+    tasks = load_tasks()
+    data = read_task_data(place.dataset(TASK), tasks[TASK])
+    protocol = find_protocol("default")
+    try:
+        for name in MODELS:
+            evaluating.ran(run(place, data, find_model(name, {}), protocol, 0, reporter))
+    except EvaluationError as error:  # the extra with the baseline is not installed
+        console.print(f"\n{error}")
+        return
+    runs = read_runs(place, tasks=(TASK,), models=MODELS)
+    compared = compare_runs(runs, runs, tasks, Question())
+    page = EvaluationFiles(place.root / COMPARISON)
+    console.print()
+    comparing.compared(compared, write_evaluation(place, compared, tasks, page))
 
 
 def _refuse_others(place: Workspace) -> None:
@@ -117,7 +169,9 @@ def _show_way_on(console: Console, place: Workspace, report: Path) -> None:
         (place.root / "verdicts", "what every criterion said of every issue and fix pair"),
         (place.root / "reviews", "what a model was asked and said, here recorded answers"),
         (place.root / "datasets", "the datasets, ready to publish"),
-        (report, "open it in a browser"),
+        (place.root / "runs", "what was evaluated: settings, every prediction, scores"),
+        (report, "the datasets: open it in a browser"),
+        (place.root / COMPARISON, "the evaluation: open it in a browser"),
     ):
         console.print(f"  {path}  {what}")
     console.print("\nTry next", style="bold")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from goldpan.datasets.family import Family
-from goldpan.errors import EvaluationError
+from goldpan.errors import EvaluationError, UsageError
 
 MODULES = {"title": "IT", "body": "IB", "pull_title": "PT", "pull_body": "PB"}
 """The columns that people wrote, with the paper's names for them."""
@@ -36,7 +37,20 @@ def ablations(family: Family) -> tuple[Ablation, ...]:
             "Use a dataset of the families qa, fault-localization or code-edit",
         )
     variants = [(), *((column,) for column in modules)]
-    return tuple(Ablation(_name(modules, removed), removed) for removed in variants)
+    return tuple(without(family, removed) for removed in variants)
+
+
+def without(family: Family, removed: Sequence[str]) -> Ablation:
+    """Return the input without these columns; raises `UsageError` for what is no module of it."""
+    modules = [column for column in MODULES if column in family.inputs]
+    for column in removed:
+        if column not in modules:
+            raise UsageError(
+                f"The input of {family.name} has no module {column!r}",
+                f"Choose {', '.join(modules)}",
+            )
+    gone = tuple(column for column in modules if column in removed)
+    return Ablation(_name(modules, gone), gone)
 
 
 def ablate(rows: pa.Table, ablation: Ablation) -> pa.Table:

@@ -119,10 +119,11 @@ def write_report(
     )
 
 
-def render(template: str, **values: object) -> str:
+def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: object) -> str:
     """Render a page; all strings in `values` are made visible and escaped.
 
-    The policy in its head allows the style sheet by its digest, and nothing else at all.
+    `styles` are files of `templates/`, put together in one style sheet. The policy in the page's
+    head allows that by its digest, and nothing else at all.
     """
     environment = Environment(
         loader=PackageLoader("goldpan.report"),
@@ -146,7 +147,7 @@ def render(template: str, **values: object) -> str:
         "levels": levels,
         "plural": PLURAL,
     }
-    style = _style()
+    style = "".join(map(_style, styles))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return environment.get_template(template).render(
@@ -169,8 +170,8 @@ def write_page(page: str, output: Path) -> None:
         ) from None
 
 
-def _style() -> str:
-    return (Path(__file__).parent / "templates" / "report.css").read_text(encoding="utf-8")
+def _style(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 def _finalize(value: object) -> object:

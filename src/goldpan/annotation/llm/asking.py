@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 
 from goldpan.annotation.llm.costs import Ledger
 from goldpan.annotation.llm.endpoint import Endpoint
@@ -14,6 +15,15 @@ from goldpan.annotation.llm.request import Request
 
 _PATIENCE = 10
 """Failures in a row, before any success, after which the endpoint is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, and how what it is answered is read."""
+
+    request: Request
+    read: Callable[[str], object]
+    """Raises `ValueError` where a text is no answer."""
 
 
 class Asker:
@@ -32,13 +42,13 @@ class Asker:
         self._ledger = ledger
         self._concurrency = concurrency
         self._done = done
-        self._under_way: dict[Future[Reply], tuple[Request, Collection[str]]] = {}
+        self._under_way: dict[Future[Reply], Asked] = {}
         self._failed = 0
         self._succeeded = False
         self.sent = 0
 
-    def ask(self, requests: Iterable[tuple[Request, Collection[str]]]) -> bool:
-        """Send requests, each with the codes that its reasons may have, and archive the replies.
+    def ask(self, requests: Iterable[Asked]) -> bool:
+        """Send requests and archive the replies.
 
         Returns False where the money did not suffice for all. Raises `ReviewError` where the
         endpoint serves nobody. However it ends, replies under way are waited for and kept: they
@@ -46,7 +56,8 @@ class Asker:
         """
         with ThreadPoolExecutor(self._concurrency) as pool:
             try:
-                for request, reasons in requests:
+                for asked in requests:
+                    request = asked.request
                     while self._under_way and (
                         len(self._under_way) >= self._concurrency
                         or not self._ledger.admits(request)
@@ -55,7 +66,7 @@ class Asker:
                     if not self._ledger.admits(request):
                         return False
                     self._ledger.reserve(request)
-                    self._under_way[pool.submit(self._endpoint.ask, request)] = (request, reasons)
+                    self._under_way[pool.submit(self._endpoint.ask, request)] = asked
                     self.sent += 1
                 while self._under_way:
                     self._collect()
@@ -75,10 +86,10 @@ class Asker:
                     "Check --base-url, --model and the settings, and run the same command again",
                 )
 
-    def _keep(self, future: Future[Reply]) -> Outcome:
-        request, reasons = self._under_way.pop(future)
-        reply = future.result()
-        outcome = understand(reply, reasons)
+    def _keep(self, future: Future[Reply]) -> Outcome[object]:
+        asked = self._under_way.pop(future)
+        request, reply = asked.request, future.result()
+        outcome = understand(reply, asked.read)
         self._memory.keep(request, reply, outcome)
         self._ledger.settle(request.key, request.model, outcome.usage, batch=False)
         self._done()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import groupby, islice
@@ -18,6 +18,7 @@ import openai
 import orjson
 from openai.types import Batch as Told
 
+from goldpan.annotation.llm.asking import Asked
 from goldpan.annotation.llm.costs import Ledger
 from goldpan.annotation.llm.endpoint import Endpoint
 from goldpan.annotation.llm.hidden import one_line
@@ -27,6 +28,8 @@ from goldpan.annotation.llm.request import Request
 from goldpan.annotation.llm.settings import ReviewSettings
 
 T = TypeVar("T")
+Readers = Mapping[str, Callable[[str], object]]
+"""By the key of a request, how what it is answered is read."""
 
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _LARGEST = 100 * 2**20
@@ -58,33 +61,29 @@ class Batcher:
         self._note = note
         self.sent = 0
 
-    def ask(
-        self,
-        requests: Iterable[tuple[Request, Collection[str]]],
-        reasons: Mapping[str, Collection[str]],
-    ) -> bool:
-        """Collect open batches, submit the requests and collect these; `reasons` has codes by key.
+    def ask(self, requests: Iterable[Asked], readers: Readers) -> bool:
+        """Collect open batches, submit the requests and collect these.
 
         Returns False where the money did not suffice for all, and where `wait` is off and
         batches are still under way.
         """
-        if not self.take_up(reasons):
+        if not self.take_up(readers):
             return False
         enough = True
-        for chunk in self._chunks(request for request, _ in requests):
+        for chunk in self._chunks(asked.request for asked in requests):
             if chunk is None:
                 enough = False
                 break
             self._submit(chunk)
-        return self._collect(reasons) and enough
+        return self._collect(readers) and enough
 
-    def take_up(self, reasons: Mapping[str, Collection[str]]) -> bool:
+    def take_up(self, readers: Readers) -> bool:
         """Collect the batches that earlier runs left, before anything is paid for twice.
 
         Returns False where `wait` is off and some are still under way.
         """
         self._adopt()
-        return self._collect(reasons)
+        return self._collect(readers)
 
     def _adopt(self) -> None:
         """Find the batches that were submitted just before an earlier run was killed."""
@@ -102,20 +101,20 @@ class Batcher:
         for batch in lost.values():  # it never reached the endpoint
             self._memory.end_batch(batch)
 
-    def _collect(self, reasons: Mapping[str, Collection[str]]) -> bool:
+    def _collect(self, readers: Readers) -> bool:
         """Archive what open batches that hold wanted requests gave; say whether all ended."""
         client = self._endpoint.client
         open_batches = [
             batch
             for batch in self._memory.batches(self._endpoint.base_url)
-            if any(key in reasons for key in batch.keys)
+            if any(key in readers for key in batch.keys)
         ]
         while open_batches:
             left = []
             for batch in open_batches:
                 told = self._guarded(partial(client.batches.retrieve, batch.id))
                 if told.status in _ENDED:
-                    self._take(batch, told, reasons)
+                    self._take(batch, told, readers)
                 else:
                     left.append(batch)
             open_batches = left
@@ -170,7 +169,7 @@ class Batcher:
         self.sent += len(requests)
         self._note(f"Batch {told.id} holds {len(requests):,} requests")
 
-    def _take(self, batch: Batch, told: Told, reasons: Mapping[str, Collection[str]]) -> None:
+    def _take(self, batch: Batch, told: Told, readers: Readers) -> None:
         """Archive the replies of a batch that ended, in whatever order, from both its files."""
         left = {key for key in batch.keys if self._memory.usage(key) is None}
         for file in (told.output_file_id, told.error_file_id):
@@ -181,19 +180,17 @@ class Batcher:
                 key, reply = _read(line)
                 if key in left:
                     left.remove(key)
-                    self._keep(batch, key, reply, reasons)
+                    self._keep(batch, key, reply, readers)
         problem: Failure = "batch-failed" if told.status == "failed" else "batch-expired"
         errors = told.errors.data if told.errors and told.errors.data else []
         said = one_line("; ".join(str(error.message) for error in errors) or told.status)
         for key in sorted(left):
-            self._keep(batch, key, Reply(0, said.encode(), problem, batch=True), reasons)
+            self._keep(batch, key, Reply(0, said.encode(), problem, batch=True), readers)
         self._memory.end_batch(batch)
         self._note(f"Batch {batch.id} is {told.status}; {len(left):,} requests have no answer")
 
-    def _keep(
-        self, batch: Batch, key: str, reply: Reply, reasons: Mapping[str, Collection[str]]
-    ) -> None:
-        outcome = understand(reply, reasons.get(key, ()))
+    def _keep(self, batch: Batch, key: str, reply: Reply, readers: Readers) -> None:
+        outcome = understand(reply, readers.get(key, str))
         self._memory.keep_collected(key, batch.model, reply, outcome)
         self._ledger.settle(key, batch.model, outcome.usage, batch=True)
         self._done()

@@ -10,19 +10,17 @@ from dataclasses import dataclass
 
 import orjson
 
-from goldpan.annotation.llm.asking import Asker
-from goldpan.annotation.llm.batches import Batcher
 from goldpan.annotation.llm.case import Case
 from goldpan.annotation.llm.cases import CaseFile
 from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.endpoint import connect
 from goldpan.annotation.llm.memory import Memory
 from goldpan.annotation.llm.outcome import Usage
 from goldpan.annotation.llm.prompt import Prompt
+from goldpan.annotation.llm.rounds import ask_all
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.annotation.llm.votes import Decision
 from goldpan.annotation.llm.walk import Walk
-from goldpan.progress import Reporter, Task
+from goldpan.progress import Reporter
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,9 @@ def judge(
     sent, complete = 0, True
     if found.requests:
         with reporter.task("requests", found.requests) as task:
-            sent, complete = _ask(walk, cases, ledger, settings, reporter, task)
+            sent, complete = ask_all(
+                lambda: walk.open(cases), memory, ledger, settings, task, reporter.note
+            )
     counts: dict[bool | None, Counter[str]] = {True: Counter(), False: Counter(), None: Counter()}
     reasons: Counter[str] = Counter()
 
@@ -127,31 +127,3 @@ def settings_digest(prompt: Prompt, settings: ReviewSettings) -> str:
         settings.confidence,
     ]
     return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
-
-
-def _ask(
-    walk: Walk,
-    cases: CaseFile,
-    ledger: Ledger,
-    settings: ReviewSettings,
-    reporter: Reporter,
-    task: Task,
-) -> tuple[int, bool]:
-    """Ask until nothing is open, in rounds: a text that was too long is cut for the next one.
-
-    Returns how many requests were sent, and whether that was all.
-    """
-    with connect(settings) as endpoint:
-        asker = Asker(endpoint, walk.memory, ledger, settings.concurrency, task.advance)
-        batcher = Batcher(endpoint, walk.memory, ledger, settings, task.advance, reporter.note)
-        while True:
-            before = asker.sent + batcher.sent
-            wanted = {request.key: reasons for request, reasons in walk.open(cases)}
-            if settings.batch:
-                enough = batcher.ask(walk.open(cases), wanted)
-            else:
-                enough = batcher.take_up(wanted) and asker.ask(walk.open(cases))
-            sent = asker.sent + batcher.sent
-            # What a batch really cost may leave room for another one.
-            if sent == before or not (enough or (settings.batch and settings.wait)):
-                return sent, enough

@@ -1,9 +1,9 @@
-"""Every request and reply of reviews, kept as they came, and what they answer.
+"""Every request and reply, kept as they came, and what they answer.
 
-WORKSPACE/reviews/ holds them in the archive's format (`goldpan.miners.archive`), a request and its
-reply as two records under one key. A reply counts once it is safe on disk, so a run that is
-killed goes on without paying twice, and a later run pays only for what is new. Batches of the
-Batch API are records too.
+A directory holds them in the archive's format (`goldpan.miners.archive`), a request and its reply
+as two records under one key: WORKSPACE/reviews/ those of reviews, WORKSPACE/prompts/ those of
+evaluations. A reply counts once it is safe on disk, so a run that is killed goes on without paying
+twice, and a later run pays only for what is new. Batches of the Batch API are records too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from goldpan.annotation.llm.outcome import Outcome, Reply, Usage
@@ -35,7 +36,7 @@ class Batch:
 
 
 class Memory:
-    """What was asked and answered in all reviews of a workspace."""
+    """What was asked and answered before."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -61,12 +62,12 @@ class Memory:
             return None
         return Usage(*record.meta["usage"]), record.meta["batch"]
 
-    def keep(self, request: Request, reply: Reply, outcome: Outcome) -> None:
+    def keep(self, request: Request, reply: Reply, outcome: Outcome[object]) -> None:
         """Archive a request and its reply; only a final one spares asking again."""
         self._keep_request(request)
         self._keep_reply(request.key, request.model, reply, outcome)
 
-    def keep_collected(self, key: str, model: str, reply: Reply, outcome: Outcome) -> None:
+    def keep_collected(self, key: str, model: str, reply: Reply, outcome: Outcome[object]) -> None:
         """Archive a reply out of a batch, whose requests were archived before."""
         self._keep_reply(key, model, reply, outcome)
 
@@ -98,7 +99,7 @@ class Memory:
             meta = {"part": "request", "key": request.key, "prompt": request.prompt}
             self._append(meta, request.data, sync=False)
 
-    def _keep_reply(self, key: str, model: str, reply: Reply, outcome: Outcome) -> None:
+    def _keep_reply(self, key: str, model: str, reply: Reply, outcome: Outcome[object]) -> None:
         usage = outcome.usage
         meta = {
             "part": "reply",
@@ -136,11 +137,17 @@ class Memory:
 
 @contextmanager
 def open_memory(workspace: Workspace, *, write: bool = True) -> Iterator[Memory]:
-    """Open what reviews of a workspace asked, in a new run of the archive if it is to be written.
+    """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
+    with open_archive(workspace.root / "reviews", "review", write=write) as memory:
+        yield memory
 
-    Raises `WorkspaceError` where another review writes it.
+
+@contextmanager
+def open_archive(place: Path, what: str, *, write: bool = True) -> Iterator[Memory]:
+    """Open what was asked in a directory, to go on with it if it is to be written.
+
+    Raises `WorkspaceError` where another process writes it; `what` is what people call that.
     """
-    place = workspace.root / "reviews"
     if not write:
         yield Memory(Archive(place))
         return
@@ -153,7 +160,7 @@ def open_memory(workspace: Workspace, *, write: bool = True) -> Iterator[Memory]
             yield Memory(archive)
     except BlockingIOError:
         raise WorkspaceError(
-            f"Another review works in {workspace.root}", "Wait for it to end"
+            f"Another {what} works in {place.parent}", "Wait for it to end"
         ) from None
     finally:
         os.close(lock)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import orjson
 
-from goldpan.annotation.llm.answer import Answer, parse_answer
 from goldpan.annotation.llm.hidden import one_line
+
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 
 Failure = Literal[
     "refused",  # the model, or a filter of the endpoint, did not want to
@@ -58,14 +60,16 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Generic[T_co]):
     """A reply as it is understood: an answer or a failure."""
 
-    answer: Answer | None
+    answer: T_co | None
     failure: Failure | None
     detail: str
     """One line for people."""
     usage: Usage
+    text: str = ""
+    """What the model wrote, verbatim, be it an answer or not."""
 
     @property
     def final(self) -> bool:
@@ -73,8 +77,11 @@ class Outcome:
         return self.failure is None or self.failure in FINAL
 
 
-def understand(reply: Reply, reasons: Collection[str]) -> Outcome:
-    """Read a reply; whatever a server sends becomes an outcome."""
+def understand(reply: Reply, read: Callable[[str], T]) -> Outcome[T]:
+    """Read a reply; whatever a server sends becomes an outcome.
+
+    `read` makes an answer of what the model wrote, and raises `ValueError` where it is none.
+    """
     if reply.failure is not None:
         return Outcome(
             None, reply.failure, one_line(reply.body.decode("utf-8", "replace")), Usage()
@@ -87,19 +94,19 @@ def understand(reply: Reply, reasons: Collection[str]) -> Outcome:
     message = choice.get("message")
     if not isinstance(message, dict):
         return Outcome(None, "server-error", "the reply holds no message", usage)
-    finish, content = choice.get("finish_reason"), message.get("content")
+    finish, content = choice.get("finish_reason"), str(message.get("content") or "")
     if message.get("refusal") or finish == "content_filter":
         said = one_line(str(message.get("refusal") or "stopped by a content filter"))
-        return Outcome(None, "refused", said, usage)
+        return Outcome(None, "refused", said, usage, content)
     if finish == "length":
-        return Outcome(None, "truncated", one_line(str(content or "")), usage)
+        return Outcome(None, "truncated", one_line(content), usage, content)
     try:
-        return Outcome(parse_answer(str(content or ""), reasons), None, "", usage)
+        return Outcome(read(content), None, "", usage, content)
     except ValueError as error:
-        return Outcome(None, "malformed", one_line(f"{error}: {content}"), usage)
+        return Outcome(None, "malformed", one_line(f"{error}: {content}"), usage, content)
 
 
-def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> Outcome:
+def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> Outcome[Any]:
     error = data.get("error")
     told = (
         error

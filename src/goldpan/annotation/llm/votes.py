@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goldpan.annotation.llm.answer import missing_quotes
+from goldpan.annotation.llm.answer import Answer, missing_quotes
 from goldpan.annotation.llm.case import Case
 from goldpan.annotation.llm.hidden import one_line
 from goldpan.annotation.llm.outcome import Outcome
@@ -22,7 +22,7 @@ class Vote:
     """What one voter made of a case; no outcome where it was not asked yet."""
 
     voter: Voter
-    outcome: Outcome | None
+    outcome: Outcome[Answer] | None
     texts: tuple[str, ...] = ()
     """The texts as the voter saw them."""
 

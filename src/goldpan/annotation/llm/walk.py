@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from goldpan.annotation.llm.answer import Answer, parse_answer
+from goldpan.annotation.llm.asking import Asked
 from goldpan.annotation.llm.case import Case
 from goldpan.annotation.llm.cases import CaseFile
 from goldpan.annotation.llm.costs import BYTES_A_TOKEN, Ledger
@@ -16,9 +19,6 @@ from goldpan.annotation.llm.request import CUTS, Request, Voter, make_request, v
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.annotation.llm.subjects import PROMPTS
 from goldpan.annotation.llm.votes import Decision, Vote, decide
-
-Asked = tuple[Request, Collection[str]]
-"""A request, and the codes that its reasons may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ class Walk:
                     request, outcome = self._last(case, voter)
                     if outcome is None and request.key not in seen:
                         seen.add(request.key)
-                        yield request, self.prompt(case).reasons
+                        read = partial(parse_answer, reasons=self.prompt(case).reasons)
+                        yield Asked(request, read)
 
     def decisions(self, cases: CaseFile) -> Iterator[tuple[Case, Decision]]:
         """Yield the decision on each case."""
@@ -92,7 +93,8 @@ class Walk:
                         ledger.add(request.model, usage, batch=batch, before=True)
         expected = at_most = 0.0
         count = tokens = 0
-        for request, _ in self.open(cases):
+        for asked in self.open(cases):
+            request = asked.request
             count += 1
             tokens += len(request.data) // BYTES_A_TOKEN
             expected += ledger.expected(request)
@@ -111,7 +113,7 @@ class Walk:
             None if pace is None or self._settings.batch else count * pace,
         )
 
-    def _last(self, case: Case, voter: Voter) -> tuple[Request, Outcome | None]:
+    def _last(self, case: Case, voter: Voter) -> tuple[Request, Outcome[Answer] | None]:
         """Return the last request that a voter was or is to be sent, and what became of it."""
         prompt = self.prompt(case)
         for cuts in range(CUTS):
@@ -119,7 +121,7 @@ class Walk:
             reply = self.memory.reply(request.key)
             if reply is None:
                 return request, None
-            outcome = understand(reply, prompt.reasons)
+            outcome = understand(reply, partial(parse_answer, reasons=prompt.reasons))
             if outcome.failure != "context-overflow":
                 break
         return request, outcome

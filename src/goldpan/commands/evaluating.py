@@ -1,0 +1,229 @@
+"""Commands that score what datasets and tasks are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+
+from goldpan.commands import comparing, finetuning
+from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
+from goldpan.errors import UsageError
+from goldpan.show import evaluating as show
+from goldpan.workspace import Workspace
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.evaluation.task_input import TaskInput
+
+app = typer.Typer(
+    help="Score models on tasks: every prediction is kept, and metrics come from them alone.",
+    no_args_is_help=True,
+)
+
+app.command()(comparing.compare)
+app.command()(finetuning.finetune)
+
+Tasks = Annotated[
+    list[str] | None, typer.Option("--task", help="A task; may be given several times.")
+]
+Models = Annotated[
+    list[str] | None, typer.Option("--model", help="A model; may be given several times.")
+]
+Stored = Annotated[
+    Path | None,
+    typer.Option("--dataset", help="Where the rows of the runs lie. (default: WORKSPACE/datasets)"),
+]
+
+
+@app.command("run")
+def run_models(
+    task: Tasks = None,
+    suite: Annotated[
+        str | None, typer.Option(help="All tasks of a suite that are in the workspace: selu.")
+    ] = None,
+    model: Models = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(help="May be given several times. (default: 0)")
+    ] = None,
+    protocol: Annotated[str, typer.Option(help="See goldpan evaluate protocols.")] = "default",
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the model, as name=value.")
+    ] = None,
+    dataset: Annotated[
+        Path | None, typer.Option(help="Where the task's rows lie. (default: WORKSPACE/datasets)")
+    ] = None,
+    ablate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Take a part out of the input: title, body, pull_title or pull_body; may be given "
+            "several times."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only estimate what paid models would cost.")
+    ] = False,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Run models on tasks, once a seed; what was run before is not run again."""
+    from goldpan.evaluation.models.catalogue import find_model
+    from goldpan.evaluation.protocol import find_protocol
+    from goldpan.evaluation.run import estimate, run
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    chosen = find_protocol(protocol)
+    given = dict(_pair(text) for text in setting or ())
+    models = [find_model(name, given) for name in model or ("majority",)]
+    results: list[Mapping[str, Any]] = []
+    with reporting(json) as reporter:
+        for name in _named(place, task, suite):
+            given_rows = _input(place, name, dataset, ablate or ())
+            data = given_rows.data
+            for each, number in product(models, seed or (0,)):
+                if dry_run:
+                    found = estimate(place, data, each, chosen, number, reporter)
+                    facts = {"task": name, "model": each.name, "seed": number}
+                    results.append({**facts, "estimate": found and asdict(found)})
+                    if not json:
+                        show.estimate(name, each.name, number, found)
+                    continue
+                ran = run(
+                    place,
+                    data,
+                    each,
+                    chosen,
+                    number,
+                    reporter,
+                    files=given_rows.files,
+                    ablated=given_rows.ablated,
+                )
+                results.append(ran.result)
+                if not json:
+                    show.ran(ran)
+    if json:
+        print_result(json, results, lambda: None)
+
+
+@app.command()
+def score(
+    task: Tasks = None,
+    model: Models = None,
+    dataset: Stored = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Compute the scores of finished runs anew from their predictions; no model runs."""
+    from goldpan.datasets.registry import find_task, tasks_directory
+    from goldpan.evaluation.run import Ran, rescore
+    from goldpan.evaluation.runs import read_runs
+    from goldpan.evaluation.task_input import files_to_score
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    results = []
+    for each in read_runs(place, tasks=task or (), models=model or ()):
+        known = find_task(each.task, tasks_directory(place.root))
+        files = files_to_score(place, known, each.result["data_hash"], dataset)
+        results.append(Ran(each.directory, rescore(each.directory, known, files), again=False))
+    print_result(json, [each.result for each in results], lambda: show.all_ran(results))
+
+
+@app.command()
+def lengths(
+    task: Tasks = None,
+    model: Models = None,
+    dataset: Stored = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Score the short, the medium and the long inputs of finished runs apart (FAUN-Eval, RQ3)."""
+    from goldpan.datasets.registry import find_task, tasks_directory
+    from goldpan.evaluation.lengths import score_by_length
+    from goldpan.evaluation.runs import read_runs
+    from goldpan.evaluation.task_input import input_lengths, scored_input
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    found = []
+    for each in read_runs(place, tasks=task or (), models=model or ()):
+        known = find_task(each.task, tasks_directory(place.root))
+        given = scored_input(place, known, each.result["data_hash"], dataset)
+        thirds = score_by_length(
+            known, each.predictions(), input_lengths(given), seed=each.seed, files=given.files
+        )
+        found.append((each, thirds))
+    told = [
+        {"directory": str(run.directory), "thirds": [asdict(third) for third in thirds]}
+        for run, thirds in found
+    ]
+    print_result(json, told, lambda: show.lengths(found))
+
+
+@app.command()
+def models(json: Json = False) -> None:
+    """List the models that run takes."""
+    from goldpan.evaluation.models.catalogue import catalogue
+
+    entries = catalogue()
+    print_result(
+        json,
+        [{"name": each.name, "about": each.about} for each in entries.values()],
+        lambda: show.models(entries.values()),
+    )
+
+
+@app.command()
+def protocols(json: Json = False) -> None:
+    """List the protocols, with what is known to be wrong with those of papers."""
+    from goldpan.evaluation.protocol import protocols as known
+
+    found = known()
+    print_result(
+        json, [asdict(each) for each in found.values()], lambda: show.protocols(found.values())
+    )
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UsageError(f"--set {text!r} has no value", "Write name=value")
+    try:
+        return name, orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return name, value
+
+
+def _named(place: Workspace, task: list[str] | None, suite: str | None) -> list[str]:
+    """Return the tasks to run, in the order given; those of a suite that are there."""
+    from goldpan.datasets.registry import load_tasks, tasks_directory
+    from goldpan.datasets.task_data import task_directory
+
+    names = list(task or ())
+    if suite is not None:
+        every = load_tasks(tasks_directory(place.root)).values()
+        members = {each.name: each for each in every if suite in each.suites}
+        if not members:
+            known = sorted({name for each in every for name in each.suites})
+            raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(known)}")
+        there = [name for name, each in members.items() if task_directory(place, each).exists()]
+        if not there:
+            raise UsageError(
+                f"{place.root} holds no task of {suite}",
+                f"Run goldpan tasks import for {', '.join(members)}",
+            )
+        names += there
+    if not names:
+        raise UsageError("No task is named", "Give --task NAME or --suite NAME")
+    return list(dict.fromkeys(names))
+
+
+def _input(place: Workspace, name: str, dataset: Path | None, ablated: Sequence[str]) -> TaskInput:
+    from goldpan.datasets.registry import find_task, tasks_directory
+    from goldpan.datasets.task_data import task_directory
+    from goldpan.evaluation.task_input import read_task_input
+
+    known = find_task(name, tasks_directory(place.root))
+    return read_task_input(dataset or task_directory(place, known), known, ablated)

@@ -1,0 +1,102 @@
+"""The command that fine-tunes language models on tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
+from goldpan.errors import UsageError
+from goldpan.show import evaluating as show
+from goldpan.workspace import Workspace
+
+
+def finetune(
+    task: Annotated[
+        list[str] | None, typer.Option(help="A task; may be given several times.")
+    ] = None,
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A folder, or OWNER/NAME@COMMIT on the Hugging Face Hub; may be given several "
+            "times."
+        ),
+    ] = None,
+    download: Annotated[
+        bool, typer.Option(help="Fetch weights from the Hub that are not on this machine.")
+    ] = False,
+    seed: Annotated[
+        list[int] | None, typer.Option(help="May be given several times. (default: 0)")
+    ] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(help="See goldpan evaluate protocols; selu-paper brings its own recipe."),
+    ] = "default",
+    epochs: Annotated[
+        int | None, typer.Option(help="How often each row is seen at most. (default: by recipe)")
+    ] = None,
+    deepspeed: Annotated[
+        str, typer.Option(help="none, zero2, or zero2-offload to keep the optimizer off the GPU.")
+    ] = "none",
+    processes: Annotated[int, typer.Option(help="One a GPU.")] = 1,
+    launcher: Annotated[str, typer.Option(help="torchrun or deepspeed.")] = "torchrun",
+    lora: Annotated[
+        bool, typer.Option(help="Learn low-rank adapters instead of the whole model.")
+    ] = False,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another setting, as name=value; docs/finetuning.md has all."),
+    ] = None,
+    dataset: Annotated[
+        Path | None, typer.Option(help="Where the task's rows lie. (default: WORKSPACE/datasets)")
+    ] = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Fine-tune language models on tasks and test them; a run that was stopped goes on."""
+    from goldpan.datasets.registry import find_task, tasks_directory
+    from goldpan.datasets.task_data import read_task_data, task_directory
+    from goldpan.evaluation.finetune.settings import RECIPES
+    from goldpan.evaluation.models.finetuned import finetuned
+    from goldpan.evaluation.protocol import find_protocol
+    from goldpan.evaluation.run import run
+
+    place = Workspace(settings_of(workspace=workspace).workspace)
+    chosen = find_protocol(protocol)
+    given: dict[str, object] = {
+        "recipe": protocol if protocol in RECIPES else "default",
+        "deepspeed": deepspeed,
+        "processes": processes,
+        "launcher": launcher,
+        "lora": lora,
+        "download": download,
+    }
+    if epochs is not None:
+        given |= {"epochs": epochs, "word_epochs": epochs}
+    given |= dict(_pair(text) for text in setting or ())
+    for name, values in (("--task", task), ("--weights", weights)):
+        if not values:
+            raise UsageError(f"{name} is missing", f"Give {name} once or several times")
+    models = [finetuned({**given, "weights": each}) for each in weights or ()]
+    known = [find_task(name, tasks_directory(place.root)) for name in task or ()]
+    results = []
+    with reporting(json) as reporter:
+        for one in known:
+            data = read_task_data(dataset or task_directory(place, one), one)
+            for model in models:
+                for number in seed or (0,):
+                    ran = run(place, data, model, chosen, number, reporter)
+                    results.append(ran.result)
+                    if not json:
+                        show.ran(ran)
+    if json:
+        print_result(json, results, lambda: None)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UsageError(f"--set {text!r} has no value", "Write name=value")
+    return name, value

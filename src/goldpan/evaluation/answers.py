@@ -1,0 +1,101 @@
+"""What each example adds to the metric that ranks, so that answers can be shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.metrics.bootstrap import Floats
+from goldpan.evaluation.metrics.classification import number_labels, single_label_evidence
+from goldpan.evaluation.metrics.entities import entity_evidence
+from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, means
+from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
+from goldpan.evaluation.metrics.masked_words import masked_word_evidence
+from goldpan.evaluation.metrics.multi_label import indicate_labels, multi_label_evidence
+from goldpan.evaluation.metrics.regression import regression_evidence
+from goldpan.evaluation.score import PATHS, positive_label
+from goldpan.evaluation.turned import turned_values
+
+FEWEST_PROJECTS = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExampleNumbers:
+    """The answers of one model to one test set, by id."""
+
+    ids: tuple[str, ...]
+    repos: tuple[str | None, ...]
+    columns: Floats
+    """Examples x numbers."""
+    measure: Callable[[Floats], Floats]
+    """From sums of columns to the score that ranks, higher is better."""
+
+
+def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNumbers | None:
+    """Return what the examples add to a metric, None where it is no function of sums."""
+    table = predictions.take(pc.sort_indices(predictions, sort_keys=[("id", "ascending")]))
+    for evidence in _evidence(task, table):
+        if not isinstance(evidence, Totals):
+            continue
+        for measure in evidence.measures:
+            if measure.name == metric and measure.label is None:
+                return ExampleNumbers(
+                    tuple(table["id"].to_pylist()),
+                    tuple(table["repo"].to_pylist()),
+                    evidence.columns,
+                    _turned(measure),
+                )
+    return None
+
+
+def averaged(runs: Sequence[ExampleNumbers]) -> ExampleNumbers:
+    """Return the mean over seeds of what each example adds."""
+    columns = np.mean([one.columns for one in runs], axis=0)
+    return ExampleNumbers(runs[0].ids, runs[0].repos, columns, runs[0].measure)
+
+
+def projects(repos: Sequence[str | None]) -> list[str] | None:
+    """Return the project of each example, None where too few are named for a test of them.
+
+    Swapping fewer than six projects has less than 64 outcomes, so p cannot fall below 0.05.
+    """
+    if len({repo for repo in repos if repo}) < FEWEST_PROJECTS:
+        return None
+    return [repo or f"\0{place}" for place, repo in enumerate(repos)]
+
+
+def _turned(measure: Measure) -> Callable[[Floats], Floats]:
+    if measure.higher_is_better:
+        return measure.compute
+    return lambda sums: turned_values(measure.name, measure.compute(sums))
+
+
+def _of_pairs(evidence: Evidence) -> bool:
+    return any(measure.name == "mcc" for measure in evidence.measures)
+
+
+def _evidence(task: Task, table: pa.Table) -> list[Evidence]:
+    truths, answers = table["truth"].to_pylist(), table["answer"].to_pylist()
+    match task.type:
+        case "binary" | "multi-class":
+            names = number_labels(task.label_names, truths, answers, positive_label(task))
+            right = np.array([one == other for one, other in zip(truths, answers, strict=True)])
+            # Other evidence counts the pairs of labels that occur, which differ between models.
+            shared = [one for one in single_label_evidence(names, None) if not _of_pairs(one)]
+            return [*shared, means({"accuracy": right.astype(np.float64)})]
+        case "multi-label":
+            return multi_label_evidence(indicate_labels(task.label_names, truths, answers), None)
+        case "regression":
+            return regression_evidence(truths, answers)
+        case "ner":
+            return entity_evidence(truths, answers)
+        case "mlm":
+            return masked_word_evidence(truths, answers)
+        case "text-generation":
+            found = path_evidence if task.source.builder == PATHS else text_evidence
+            return found(truths, answers)

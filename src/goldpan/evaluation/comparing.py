@@ -1,0 +1,215 @@
+"""Compares what is stored: from finished runs to a ranking with its decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.answers import (
+    FEWEST_PROJECTS,
+    ExampleNumbers,
+    averaged,
+    example_numbers,
+    projects,
+)
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.statistics.comparison import Approach, Comparison
+from goldpan.evaluation.statistics.few import FEWEST_TASKS
+from goldpan.evaluation.statistics.randomization import Measure, compare_answers
+from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from goldpan.evaluation.systems import Block, System, complete, on_one_split, systems_of
+from goldpan.evaluation.turned import turned
+
+MIXED = "score"
+"""What the score is called where tasks rank by different metrics."""
+_MOST_ALONE = 20
+"""Models that are compared on each of a few tasks alone: pairs grow with their square."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How models are compared."""
+
+    approach: Approach = "bayesian"
+    alpha: float = 0.05
+    rope: float = 0.1
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What stored runs say of models."""
+
+    systems: tuple[System, ...]
+    """By name, also those that are left out of the ranking."""
+    tasks: tuple[str, ...]
+    metrics: Mapping[str, str]
+    """What ranks on each task, higher is better."""
+    block: Block
+    """What is ranked."""
+    comparison: Comparison | str
+    """Or why there is none."""
+    alone: tuple[Comparison, ...]
+    """On each task by itself, by the answers to its examples, where there are few tasks."""
+    without_value: tuple[str, ...]
+    """Runs whose score is undefined, a sentence each."""
+    elsewhere: tuple[Run, ...]
+    """On another split of the same tasks: not comparable."""
+    every: tuple[Run, ...]
+    """All runs of the tasks, also those that are not compared."""
+
+    @property
+    def metric(self) -> str:
+        """Return the name of the score that ranks."""
+        names = {self.metrics[task] for task in self.block.tasks or self.tasks}
+        return names.pop() if len(names) == 1 else MIXED
+
+    @property
+    def ranked(self) -> tuple[System, ...]:
+        """Return all systems, those of the ranking first and by place, the others by mean."""
+        places = {}
+        if isinstance(self.comparison, Comparison):
+            places = {name: at for at, name in enumerate(self.comparison.models)}
+
+        def order(one: System) -> tuple[int, float, str]:
+            means = [mean for task in one.runs if (mean := mean_score(one, task)) is not None]
+            mean = sum(means) / len(means) if means else -np.inf
+            return places.get(one.name, len(places)), -mean, one.name
+
+        return tuple(sorted(self.systems, key=order))
+
+
+def compare_runs(
+    runs: Sequence[Run],
+    every: Sequence[Run],
+    tasks: Mapping[str, Task],
+    question: Question,
+    *,
+    keep_models: bool = False,
+) -> Compared:
+    """Compare the models of stored runs; the same runs and question give the same result.
+
+    `every` holds all runs of the same tasks, and `tasks` those that the registry knows. Models
+    and tasks that leave gaps stay out of the ranking, which says so; with `keep_models` only
+    tasks do. One task is compared by the answers to its examples, more by `compare`. Raises
+    `EvaluationError` where runs contradict each other, `StatisticsError` for settings that are
+    out of range and where scipy is missing.
+    """
+    kept, elsewhere = on_one_split(runs)
+    systems = systems_of(kept)
+    have = {one.name: {task for task in one.runs if _scores(one, task)} for one in systems}
+    block = complete(have, keep_models=keep_models)
+    metrics = {run.task: turned(run.scores).name for run in kept}
+    found = Compared(
+        systems=systems,
+        tasks=tuple(sorted(metrics)),
+        metrics=metrics,
+        block=block,
+        comparison="",
+        alone=(),
+        without_value=tuple(_undefined(run) for run in kept if turned(run.scores).value is None),
+        elsewhere=tuple(elsewhere),
+        every=tuple(every),
+    )
+    comparison, alone = _compare(found, tasks, question)
+    return replace(found, comparison=comparison, alone=alone)
+
+
+def matrix(compared: Compared) -> ScoreMatrix:
+    """Return the scores of the block; raises `StatisticsError` for fewer than two models."""
+    scores = [
+        Score(one.name, task, seed, value)
+        for one in compared.systems
+        if one.name in compared.block.models
+        for task in compared.block.tasks
+        for seed, value in _scores(one, task).items()
+    ]
+    return score_matrix(scores, compared.metric)
+
+
+def mean_score(system: System, task: str) -> float | None:
+    """Return a system's score on a task, the mean over seeds; None where there is none."""
+    values = list(_scores(system, task).values())
+    return sum(values) / len(values) if values else None
+
+
+def _compare(
+    found: Compared, tasks: Mapping[str, Task], question: Question
+) -> tuple[Comparison | str, tuple[Comparison, ...]]:
+    models, shared = found.block.models, found.block.tasks
+    if len(found.systems) < 2:
+        return f"There is one model, {found.systems[0].name}; a comparison needs two", ()
+    if len(models) < 2 or not shared:
+        return "No two models have scores on the same task", ()
+    few = len(shared) < FEWEST_TASKS
+    alone: tuple[Comparison, ...] = ()
+    if few and (len(shared) == 1 or len(models) <= _MOST_ALONE):
+        each = (_alone(found, name, tasks.get(name), question) for name in shared)
+        alone = tuple(one for one in each if one is not None)
+    if len(shared) == 1 and alone:
+        return alone[0], ()
+    over_tasks = compare(
+        matrix(found),
+        alpha=question.alpha,
+        rope=question.rope,
+        approach=question.approach,
+        seed=question.seed,
+    )
+    return over_tasks, alone
+
+
+def _alone(found: Compared, name: str, task: Task | None, question: Question) -> Comparison | None:
+    """Compare by the answers to one task, None where the metric does not allow it."""
+    if task is None:
+        return None
+    answers: dict[str, ExampleNumbers] = {}
+    for system in found.systems:
+        if system.name in found.block.models:
+            runs = [
+                example_numbers(task, run.predictions(), run.scores.main)
+                for run in system.runs[name]
+            ]
+            there = [one for one in runs if one is not None]
+            if len(there) < len(runs) or len({one.ids for one in there}) > 1:
+                return None
+            answers[system.name] = averaged(there)
+    first = next(iter(answers.values()))
+    measured = [float(one.measure(one.columns.sum(axis=0)[None, :])[0]) for one in answers.values()]
+    if {one.ids for one in answers.values()} != {first.ids} or not np.isfinite(measured).all():
+        return None
+    comparison = compare_answers(
+        {system: one.columns for system, one in answers.items()},
+        _defined(first.measure),
+        metric=found.metrics[name],
+        task=name,
+        alpha=question.alpha,
+        seed=question.seed,
+        groups=projects(first.repos),
+    )
+    few = len({repo for repo in first.repos if repo})
+    if not 1 < few < FEWEST_PROJECTS:
+        return comparison
+    note = (
+        f"The examples are of {few} projects, too few to swap whole projects: decisions hold for"
+        " these projects, and others may differ"
+    )
+    return replace(comparison, notes=(*comparison.notes, note))
+
+
+def _defined(measure: Measure) -> Measure:
+    """Let shuffled answers that define no score count as no score at all."""
+    return lambda sums: np.nan_to_num(measure(sums))
+
+
+def _scores(system: System, task: str) -> dict[int, float]:
+    found = {run.seed: turned(run.scores).value for run in system.runs.get(task, ())}
+    return {seed: value for seed, value in found.items() if value is not None}
+
+
+def _undefined(run: Run) -> str:
+    one = turned(run.scores)
+    return f"{run.model} on {run.task}, seed {run.seed}, has no {one.name}: {one.reason}"

@@ -1,0 +1,1 @@
+"""Fine-tunes language models on tasks, on one processor or on several."""

@@ -1,0 +1,141 @@
+"""Checkpoints that a kill, even in the middle of writing, does no harm to.
+
+    DIRECTORY/checkpoints/step-00000120/
+    ├── state.json    how far the training is, and the size of every other file
+    ├── random-0.pt   the state of each process's random numbers
+    └── ...           weights and optimizer, as the engine writes them
+
+One is complete when it has its name. Two are kept; where the newer is damaged, the older serves.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.finetune.engines import Engine
+from goldpan.evaluation.finetune.runtime import Place
+from goldpan.evaluation.models.extras import load
+from goldpan.progress import Reporter
+
+_KEPT = 2
+_STATE = "state.json"
+
+
+@dataclass(slots=True)
+class State:
+    """How far a training is."""
+
+    step: int = 0
+    best: float | None = None
+    """The best validation score, higher is better."""
+    best_step: int = 0
+    misses: int = 0
+    """Evaluations since then."""
+    losses: list[float] = field(default_factory=list)
+    """Of each step."""
+    scores: list[tuple[int, float | None]] = field(default_factory=list)
+    """Of each evaluation, with its step, as the metric tells it."""
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+def save(directory: Path, state: State, engine: Engine, place: Place) -> None:
+    """Write a checkpoint and remove older ones; all processes call it together.
+
+    Raises `EvaluationError` where the disk does not take it.
+    """
+    folder = directory / "checkpoints"
+    final = folder / f"step-{state.step:08d}"
+    unfinished = folder / f"{final.name}.unfinished"
+    if place.first:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+    place.wait()
+    try:
+        engine.save(unfinished)
+        load("torch").save(_random(place), unfinished / f"random-{place.rank}.pt")
+        place.wait()
+        if place.first:
+            _finish(unfinished, final, state)
+    except (OSError, RuntimeError) as error:
+        raise EvaluationError(
+            f"The checkpoint {final} cannot be written ({' '.join(str(error).split())[:300]})",
+            "Make room on that disk; the same command goes on from the checkpoint before",
+        ) from None
+    place.wait()
+
+
+def resume(directory: Path, engine: Engine, place: Place, reporter: Reporter) -> State:
+    """Set engine and random numbers to the newest sound checkpoint; all processes together.
+
+    Returns a fresh state where there is none; raises `EvaluationError` where all are damaged.
+    """
+    paths = place.gather(_complete(directory))[0]
+    for path in paths:
+        problem = _read(path, engine, place)
+        problems = [each for each in place.gather(problem) if each]
+        if not problems:
+            told = orjson.loads((path / _STATE).read_bytes())["state"]
+            told["scores"] = [(step, score) for step, score in told["scores"]]
+            return State(**told)
+        if place.first:
+            reporter.note(f"The checkpoint {path.name} is damaged: {problems[0]}")
+    if paths:
+        raise EvaluationError(
+            f"All checkpoints in {directory / 'checkpoints'} are damaged",
+            "Remove them and run the same command again, which begins anew",
+        )
+    return State()
+
+
+def _complete(directory: Path) -> list[Path]:
+    paths = (directory / "checkpoints").glob("step-*")
+    return sorted((each for each in paths if each.suffix != ".unfinished"), reverse=True)
+
+
+def _read(path: Path, engine: Engine, place: Place) -> str:
+    """Load a checkpoint; return what is wrong with it, empty if nothing."""
+    try:
+        sizes = orjson.loads((path / _STATE).read_bytes())["sizes"]
+        for name, size in sizes.items():
+            if (path / name).stat().st_size != size:
+                return f"{name} is cut off"
+        torch = load("torch")
+        drawn = torch.load(path / f"random-{place.rank}.pt", weights_only=True)
+        engine.load(path)
+    except Exception as error:  # noqa: BLE001 - torch raises any kind for a broken file
+        return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    torch.set_rng_state(drawn["processor"])
+    if place.device.type == "cuda":
+        torch.cuda.set_rng_state(drawn["device"], place.device)
+    return ""
+
+
+def _random(place: Place) -> dict[str, Any]:
+    torch = load("torch")
+    drawn = {"processor": torch.get_rng_state()}
+    if place.device.type == "cuda":
+        drawn["device"] = torch.cuda.get_rng_state(place.device)
+    return drawn
+
+
+def _finish(unfinished: Path, final: Path, state: State) -> None:
+    files = sorted(path for path in unfinished.rglob("*") if path.is_file())
+    sizes = {str(path.relative_to(unfinished)): path.stat().st_size for path in files}
+    told = unfinished / _STATE
+    told.write_bytes(orjson.dumps({"state": asdict(state), "sizes": sizes}))
+    for path in (*files, told):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    if final.exists():
+        shutil.rmtree(final)
+    unfinished.rename(final)
+    for old in _complete(final.parents[1])[_KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,145 @@
+"""How gradients are summed and weights changed: by PyTorch alone, or by DeepSpeed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Protocol
+
+from goldpan.evaluation.finetune.heads import Tensor
+from goldpan.evaluation.finetune.loading import learned, put_back
+from goldpan.evaluation.finetune.runtime import Place
+from goldpan.evaluation.finetune.settings import Settings
+from goldpan.evaluation.finetune.zero import deepspeed_config
+from goldpan.evaluation.models.extras import load
+
+LossOf = Callable[[Any], Tensor]
+"""Gives the loss that a model has; the model is that of an engine, which counts its calls."""
+
+
+class Engine(Protocol):
+    """What changes a model's weights."""
+
+    def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
+        """Add the gradient of a loss, and return the loss; `last` of a step exchanges it."""
+        ...
+
+    def update(self, rate: float) -> None:
+        """Change the weights by the gradients, and forget those."""
+        ...
+
+    def save(self, directory: Path) -> None:
+        """Write weights and the optimizer's state; all processes do so together."""
+        ...
+
+    def load(self, directory: Path) -> None:
+        """Read what `save` wrote; raises where it is broken."""
+        ...
+
+
+def weight_groups(module: Any, decay: float) -> list[dict[str, Any]]:
+    """Return the weights that are trained: vectors, such as biases and norms, do not decay."""
+    weights = [each for each in module.parameters() if each.requires_grad]
+    return [
+        {"params": [each for each in weights if each.ndim > 1], "weight_decay": decay},
+        {"params": [each for each in weights if each.ndim <= 1], "weight_decay": 0.0},
+    ]
+
+
+class Plain:
+    """AdamW of PyTorch; several processes average their gradients."""
+
+    def __init__(self, module: Any, settings: Settings, place: Place) -> None:
+        torch = load("torch")
+        self._module = module
+        self._place = place
+        self._clip = settings.clip
+        self._wrapped = module
+        if place.world > 1:
+            parallel = load("torch.nn.parallel").DistributedDataParallel
+            devices = [place.device] if place.device.type == "cuda" else None
+            self._wrapped = parallel(module, device_ids=devices)
+        groups = weight_groups(module, settings.weight_decay)
+        self._optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
+
+    def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
+        """See `Engine`."""
+        alone = last or self._place.world == 1
+        with nullcontext() if alone else self._wrapped.no_sync():
+            loss = loss_of(self._wrapped)
+            loss.backward()
+        return loss.detach()
+
+    def update(self, rate: float) -> None:
+        """See `Engine`."""
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        if self._clip:
+            utils = load("torch.nn.utils")
+            utils.clip_grad_norm_(self._module.parameters(), self._clip)
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+
+    def save(self, directory: Path) -> None:
+        """See `Engine`."""
+        if self._place.first:
+            torch = load("torch")
+            torch.save(learned(self._module), directory / "weights.pt")
+            torch.save(self._optimizer.state_dict(), directory / "optimizer.pt")
+
+    def load(self, directory: Path) -> None:
+        """See `Engine`."""
+        torch = load("torch")
+        there = {"map_location": "cpu", "weights_only": True}
+        weights = torch.load(directory / "weights.pt", **there)
+        optimizer = torch.load(directory / "optimizer.pt", **there)
+        put_back(self._module, weights)
+        self._optimizer.load_state_dict(optimizer)
+
+
+class Zero:
+    """DeepSpeed's ZeRO, stage 2: processes share gradients and the optimizer's state."""
+
+    def __init__(
+        self, module: Any, settings: Settings, place: Place, device_batch: int, *, half: bool
+    ) -> None:
+        deepspeed = load("deepspeed")
+        gpu = place.device.type == "cuda"
+        if not gpu:
+            # Else a compiler is called for an extension that gloo does without.
+            load("deepspeed.ops").__compatible_ops__["deepspeed_shm_comm"] = False
+        deepspeed.init_distributed(dist_backend="nccl" if gpu else "gloo", verbose=False)
+        self._lora = settings.lora
+        self._engine, _, _, _ = deepspeed.initialize(
+            model=module,
+            model_parameters=weight_groups(module, settings.weight_decay),
+            config=deepspeed_config(settings, device_batch=device_batch, half=half, gpu=gpu),
+        )
+
+    def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
+        """See `Engine`."""
+        self._engine.set_gradient_accumulation_boundary(last)
+        loss = loss_of(self._engine)
+        self._engine.backward(loss, scale_wrt_gas=False)
+        return loss.detach()
+
+    def update(self, rate: float) -> None:
+        """See `Engine`."""
+        for group in self._engine.optimizer.param_groups:
+            group["lr"] = rate
+        self._engine.step()
+
+    def save(self, directory: Path) -> None:
+        """See `Engine`."""
+        self._engine.save_checkpoint(
+            str(directory), tag="zero", save_latest=False, exclude_frozen_parameters=self._lora
+        )
+
+    def load(self, directory: Path) -> None:
+        """See `Engine`."""
+        found, _ = self._engine.load_checkpoint(
+            str(directory), tag="zero", load_module_strict=not self._lora
+        )
+        if found is None:
+            raise OSError(f"{directory} holds no state of DeepSpeed")

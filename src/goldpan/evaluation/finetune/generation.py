@@ -1,0 +1,126 @@
+"""A text for a text: an encoder-decoder's answer, or what a decoder writes after the text.
+
+No instruction is added: it would be the same in all rows, and take the room of the text.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.finetune.heads import (
+    NOT_ASKED,
+    Asker,
+    Batch,
+    Example,
+    Tensor,
+    aligned,
+    asked,
+    padded,
+)
+from goldpan.evaluation.finetune.tagging import cross_entropy
+from goldpan.evaluation.finetune.words import Words, stream
+from goldpan.evaluation.model import Answers
+from goldpan.evaluation.models.extras import load
+
+_CUE = "\n\nANSWER:\n"
+"""What tells a decoder that its turn has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationHead:
+    """The head that decoders and encoder-decoders are pre-trained with."""
+
+    task: Task
+    answer_tokens: int
+    start: int | None
+    """The token that an encoder-decoder's answer begins with; None for decoders."""
+
+    @property
+    def auto(self) -> str:
+        """Which kind of model writes."""
+        return "AutoModelForCausalLM" if self.start is None else "AutoModelForSeq2SeqLM"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Nothing: the vocabulary is the model's."""
+        return {}
+
+    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+        """Return the texts; a decoder learns from texts with their answers behind them."""
+        targets = words.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
+        made = []
+        for row, (text, right) in enumerate(
+            zip(words.texts(stream(rows["text"])), targets, strict=True)
+        ):
+            answer = self._answer(words, right.ids) if right else []
+            if self.start is not None:
+                made.append(Example(row, words.frame(text.ids), array("i", answer)))
+                continue
+            prompt = self._prompt(words, text.ids)
+            target = array("i", [*[NOT_ASKED] * len(prompt), *answer] if learn else [])
+            made.append(Example(row, array("i", [*prompt, *answer]), target))
+        return made
+
+    def _answer(self, words: Words, ids: Sequence[int]) -> list[int]:
+        most = min(self.answer_tokens, words.limit // 2)
+        return [*ids[: most - 1], words.tokenizer.eos_token_id]
+
+    def _prompt(self, words: Words, ids: Sequence[int]) -> list[int]:
+        """Return the prompt with room for the answer; a long one loses its end, not the cue."""
+        cue = words.tokenizer(_CUE, add_special_tokens=False)["input_ids"]
+        most = words.limit - min(self.answer_tokens, words.limit // 2)
+        return [*words.before, *ids[: max(0, most - len(cue) - len(words.before))], *cue]
+
+    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+        """Return examples as tensors; nothing is drawn."""
+        inputs = padded(words, [each.ids for each in examples])
+        tokens = sum(each.length for each in examples)
+        if self.start is None:
+            targets = aligned(words, [each.target for each in examples])[:, 1:]
+        else:
+            targets = aligned(words, [each.target for each in examples], left=False)
+            inputs["decoder_input_ids"] = self._shifted(targets, words.pad)
+            tokens += sum(len(each.target) for each in examples)
+        return Batch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+
+    def _shifted(self, targets: Tensor, pad: int) -> Tensor:
+        """Return what the decoder sees when it is to say the targets: those before."""
+        given = targets.roll(1, dims=1)
+        given[:, 0] = self.start
+        return given.masked_fill(given == NOT_ASKED, pad)
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Cross entropy over the tokens of the answers; those of prompts do not count."""
+        return cross_entropy(logits[:, :-1] if self.start is None else logits, targets)
+
+    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+        """Write the likeliest token after the other, until the end token comes."""
+        torch = load("torch")
+
+        def ask(some: Sequence[Example]) -> Sequence[str]:
+            # Prompts must end where the answer begins, so a decoder's are filled on the left.
+            inputs = padded(words, [each.ids for each in some], left=self.start is None)
+            inputs.pop("position_ids", None)  # generate counts them itself
+            moved = {name: value.to(asker.device) for name, value in inputs.items()}
+            with torch.autocast(asker.device.type, torch.bfloat16, enabled=asker.half):
+                said = asker.module.generate(
+                    **moved,
+                    max_new_tokens=self.answer_tokens,
+                    do_sample=False,
+                    num_beams=1,
+                    pad_token_id=words.pad,
+                    eos_token_id=words.tokenizer.eos_token_id,
+                )
+            if self.start is None:
+                said = said[:, moved["input_ids"].shape[1] :]
+            return [words.decode(row) for row in said.cpu().tolist()]
+
+        answers = asked(asker, self.examples(words, rows, learn=False), ask)
+        return Answers(answers, raw=answers)

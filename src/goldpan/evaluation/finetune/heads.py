@@ -1,0 +1,170 @@
+"""What a head is: the part of a model that is made for a type of task, and what it reads.
+
+SELU, section IV-B and Figure 3. Each type has its file; this one holds what they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from goldpan.evaluation.finetune.words import Words
+from goldpan.evaluation.model import Answers
+from goldpan.evaluation.models.extras import load
+
+Tensor = Any
+"""torch is an extra without which this must import, and a strict check must pass."""
+NOT_ASKED = -100
+"""The target of a token that is not to be learned, as PyTorch's losses have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What a model takes at once: a row, or a window of one."""
+
+    row: int
+    ids: Sequence[int]
+    """With the frame."""
+    target: Sequence[float] = ()
+    """What it is is the head's affair."""
+    places: Sequence[tuple[int, int, int]] = ()
+    """Of words: their number in the row, their first token here and the one after the last."""
+
+    @property
+    def length(self) -> int:
+        """How much room it takes, in tokens."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Examples as tensors."""
+
+    inputs: Mapping[str, Tensor]
+    """What the model's `forward` takes."""
+    targets: Tensor
+    count: int
+    """How many things there are to learn: a loss is the mean over them."""
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A model on a device, ready to answer."""
+
+    module: Any
+    device: Any
+    half: bool
+    """Whether it computes in bfloat16 though its weights are longer."""
+    batch: int
+    """Rows at once."""
+    answered: Callable[[int], None] = lambda _: None
+    """Told how many tokens were read."""
+
+    def logits(self, module: Any, inputs: Mapping[str, Tensor]) -> Tensor:
+        """Return what a model, this one or one wrapped around it, says of inputs."""
+        torch = load("torch")
+        moved = {name: value.to(self.device) for name, value in inputs.items()}
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+            return module(**moved).logits
+
+
+class Head(Protocol):
+    """One type of task."""
+
+    @property
+    def auto(self) -> str:
+        """The class of transformers that loads it."""
+        ...
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What that class is told."""
+        ...
+
+    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+        """Return rows as tokens; with their targets where they are to be learned."""
+        ...
+
+    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+        """Return examples to learn from; what is drawn follows from `salt` and the rows."""
+        ...
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return the sum of the losses of all targets, in float32."""
+        ...
+
+    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+        """Answer rows without looking at their targets."""
+        ...
+
+
+def padded(
+    words: Words, rows: Sequence[Sequence[int]], *, left: bool | None = None
+) -> dict[str, Tensor]:
+    """Return rows of tokens as `input_ids` and `attention_mask`, all of one length.
+
+    With padding on the left, positions are told too: GPT-2 would count the padding.
+    """
+    torch = load("torch")
+    at_left = words.left if left is None else left
+    longest = max(len(row) for row in rows)
+    ids = torch.full((len(rows), longest), words.pad)
+    mask = torch.zeros((len(rows), longest), dtype=torch.long)
+    for at, row in enumerate(rows):
+        place = slice(longest - len(row), longest) if at_left else slice(0, len(row))
+        ids[at, place] = torch.tensor(row)
+        mask[at, place] = 1
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    if at_left:
+        inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
+    return inputs
+
+
+def aligned(words: Words, rows: Sequence[Sequence[float]], *, left: bool | None = None) -> Tensor:
+    """Return targets of tokens beside what `padded` returns."""
+    torch = load("torch")
+    at_left = words.left if left is None else left
+    longest = max(len(row) for row in rows)
+    targets = torch.full((len(rows), longest), NOT_ASKED)
+    for at, row in enumerate(rows):
+        place = slice(longest - len(row), longest) if at_left else slice(0, len(row))
+        targets[at, place] = torch.tensor(row, dtype=torch.long)
+    return targets
+
+
+def asked(
+    asker: Asker, examples: Sequence[Example], ask: Callable[[Sequence[Example]], Sequence[Any]]
+) -> list[Any]:
+    """Return what `ask` says of each example, in their order, asking for many at once.
+
+    Longest first, so that little is padded; where memory runs out, half as many are asked for.
+    """
+    torch = load("torch")
+    order = sorted(range(len(examples)), key=lambda at: (-examples[at].length, at))
+    found: list[Any] = [None] * len(examples)
+    size, start = asker.batch, 0
+    asker.module.eval()
+    with torch.no_grad():
+        while start < len(order):
+            places = order[start : start + size]
+            try:
+                said = ask([examples[at] for at in places])
+            except RuntimeError as error:
+                if size == 1 or not out_of_memory(error):
+                    raise
+                size = max(1, size // 2)
+                continue
+            for at, one in zip(places, said, strict=True):
+                found[at] = one
+            asker.answered(sum(examples[at].length for at in places))
+            start += size
+    return found
+
+
+def out_of_memory(error: RuntimeError) -> bool:
+    """Return whether a device had no room; a processor says so in a sentence."""
+    return isinstance(error, load("torch").OutOfMemoryError) or "can't allocate" in str(error)

@@ -1,0 +1,191 @@
+"""Starts a training: here for one process, else by a launcher that starts one a device.
+
+Rows that do not fit are halved until they do. Processes that outlive who started them end at
+their next step, and nobody else starts in their directory before that.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import orjson
+
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.finetune.job import Job, write_job
+from goldpan.evaluation.finetune.runtime import alone
+from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
+from goldpan.evaluation.models.extras import load
+from goldpan.progress import Reporter
+
+OUTCOME = "outcome.json"
+"""How a launched training ended where it did not end well; the first process tells."""
+PROGRESS = "progress.json"
+WORKERS = "workers.lock"
+"""Held by all processes of a launched training."""
+_LOG = "training.log"
+_SIZE = "device-batch"
+_SECONDS = 0.5
+_PATIENCE = 30.0
+
+
+def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
+    """Train, or go on training, and return what happened; a finished training is not repeated.
+
+    Raises `EvaluationError` where it cannot be done.
+    """
+    told = read_trained(job.directory)
+    while told is None:
+        size = _device_batch(job)
+        try:
+            if job.settings.processes == 1 and job.settings.deepspeed == "none":
+                train(job, alone(job.settings), size, reporter)
+            else:
+                _launched(job, size, reporter)
+        except TooLargeError:
+            _halve(job, size, reporter)
+        told = read_trained(job.directory)
+    return told
+
+
+def _device_batch(job: Job) -> int:
+    path = job.directory / _SIZE
+    if path.exists():
+        return int(path.read_text())
+    each = -(-job.settings.batch // job.settings.processes)
+    return min(job.settings.device_batch or each, each)
+
+
+def _halve(job: Job, size: int, reporter: Reporter) -> None:
+    if size == 1:
+        raise EvaluationError(
+            f"Not even one row of {job.task.name} fits into memory beside the model",
+            "Set recompute=true or a smaller max_length, choose --lora or --deepspeed "
+            "zero2-offload, or take smaller weights",
+        )
+    gc.collect()
+    torch = load("torch")
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    (job.directory / _SIZE).write_text(str(size // 2))
+    reporter.note(f"{size} rows at once do not fit: going on with {size // 2}, same steps")
+
+
+def _launched(job: Job, size: int, reporter: Reporter) -> None:
+    _wait_for_others(job.directory, reporter)
+    write_job(job)
+    for name in (OUTCOME, PROGRESS):
+        (job.directory / name).unlink(missing_ok=True)
+    with _mark(job.directory) as mark:
+        arguments = [str(job.directory.resolve()), mark.name, str(size)]
+        code = _watched(job, [*_launcher(job), *arguments], reporter)
+    if read_trained(job.directory) is not None:
+        return
+    path = job.directory / OUTCOME
+    told = orjson.loads(path.read_bytes()) if path.exists() else {}
+    if told.get("too_large"):
+        raise TooLargeError
+    log = job.directory / _LOG
+    raise EvaluationError(
+        told.get("problem") or f"The training ended with exit code {code}: {_last_line(log)}",
+        told.get("remedy") or f"See {log}; the same command goes on from the last checkpoint",
+    )
+
+
+def _launcher(job: Job) -> list[str]:
+    """Return how `worker.py` is started, once a device, on this machine."""
+    module = "goldpan.evaluation.finetune.worker"
+    processes = str(job.settings.processes)
+    if job.settings.launcher == "torchrun":
+        start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        return [*start, "--nproc_per_node", processes, "-m", module]
+    load("deepspeed.launcher")
+    program = Path(sysconfig.get_path("scripts")) / "deepspeed"
+    return [sys.executable, str(program), "--num_gpus", processes, "--module", module]
+
+
+def _watched(job: Job, command: list[str], reporter: Reporter) -> int:
+    """Run a launcher to its end while showing how far its processes are."""
+    environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
+    environment.setdefault("OMP_NUM_THREADS", "1")
+    if job.settings.device == "cpu" or not load("torch").cuda.is_available():
+        environment["DS_ACCELERATOR"] = "cpu"
+    with (
+        (job.directory / _LOG).open("ab") as log,
+        reporter.task(f"{job.task.name}: steps", 0) as progress,
+    ):
+        process = subprocess.Popen(  # noqa: S603
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=environment,
+        )
+        try:
+            while process.poll() is None:
+                time.sleep(_SECONDS)
+                done, total = read_progress(job.directory)
+                progress.extend(total - progress.total)
+                progress.advance(done - progress.done)
+        finally:
+            _end(process)
+    return process.returncode
+
+
+def read_progress(directory: Path) -> tuple[int, int]:
+    """Return the steps that are done, and those that there are."""
+    try:
+        done, total = orjson.loads((directory / PROGRESS).read_bytes())
+    except (OSError, ValueError):
+        return 0, 0
+    return int(done), int(total)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Stop a launcher that still runs, with the processes that it started."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _wait_for_others(directory: Path, reporter: Reporter) -> None:
+    """Return when no process of an earlier start trains in the directory."""
+    with (directory / WORKERS).open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            reporter.note("Waiting for processes of an earlier start to end")
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+@contextmanager
+def _mark(directory: Path) -> Iterator[Any]:
+    """Give a file that is locked as long as this process lives."""
+    with NamedTemporaryFile(dir=directory, prefix="starter-", suffix=".lock") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+def _last_line(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 10_000))
+        lines = file.read().decode(errors="replace").splitlines()
+    errors = [line for line in lines if "Error" in line]
+    return "".join(char for char in (errors or lines or [""])[-1] if char.isprintable())[:300]

@@ -1,0 +1,254 @@
+"""Loads weights with the head that a task wants, as the device and the settings ask for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from goldpan.datasets.task_rows import target_column
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.finetune.generation import GenerationHead
+from goldpan.evaluation.finetune.heads import Asker, Head
+from goldpan.evaluation.finetune.job import Job
+from goldpan.evaluation.finetune.masking import MaskingHead
+from goldpan.evaluation.finetune.sequences import SequenceHead, scale_of
+from goldpan.evaluation.finetune.tagging import TaggingHead
+from goldpan.evaluation.finetune.words import Words, make_words
+from goldpan.evaluation.models.extras import load
+
+_HEADS = ("classifier", "score", "classification_head")
+"""What transformers calls the layers of a head; LoRA trains them whole."""
+_FLASH = (8, 0)
+"""Ampere: the first GPUs that FlashAttention 2 runs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model that can be trained and asked."""
+
+    module: Any
+    words: Words
+    head: Head
+    attention: str
+    half: bool
+    """Whether it computes in bfloat16."""
+    device: Any
+
+    def asker(self, batch: int) -> Asker:
+        """Return the model as one that answers, `batch` rows at once."""
+        single = load("torch").float32
+        mixed = self.half and any(each.dtype == single for each in self.module.parameters())
+        return Asker(self.module, self.device, mixed, batch)
+
+
+def load_model(job: Job, device: Any, *, master_copies: bool = False) -> Loaded:
+    """Return the weights of a job with the head of its task, on a device.
+
+    `master_copies` says that the optimizer keeps weights in float32 of its own, so that the model
+    need not. New layers are drawn from PyTorch's generator. Raises `EvaluationError` where the
+    weights have no such head, or do not load.
+    """
+    transformers = load("transformers")
+    settings = job.settings
+    half = uses_half(settings.precision, device)
+    with quiet(), explained(job):
+        config = transformers.AutoConfig.from_pretrained(job.weights, local_files_only=True)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(job.weights, local_files_only=True)
+        words = make_words(
+            tokenizer, config, settings.max_length or job.task.max_length, settings.padding
+        )
+        head = _head(job, config)
+        auto = getattr(transformers, head.auto)
+        _check_kind(job, head, auto, config, tokenizer)
+        attention = _attention(job, auto, config, device, half=half)
+        for name, value in head.options.items():
+            setattr(config, name, value)
+        torch = load("torch")
+        frozen = settings.lora or master_copies
+        module = auto.from_pretrained(
+            job.weights,
+            config=config,
+            attn_implementation=attention,
+            dtype=torch.bfloat16 if half and frozen else torch.float32,
+            ignore_mismatched_sizes=True,
+            local_files_only=True,
+        )
+        if settings.recompute:
+            module.gradient_checkpointing_enable({"use_reentrant": False})
+        if settings.lora:
+            module = _adapted(module, job)
+        module = module.to(device)
+    return Loaded(module, words, head, attention, half, device)
+
+
+def uses_half(precision: str, device: Any) -> bool:
+    """Return whether to compute in bfloat16; by itself only where a GPU has it."""
+    if precision != "auto":
+        return precision == "bf16"
+    return device.type == "cuda" and bool(load("torch").cuda.is_bf16_supported())
+
+
+def pick_device(wanted: str, number: int = 0) -> Any:
+    """Return the GPU of that number where there is one, else the processor.
+
+    Raises `EvaluationError` where a GPU is asked for and PyTorch sees none.
+    """
+    torch = load("torch")
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise EvaluationError(
+            "PyTorch sees no GPU", "Set device=cpu, or install a build of torch for your GPU"
+        )
+    if wanted == "cpu" or not there:
+        return torch.device("cpu")
+    if number >= torch.cuda.device_count():
+        raise EvaluationError(
+            f"There are {torch.cuda.device_count()} GPUs for {number + 1} processes or more",
+            "Give fewer --processes",
+        )
+    return torch.device("cuda", number)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers from telling people what only its developers want to know."""
+    logging = load("transformers").utils.logging
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def explained(job: Job) -> Iterator[None]:
+    """Turn what loading raises into `EvaluationError`."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "out of memory" in str(error):
+            raise EvaluationError(
+                f"{job.weights.name} does not fit on the device",
+                "Choose smaller weights, --lora, or a device with more memory",
+            ) from None
+        said = " ".join(str(error).split())[:300]
+        raise EvaluationError(
+            f"{job.weights.name} cannot be loaded for {job.task.name} ({said})",
+            "Check that the folder is whole and of a kind that transformers knows by itself: "
+            "code that weights bring along is never run",
+        ) from None
+
+
+def _head(job: Job, config: Any) -> Head:
+    task = job.task
+    match task.type:
+        case "ner":
+            return TaggingHead(task)
+        case "mlm":
+            return MaskingHead(task, job.seed)
+        case "text-generation":
+            start = config.decoder_start_token_id if config.is_encoder_decoder else None
+            return GenerationHead(task, job.settings.answer_tokens, start)
+        case "regression":
+            values = job.train[target_column(task.type).name].to_pylist()
+            return SequenceHead(task, scale_of(values, logarithm=job.settings.log_targets))
+        case _:
+            return SequenceHead(task, scale_of([0.0], logarithm=False))
+
+
+def _check_kind(job: Job, head: Head, auto: Any, config: Any, tokenizer: Any) -> None:
+    """Refuse weights that cannot do what the task asks."""
+    masked = load("transformers").AutoModelForMaskedLM
+    writes = job.task.type == "text-generation"
+    # Transformers would load an encoder as a decoder, which it never was.
+    encoder = writes and not config.is_encoder_decoder and type(config) in masked._model_mapping
+    if encoder or type(config) not in auto._model_mapping:
+        raise EvaluationError(
+            f"{job.weights.name}, a {config.model_type} model, has no head for {job.task.name}, "
+            f"which is {job.task.type}",
+            "Choose weights of another kind: decoders and encoder-decoders write texts, encoders "
+            "find masked words, and most take the other tasks",
+        )
+    if writes and tokenizer.eos_token_id is None:
+        raise EvaluationError(
+            f"The tokenizer of {job.weights.name} has no end token, so an answer has no end",
+            "Set eos_token in its tokenizer_config.json",
+        )
+
+
+def _attention(job: Job, auto: Any, config: Any, device: Any, *, half: bool) -> str:
+    """Return the implementation that is asked for, or the fastest that can run."""
+    kind = auto._model_mapping[type(config)]
+    kind = kind[0] if isinstance(kind, tuple) else kind
+    cuda = device.type == "cuda"
+    flash = (
+        cuda
+        and half
+        and bool(kind._supports_flash_attn)
+        and find_spec("flash_attn") is not None
+        and load("torch").cuda.get_device_capability(device) >= _FLASH
+    )
+    wanted = job.settings.attention
+    if wanted == "flash" and not flash:
+        raise EvaluationError(
+            f"{job.weights.name} cannot use FlashAttention here: it wants a model that supports "
+            "it, bf16, an Ampere GPU or newer, and the package flash-attn",
+            "Run pip install flash-attn there, or set attention=auto",
+        )
+    if wanted in ("auto", "flash") and flash:
+        return "flash_attention_2"
+    if wanted == "eager" or not kind._supports_sdpa:
+        return "eager"
+    return "sdpa"
+
+
+def _adapted(module: Any, job: Job) -> Any:
+    """Return the model with low-rank adapters at all its linear layers but those of the head."""
+    peft = load("peft")
+    torch = load("torch")
+    conv = load("transformers.pytorch_utils").Conv1D  # GPT-2's linear layer
+    heads = [name for name, _ in module.named_children() if name in _HEADS]
+    out = module.get_output_embeddings()
+    targets = [
+        name
+        for name, layer in module.named_modules()
+        if isinstance(layer, torch.nn.Linear | conv)
+        and layer is not out
+        and name.partition(".")[0] not in heads
+    ]
+    settings = peft.LoraConfig(
+        r=job.settings.lora_rank,
+        lora_alpha=job.settings.lora_alpha,
+        lora_dropout=0.05,
+        target_modules=targets,
+        modules_to_save=heads or None,
+    )
+    if job.settings.recompute:
+        module.enable_input_require_grads()
+    adapted = peft.get_peft_model(module, settings)
+    for weight in adapted.parameters():
+        if weight.requires_grad:
+            weight.data = weight.data.float()  # small steps are lost in bfloat16
+    return adapted
+
+
+def learned(module: Any) -> dict[str, Any]:
+    """Return the weights that training changes, on the processor."""
+    return {
+        name: weight.detach().to("cpu", copy=True)
+        for name, weight in module.named_parameters()
+        if weight.requires_grad
+    }
+
+
+def put_back(module: Any, weights: dict[str, Any]) -> None:
+    """Set the weights that `learned` returned."""
+    torch = load("torch")
+    there = dict(module.named_parameters())
+    with torch.no_grad():
+        for name, weight in weights.items():
+            there[name].copy_(weight)

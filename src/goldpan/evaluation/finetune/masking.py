@@ -1,0 +1,145 @@
+"""Words that are masked and found again: only those that the task names (SELU, section IV-B).
+
+In training, each is masked with a probability of one half, anew each epoch. For answers, half of
+them are masked at first and then the other half, so that each is asked for once, among as many
+others as in training.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.task import Task
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.finetune.heads import (
+    NOT_ASKED,
+    Asker,
+    Batch,
+    Example,
+    Tensor,
+    aligned,
+    asked,
+    padded,
+)
+from goldpan.evaluation.finetune.tagging import cross_entropy
+from goldpan.evaluation.finetune.words import Words, covering, stream, windows
+from goldpan.evaluation.model import Answers
+
+_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class MaskingHead:
+    """The head that encoders are pre-trained with."""
+
+    task: Task
+    seed: int
+    auto: str = "AutoModelForMaskedLM"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Nothing: the vocabulary is the model's."""
+        return {}
+
+    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+        """Return the windows of all rows that hold a word to mask."""
+        if words.tokenizer.mask_token_id is None:
+            raise EvaluationError(
+                f"The tokenizer has no mask token, so it cannot answer {self.task.name}",
+                "Choose an encoder such as BERT",
+            )
+        made = []
+        spans = _spans(rows)
+        for row, text in enumerate(words.texts(stream(rows["text"]))):
+            found = covering(text.offsets, spans[row])
+            for window in windows(words.room, len(text.ids), found):
+                shift = len(words.before) - window.start
+                places = [
+                    (word, first + shift, min(after, window.stop) + shift)
+                    for word, (first, after) in enumerate(found)
+                    if after > first and window.start <= first < window.stop
+                ]
+                if places:
+                    made.append(Example(row, words.frame(text.ids[window]), (), places))
+        return made
+
+    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+        """Return examples with half of their words masked; which follows from `salt`."""
+        drawn = [_drawn(each, salt) for each in examples]
+        masked = [
+            _masked(words, each, hidden) for each, hidden in zip(examples, drawn, strict=True)
+        ]
+        targets = aligned(
+            words,
+            [_targets(each, hidden) for each, hidden in zip(examples, drawn, strict=True)],
+        )
+        tokens = sum(each.length for each in examples)
+        return Batch(padded(words, masked), targets, int((targets != NOT_ASKED).sum()), tokens)
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Cross entropy over the masked tokens."""
+        return cross_entropy(logits, targets)
+
+    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+        """Return a word for each span; the word itself where all its tokens were found.
+
+        A word of several tokens is masked by as many. Words are compared by their tokens, as a
+        model without capital letters cannot tell more.
+        """
+        examples = self.examples(words, rows, learn=False)
+        texts, spans = rows["text"].to_pylist(), _spans(rows)
+        values = [[""] * len(each) for each in spans]
+        for first_half in (True, False):
+
+            def hidden(example: Example, first_half: bool = first_half) -> list[bool]:
+                drawn = _drawn(example, f"{self.seed} answers")
+                return [each == first_half for each in drawn]
+
+            def ask(some: Sequence[Example]) -> Sequence[list[int]]:
+                inputs = padded(words, [_masked(words, each, hidden(each)) for each in some])
+                best = asker.logits(asker.module, inputs).argmax(-1).cpu()
+                inner = inputs["attention_mask"].bool()
+                return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
+
+            for example, found in zip(examples, asked(asker, examples, ask), strict=True):
+                for (word, start, stop), yes in zip(example.places, hidden(example), strict=True):
+                    if yes:
+                        begin, end = spans[example.row][word]
+                        right = list(example.ids[start:stop]) == found[start:stop]
+                        values[example.row][word] = (
+                            texts[example.row][begin:end]
+                            if right
+                            else words.decode(found[start:stop])
+                        )
+        return Answers(values)
+
+
+def _spans(rows: pa.Table) -> list[list[tuple[int, int]]]:
+    return [[(span["start"], span["end"]) for span in spans] for spans in rows["masks"].to_pylist()]
+
+
+def _drawn(example: Example, salt: str) -> list[bool]:
+    """Draw for each word of an example whether it is hidden; the same for the same salt."""
+    draw = random.Random(f"{salt} {example.row} {example.places[0][0]}")  # noqa: S311
+    return [draw.random() < _SHARE for _ in example.places]
+
+
+def _masked(words: Words, example: Example, hidden: Sequence[bool]) -> list[int]:
+    ids = list(example.ids)
+    for (_, start, stop), yes in zip(example.places, hidden, strict=True):
+        if yes:
+            ids[start:stop] = [words.tokenizer.mask_token_id] * (stop - start)
+    return ids
+
+
+def _targets(example: Example, hidden: Sequence[bool]) -> list[int]:
+    targets = [NOT_ASKED] * len(example.ids)
+    for (_, start, stop), yes in zip(example.places, hidden, strict=True):
+        if yes:
+            targets[start:stop] = example.ids[start:stop]
+    return targets

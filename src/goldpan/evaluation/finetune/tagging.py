@@ -1,0 +1,109 @@
+"""A tag a word: named entities. Words are aligned with the tokens that a model makes of them.
+
+A word's tag is learned at and read from its first token (SELU, section IV-B). Long rows are cut
+into windows, so that every word gets an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.finetune.heads import (
+    NOT_ASKED,
+    Asker,
+    Batch,
+    Example,
+    Tensor,
+    aligned,
+    asked,
+    padded,
+)
+from goldpan.evaluation.finetune.words import Span, Words, covering, windows
+from goldpan.evaluation.model import Answers
+from goldpan.evaluation.models.extras import load
+
+_NONE = "O"
+
+
+def word_spans(tokens: Sequence[str]) -> list[Span]:
+    """Return where words stand in the text that a space between them makes."""
+    starts = accumulate((len(word) + 1 for word in tokens), initial=0)
+    return [(start, start + len(word)) for start, word in zip(starts, tokens, strict=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class TaggingHead:
+    """A linear layer on the state of every token."""
+
+    task: Task
+    auto: str = "AutoModelForTokenClassification"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The number of tags."""
+        return {"num_labels": len(self.task.labels)}
+
+    def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
+        """Return the windows of all rows; a target for each token of a window."""
+        given = rows["tokens"].to_pylist()
+        tags = rows["tags"].to_pylist() if learn else [[]] * len(rows)
+        numbers = {name: at for at, name in enumerate(self.task.label_names)}
+        made = []
+        texts = words.texts(" ".join(tokens) for tokens in given)
+        for row, (text, tokens) in enumerate(zip(texts, given, strict=True)):
+            spans = covering(text.offsets, word_spans(tokens))
+            for window in windows(words.room, len(text.ids)):
+                shift = len(words.before) - window.start
+                places = [
+                    (word, first + shift, first + shift + 1)
+                    for word, (first, after) in enumerate(spans)
+                    if after > first and window.start <= first < window.stop
+                ]
+                ids = words.frame(text.ids[window])
+                target = [NOT_ASKED] * len(ids) if learn else []
+                for word, place, _ in places if learn else ():
+                    target[place] = numbers[tags[row][word]]
+                made.append(Example(row, ids, target, places))
+        return made
+
+    def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
+        """Return examples as tensors; nothing is drawn."""
+        targets = aligned(words, [each.target for each in examples])
+        tokens = sum(each.length for each in examples)
+        inputs = padded(words, [each.ids for each in examples])
+        return Batch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Cross entropy over the first tokens of words."""
+        return cross_entropy(logits, targets)
+
+    def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
+        """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
+        examples = self.examples(words, rows, learn=False)
+
+        def ask(some: Sequence[Example]) -> Sequence[list[int]]:
+            inputs = padded(words, [each.ids for each in some])
+            best = asker.logits(asker.module, inputs).argmax(-1).cpu()
+            inner = inputs["attention_mask"].bool()
+            return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
+
+        tokens = rows["tokens"].to_pylist()
+        names = self.task.label_names
+        values = [[_NONE] * len(each) for each in tokens]
+        for example, tags in zip(examples, asked(asker, examples, ask), strict=True):
+            for word, place, _ in example.places:
+                values[example.row][word] = names[tags[place]]
+        return Answers(values)
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return the sum over the tokens that are asked for; only theirs become float32."""
+    some = targets != NOT_ASKED
+    losses = load("torch.nn.functional")
+    return losses.cross_entropy(logits[some].float(), targets[some], reduction="sum")

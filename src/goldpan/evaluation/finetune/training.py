@@ -1,0 +1,239 @@
+"""The training itself: steps, evaluations, early stopping, checkpoints.
+
+The loop is Goldpan's own, as what it has to keep is more than what a trainer would save: the
+same steps whatever fits on a device, a resume that gives the same losses, and one way for PyTorch
+and DeepSpeed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.finetune.batches import Part, parts_of, steps_of_epoch
+from goldpan.evaluation.finetune.checkpoints import State, resume, save
+from goldpan.evaluation.finetune.engines import Engine, Plain, Zero
+from goldpan.evaluation.finetune.heads import Batch, Example, out_of_memory
+from goldpan.evaluation.finetune.job import WORD_TASKS, Job
+from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
+from goldpan.evaluation.finetune.runtime import Place
+from goldpan.evaluation.finetune.validation import validate
+from goldpan.evaluation.finetune.zero import accumulation
+from goldpan.evaluation.models.extras import load
+from goldpan.progress import Reporter, Task
+
+LEARNED = "learned.pt"
+"""The weights that training changed, at their best."""
+TRAINED = "trained.json"
+"""What happened; its presence is the end."""
+
+
+_PENDING = 50
+"""Steps after which their losses are fetched."""
+
+
+class TooLargeError(Exception):
+    """The rows that a device was given at once do not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Training:
+    """All that a step needs."""
+
+    job: Job
+    loaded: Loaded
+    engine: Engine
+    place: Place
+    examples: Sequence[Example]
+    device_batch: int
+    steps: int
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step: it rises, then stays or falls on a line."""
+        settings = self.job.settings
+        rising = math.ceil(settings.warmup * self.steps)
+        if step < rising:
+            return settings.learning_rate * (step + 1) / rising
+        if not settings.decay:
+            return settings.learning_rate
+        return settings.learning_rate * (self.steps - step) / max(1, self.steps - rising)
+
+
+def train(job: Job, place: Place, device_batch: int, reporter: Reporter) -> None:
+    """Train, going on from a checkpoint where there is one; leave `LEARNED` and `TRAINED`.
+
+    All processes of a training call it. Raises `TooLargeError` where `device_batch` rows do not
+    fit, `EvaluationError` where nothing can be learned.
+    """
+    torch = load("torch")
+    devices = [place.device] if place.device.type == "cuda" else []
+    try:
+        with torch.random.fork_rng(devices), quiet():
+            torch.manual_seed(job.seed)
+            _train(job, place, device_batch, reporter)
+    except RuntimeError as error:
+        if out_of_memory(error):
+            raise TooLargeError from None
+        raise
+
+
+def _train(job: Job, place: Place, device_batch: int, reporter: Reporter) -> None:
+    settings = job.settings
+    loaded = load_model(job, place.device, master_copies=settings.deepspeed != "none")
+    examples = loaded.head.examples(loaded.words, job.train, learn=True)
+    if not examples:
+        raise EvaluationError(
+            f"The train split of {job.task.name} has nothing to learn", "Import more rows"
+        )
+    engine: Engine
+    if settings.deepspeed == "none":
+        engine = Plain(loaded.module, settings, place)
+    else:
+        engine = Zero(loaded.module, settings, place, device_batch, half=loaded.half)
+    each = math.ceil(len(examples) / settings.batch)
+    training = _Training(job, loaded, engine, place, examples, device_batch, each * job.epochs)
+    load("torch").manual_seed(job.seed + place.rank)  # each draws its own dropout
+    state = resume(job.directory, engine, place, reporter)
+    with reporter.task(f"{job.task.name}: steps", training.steps) as progress:
+        progress.advance(state.step)
+        _steps(training, state, each, progress)
+    if place.first:
+        _finish(training, state)
+    place.wait()
+
+
+def _steps(training: _Training, state: State, each: int, progress: Task) -> None:
+    job, place = training.job, training.place
+    lengths = [example.length for example in training.examples]
+    interval = each
+    if job.task.type not in WORD_TASKS:
+        interval = math.ceil(training.steps / job.settings.evaluations)
+    begun, before = time.monotonic(), state.seconds
+    order: list[list[int]] = []
+    pending: list[Any] = []
+    while state.step < training.steps and state.misses < job.settings.patience:
+        epoch, at = divmod(state.step, each)
+        if at == 0 or not order:
+            order = steps_of_epoch(
+                lengths, job.settings.batch, job.seed, epoch, group=job.settings.group_lengths
+            )
+        pending.append(_step(training, state, order[at], f"{job.seed} {epoch}"))
+        progress.advance()
+        looks = state.step % interval == 0 or state.step == training.steps
+        if looks or len(pending) == _PENDING:
+            _settle(state, pending, place)
+        if looks:
+            _evaluate(training, state)
+            state.seconds = place.gather(before + time.monotonic() - begun)[0]
+            save(job.directory, state, training.engine, place)
+
+
+def _step(training: _Training, state: State, rows: Sequence[int], salt: str) -> Any:
+    """Change the weights once, by the mean loss over all that the step asks for; return it."""
+    place, loaded = training.place, training.loaded
+    parts = parts_of(rows, place.rank, place.world, training.device_batch)
+    batches = [
+        loaded.head.batch(loaded.words, [training.examples[row] for row in part.rows], salt)
+        for part in parts
+    ]
+    counting = [batch for part, batch in zip(parts, batches, strict=True) if part.counts]
+    mine = sum(batch.count for batch in counting), sum(batch.tokens for batch in counting)
+    sums = place.gather(mine)
+    total = max(1, sum(count for count, _ in sums))
+    loaded.module.train()
+    losses = [
+        _learn(training, part, batch, total, last=number == len(parts))
+        for number, (part, batch) in enumerate(zip(parts, batches, strict=True), 1)
+    ]
+    training.engine.update(training.rate(state.step))
+    state.step += 1
+    state.tokens += sum(tokens for _, tokens in sums)
+    return sum(losses)
+
+
+def _learn(training: _Training, part: Part, batch: Batch, total: int, *, last: bool) -> Any:
+    loaded = training.loaded
+    asker = loaded.asker(1)
+    # Engines average over processes, so that a sum over all of them wants this factor.
+    share = training.place.world / total if part.counts else 0.0
+
+    def loss_of(module: Any) -> Any:
+        logits = asker.logits(module, batch.inputs)
+        return loaded.head.loss(logits, batch.targets.to(logits.device)) * share
+
+    return training.engine.learn(loss_of, last=last)
+
+
+def _settle(state: State, pending: list[Any], place: Place) -> None:
+    """Fetch the losses of the last steps; asking a GPU for each at once would make it wait."""
+    shares = place.gather([float(loss) for loss in pending])
+    pending.clear()
+    for losses in zip(*shares, strict=True):
+        state.losses.append(math.fsum(losses) / place.world)
+        if not math.isfinite(state.losses[-1]):
+            raise EvaluationError(
+                f"The loss of step {len(state.losses)} is not a number",
+                "Give a smaller learning_rate, or precision=fp32",
+            )
+
+
+def _evaluate(training: _Training, state: State) -> None:
+    job, place = training.job, training.place
+    if job.validation is None or not len(job.validation):
+        return
+    told, better = validate(job, training.loaded, place, training.device_batch * 2)
+    state.scores.append((state.step, told))
+    if state.best is None or better > state.best:
+        state.best, state.best_step, state.misses = max(better, -1e308), state.step, 0
+        if place.first:
+            _keep(training)
+    else:
+        state.misses += 1
+
+
+def _keep(training: _Training) -> None:
+    path = training.job.directory / LEARNED
+    unfinished = path.with_suffix(".unfinished")
+    load("torch").save(learned(training.loaded.module), unfinished)
+    unfinished.replace(path)
+
+
+def _finish(training: _Training, state: State) -> None:
+    job, loaded, place = training.job, training.loaded, training.place
+    if state.best is None:
+        _keep(training)
+        state.best_step = state.step
+    told = {
+        **asdict(state),
+        "planned_steps": training.steps,
+        "stopped_early": state.step < training.steps,
+        "device": place.device.type,
+        "gpus": place.gpus,
+        "processes": place.world,
+        "precision": "bf16" if loaded.half else "fp32",
+        "attention": loaded.attention,
+        "max_length": loaded.words.limit,
+        "device_batch": training.device_batch,
+        "accumulation": accumulation(job.settings, training.device_batch),
+        "parameters": sum(each.numel() for each in loaded.module.parameters()),
+        "trained_parameters": sum(
+            each.numel() for each in loaded.module.parameters() if each.requires_grad
+        ),
+    }
+    path = job.directory / TRAINED
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+    unfinished.replace(path)
+
+
+def read_trained(directory: Path) -> dict[str, Any] | None:
+    """Return what happened in a training that is finished, else None."""
+    path = directory / TRAINED
+    return dict(orjson.loads(path.read_bytes())) if path.exists() else None

@@ -1,0 +1,142 @@
+"""Where a model's weights lie: in a folder, or in the Hub's cache at one commit.
+
+Nothing is fetched unless asked to, and a name that can come to mean other weights is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan.errors import EvaluationError, UsageError
+
+_HUB = re.compile(r"(?P<id>[\w.-]{1,96}(?:/[\w.-]{1,96})?)(?:@(?P<revision>.*))?", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_TEXTS = (".json", ".txt", ".model", ".jinja")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights with their tokenizer."""
+
+    name: str
+    """ID@COMMIT, or the name of the folder."""
+    directory: Path
+    digest: str
+    """SHA-256 of all that a model is read from."""
+    config: Mapping[str, Any]
+    """`config.json`."""
+
+    @property
+    def short(self) -> str:
+        """A name that fits into a path."""
+        name = self.name.partition("@")[0].rpartition("/")[2]
+        return _UNSAFE.sub("-", name).strip(".-") or "model"
+
+
+def find_weights(given: str, *, download: bool = False) -> Weights:
+    """Return the weights of a folder or of ``ID@COMMIT`` on the Hub.
+
+    Raises `UsageError` where neither is meant, no commit is told, or the weights are not on this
+    machine and `download` is not asked for; `EvaluationError` where the Hub does not answer well
+    or files are missing.
+    """
+    path = Path(given).expanduser()
+    if path.is_dir():
+        return _read(path.resolve().name, path)
+    found = _HUB.fullmatch(given)
+    if not given or found is None or path.is_absolute() or given.startswith("."):
+        raise UsageError(
+            f"There is no folder {given!r} with weights",
+            "Give a folder, or the weights on the Hugging Face Hub as OWNER/NAME@COMMIT",
+        )
+    name, commit = found["id"], found["revision"] or ""
+    if not _COMMIT.fullmatch(commit):
+        told = f"{commit!r} is no commit, and may mean other weights tomorrow" if commit else ""
+        raise UsageError(
+            told or f"{name} is not pinned to a commit, and may mean other weights tomorrow",
+            f"Write {name}@COMMIT, with the 40 digits from "
+            f"https://huggingface.co/{name}/commits/main, or give a folder",
+        )
+    return _read(given, _downloaded(name, commit) if download else _cached(name, commit))
+
+
+def _cached(name: str, commit: str) -> Path:
+    # The Hub's client takes long to import, and most commands do without.
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(name, "config.json", revision=commit)
+    if not isinstance(found, str):
+        raise UsageError(f"{name}@{commit} is not on this machine", "Fetch it with --download")
+    return Path(found).parent
+
+
+def _downloaded(name: str, commit: str) -> Path:
+    import httpx2
+    from huggingface_hub import HfApi, constants
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or constants.ENDPOINT)
+    try:
+        files = [each for each in api.list_repo_files(name, revision=commit) if "/" not in each]
+        wanted = [each for each in files if each.endswith(_TEXTS)] + _tensors(files)
+        return Path(api.snapshot_download(name, revision=commit, allow_patterns=wanted))
+    except (HfHubHTTPError, OfflineModeIsEnabled, httpx2.TransportError, OSError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise EvaluationError(
+            f"{name}@{commit} cannot be fetched ({said})",
+            "Check the name and the commit; for weights that ask for consent, accept it on the "
+            "Hub and set HF_TOKEN. What arrived whole is not fetched again",
+        ) from None
+
+
+def _tensors(files: list[str]) -> list[str]:
+    """Return the files with numbers: repositories often hold them several times over."""
+    safe = [name for name in files if name.endswith(".safetensors")]
+    return safe or [name for name in files if name.startswith("pytorch_model")]
+
+
+def _read(name: str, directory: Path) -> Weights:
+    files = sorted(path.name for path in directory.iterdir() if path.is_file())
+    tensors = [file for file in _tensors(files) if not file.endswith(".json")]
+    try:
+        for wanted, there in (
+            ("config.json", "config.json" in files),
+            ("weights", bool(tensors)),
+            *((part, part in files) for part in _parts(directory, files)),
+        ):
+            if not there:
+                raise EvaluationError(
+                    f"{directory} holds no {wanted}",
+                    "Give a folder that save_pretrained wrote, or fetch the weights with "
+                    "--download",
+                )
+        config = orjson.loads((directory / "config.json").read_bytes())
+        digest = _digest(directory, [file for file in files if file.endswith(_TEXTS)] + tensors)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EvaluationError(f"{directory} cannot be read ({error})", "Fetch it again") from None
+    return Weights(name, directory, digest, config)
+
+
+def _parts(directory: Path, files: list[str]) -> list[str]:
+    """Return the files over which large weights are spread."""
+    indexes = [name for name in files if name.endswith(".safetensors.index.json")]
+    told = (orjson.loads((directory / name).read_bytes()) for name in indexes)
+    return sorted({str(part) for each in told for part in each["weight_map"].values()})
+
+
+def _digest(directory: Path, files: list[str]) -> str:
+    whole = hashlib.sha256()
+    for name in sorted(files):
+        with (directory / name).open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        whole.update(f"{name} {content}\n".encode())
+    return whole.hexdigest()

@@ -1,0 +1,75 @@
+"""Holds out whole documents: what a model is worth on classes or threads that it has never seen.
+
+Where a source splits single sentences, a test sentence has its neighbours in train, and often
+stands there word for word. Here a fifth of the documents is the test, drawn by a hash of their
+names, so that all tasks that share documents hold out the same ones, whatever the seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+
+from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.errors import UsageError
+from goldpan.evaluation.protocol import Protocol
+
+KINDS = ("document",)
+_PARTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut(Protocol):
+    """A protocol whose test is of whole documents; its name tells runs apart."""
+
+    hold_out: str = "document"
+
+
+def hold_out(
+    data: TaskData, protocol: Protocol, kind: str = "document"
+) -> tuple[TaskData, HeldOut]:
+    """Return the task's rows split by document, and the protocol that says so.
+
+    The official partition no longer counts. Raises `UsageError` for a kind that is not known, and
+    for rows without documents, or with too few to hold any out.
+    """
+    if kind not in KINDS:
+        raise UsageError(
+            f"Rows cannot be held out by {kind!r}", f"Give --hold-out {' or '.join(KINDS)}"
+        )
+    rows = pa.concat_tables(data.splits.values()).sort_by("id")
+    if rows["document"].null_count:
+        raise UsageError(
+            f"{rows['document'].null_count:,} of {len(rows):,} rows of {data.task.name} name no "
+            "document to be held out by",
+            "Run it without --hold-out",
+        )
+    sides = held_out_rows(rows)
+    splits = {
+        "train": rows.filter(pa.array([not side for side in sides])),
+        "test": rows.filter(pa.array(sides)),
+    }
+    if not all(len(table) for table in splits.values()):
+        raise UsageError(
+            f"{data.task.name} has too few documents to hold some out", "Run it without --hold-out"
+        )
+    told = asdict(protocol) | {
+        "name": f"{protocol.name}+{kind}",
+        "title": f"{protocol.title}, whole documents held out",
+        "hold_out": kind,
+    }
+    return task_data(data.task, splits), HeldOut(**told)
+
+
+def held_out_rows(rows: pa.Table) -> Sequence[bool]:
+    """Tell which rows are of documents that are held out."""
+    places = zip(rows["repo"].to_pylist(), rows["document"].to_pylist(), strict=True)
+    return [_drawn(repo or "", document or "") for repo, document in places]
+
+
+def _drawn(repo: str, document: str) -> bool:
+    named = f"{len(repo)} {repo} {document}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(named).digest()[:8]) % _PARTS == 0

@@ -1,0 +1,119 @@
+"""What a model is to a run: it learns from rows with answers, then answers rows without.
+
+A model never sees the test answers. What it may see of the test rows beside their own texts is
+what `Unlabelled` holds: the texts around them, as a tool that comments code would have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.protocol import Protocol as Rules
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.progress import Reporter
+
+Answer = str | float | Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a model answered to rows, in their order."""
+
+    values: Sequence[Answer]
+    """In the type of the task's target; None where an answer is not valid."""
+    scores: Sequence[Sequence[float]] | None = None
+    """A number for each of the task's labels, in its order: higher is more likely."""
+    raw: Sequence[str] | None = None
+    """Verbatim, of a language model."""
+    notes: Mapping[str, int] = field(default_factory=dict)
+    """How many answers are not what was hoped for, by what they are: refused, truncated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What answers of a model that costs money would cost, before anything is sent."""
+
+    requests: int
+    """Still to be sent."""
+    answered: int
+    """Paid for before, at no cost now."""
+    input_tokens: int
+    """Expected, from the characters: about four a token."""
+    cost: float | None
+    """Expected; None where the price is not known."""
+    cost_at_most: float | None
+    """Whatever the texts are: a token for each byte."""
+    cost_before: float
+    """What those that are answered cost."""
+
+
+@dataclass(slots=True)
+class Costs:
+    """What a run took; models add what only they know of."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    money: float = 0.0
+    gpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a model learns from."""
+
+    task: Task
+    train: pa.Table
+    """Rows with the target."""
+    validation: pa.Table | None
+    """Rows to choose by; None where the protocol has none."""
+    whole_train: pa.Table
+    """Train with what was carved out of it: for models that choose by cross-validation inside."""
+    unlabelled: pa.Table
+    """All rows of the task, those of the test too, without targets; sorted by id."""
+    seed: int
+    directory: Path
+    """For checkpoints: what lies there is there again when the run goes on after a kill."""
+    reporter: Reporter
+    costs: Costs
+    siblings: Callable[[], Mapping[str, pa.Table]] = dict
+    """Rows with targets of the tasks that share the data, by task: only rows that are train in
+    every one of them and lie in no other split here, so that no answer crosses a split."""
+    protocol: Rules = field(default_factory=lambda: find_protocol("default"))
+    replies: Path | None = None
+    """Where replies that were paid for are kept beyond this run; None is in `directory`."""
+
+
+class Fitted(Protocol):
+    """A model that has learned."""
+
+    def answer(self, rows: pa.Table) -> Answers:
+        """Answer rows that have no target."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model by name, with the settings that tell its runs apart."""
+
+    name: str
+    fit: Callable[[Lesson], Fitted]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Plain JSON data."""
+    uses_neighbours: bool = False
+    """Whether it reads the texts around a row, those of test rows included."""
+    needs_train: bool = True
+    """Whether it learns from train rows; others run where there are none."""
+    predict_train: bool = True
+    """Whether it answers train rows too, to see overfitting; not where answers cost money."""
+    task_facts: Callable[[Task], Mapping[str, Any]] | None = None
+    """What of a task's file tells runs apart beside the settings, such as its prompt."""
+    estimate: Callable[[Lesson, pa.Table], Estimate] | None = None
+    """Says what answering rows would cost; of models that cost money."""

@@ -1,0 +1,163 @@
+"""Gradient-boosted trees on TF-IDF of words, chosen on the validation split (SELU, IV-C)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_rows import target_column
+from goldpan.errors import EvaluationError, UsageError
+from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.choosing import value_of
+from goldpan.evaluation.models.extras import load
+
+Numbers = npt.NDArray[np.float64]
+_GRIDS: dict[str, tuple[Sequence[int], Sequence[int]]] = {
+    "paper": (range(3, 11), range(1, 8)),
+    "small": ((3, 6, 9), (1, 4)),
+}
+"""Maximum depths and minimum child weights to choose from."""
+_DEFAULTS = {"grid": "small", "selection": "best", "rounds": 100, "features": 20_000}
+_SELECTIONS = ("best", "paper")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """Trees of one setting; a forest a label where a text may bear several."""
+
+    task: Task
+    vectorizer: Any
+    forests: Sequence[Any]
+
+    def answer(self, rows: pa.Table) -> Answers:
+        matrix = self.vectorizer.transform(rows["text"].to_pylist())
+        names = self.task.label_names
+        if self.task.type == "regression":
+            return Answers([float(value) for value in self.forests[0].predict(matrix)])
+        if self.task.type == "multi-label":
+            scores = np.column_stack([_positive(forest, matrix) for forest in self.forests])
+            values = [
+                [name for name, score in zip(names, row, strict=True) if score >= 0.5]
+                for row in scores
+            ]
+            return Answers(values, scores.tolist())
+        scores = np.zeros((len(rows), len(names)))
+        (forest,) = self.forests
+        scores[:, forest.goldpan_labels] = forest.predict_proba(matrix)
+        return Answers([names[best] for best in scores.argmax(axis=1)], scores.tolist())
+
+
+def _positive(forest: Any, matrix: Any) -> Numbers:
+    """Return the probability of the label, 0 where train never bears it."""
+    probabilities = forest.predict_proba(matrix)
+    labels = list(forest.goldpan_labels)
+    if 1 not in labels:
+        return np.zeros(matrix.shape[0])
+    return np.asarray(probabilities[:, labels.index(1)], dtype=np.float64)
+
+
+def _fit(settings: Mapping[str, Any], lesson: Lesson) -> _Candidate:
+    task = lesson.task
+    if task.type not in ("binary", "multi-class", "multi-label", "regression"):
+        raise EvaluationError(
+            f"Boosted trees do not answer {task.name}, which is {task.type}",
+            "Choose a fine-tuned model or a prompted one",
+        )
+    if lesson.validation is None:
+        raise EvaluationError(
+            "Boosted trees are chosen on a validation split, and this protocol has none",
+            "Choose another --protocol",
+        )
+    text = load("sklearn.feature_extraction.text")
+    vectorizer = text.TfidfVectorizer(max_features=settings["features"])
+    matrix = vectorizer.fit_transform(lesson.train["text"].to_pylist())
+    target = target_column(task.type).name
+    targets = lesson.train[target].to_pylist()
+    truth = lesson.validation[target].to_pylist()
+    grid = list(product(*_GRIDS[settings["grid"]]))
+    best: tuple[float, _Candidate] | None = None
+    with lesson.reporter.task(f"{task.name}: settings", len(grid)) as progress:
+        for depth, weight in grid:
+            forests = list(
+                _forests(task, matrix, targets, depth, weight, settings["rounds"], lesson.seed)
+            )
+            candidate = _Candidate(task, vectorizer, forests)
+            value = value_of(task, truth, candidate.answer(lesson.validation).values)
+            if task.type == "regression" and settings["selection"] == "paper":
+                value = -value
+            if best is None or value > best[0]:
+                best = value, candidate
+            progress.advance()
+    assert best is not None
+    return best[1]
+
+
+def _forests(
+    task: Task,
+    matrix: Any,
+    targets: Sequence[Any],
+    depth: int,
+    weight: int,
+    rounds: int,
+    seed: int,
+) -> Iterator[Any]:
+    xgboost = load("xgboost")
+    fixed = {
+        "max_depth": depth,
+        "min_child_weight": weight,
+        "n_estimators": rounds,
+        "random_state": seed,
+        "n_jobs": 1,  # more threads add numbers in another order
+        "tree_method": "hist",
+    }
+    if task.type == "regression":
+        yield xgboost.XGBRegressor(**fixed).fit(matrix, np.asarray(targets, dtype=np.float64))
+        return
+    if task.type == "multi-label":
+        for name in task.label_names:
+            yield _classifier(xgboost, fixed, matrix, [int(name in each) for each in targets])
+        return
+    places = {name: place for place, name in enumerate(task.label_names)}
+    yield _classifier(xgboost, fixed, matrix, [places[each] for each in targets])
+
+
+def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, places: list[int]) -> Any:
+    """Fit on the labels that are there: XGBoost wants them numbered without gaps."""
+    present = sorted(set(places))
+    if len(present) == 1:
+        forest = load("sklearn.dummy").DummyClassifier(strategy="prior")
+    else:
+        forest = xgboost.XGBClassifier(**fixed)
+    forest.fit(matrix, [present.index(place) for place in places])
+    forest.goldpan_labels = present
+    return forest
+
+
+def _model(given: Mapping[str, Any]) -> Model:
+    settings = settled("tfidf-xgboost", _DEFAULTS, given)
+    for name, known in (("grid", tuple(_GRIDS)), ("selection", _SELECTIONS)):
+        if settings[name] not in known:
+            raise UsageError(
+                f"{name} of the model tfidf-xgboost cannot be {settings[name]!r}",
+                f"Choose {', '.join(known)}",
+            )
+    return Model("tfidf-xgboost", partial(_fit, settings), settings)
+
+
+MODELS = (
+    Entry(
+        "tfidf-xgboost",
+        "Boosted trees on TF-IDF of words; grid=paper is SELU's, selection=paper repeats its "
+        "choice of the worst candidate for numbers.",
+        _model,
+    ),
+)

@@ -1,0 +1,84 @@
+"""Finds models by name; adding one is adding its file and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from goldpan.errors import UsageError
+from goldpan.evaluation.model import Model
+
+_FAMILIES = (
+    "boosted",
+    "dummy",
+    "embedded",
+    "fasttext",
+    "linear",
+    "prompted",
+    "shortcuts",
+    "stacked",
+)
+"""Modules of this folder, each with `MODELS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A model that can be named on the command line."""
+
+    name: str
+    about: str
+    """One sentence."""
+    make: Callable[[Mapping[str, Any]], Model]
+    """Takes settings that override its own; raises `UsageError` for one that it does not know."""
+
+
+def catalogue() -> dict[str, Entry]:
+    """Return all models by name."""
+    entries: dict[str, Entry] = {}
+    for family in _FAMILIES:
+        module = import_module(f"goldpan.evaluation.models.{family}")
+        entries |= {entry.name: entry for entry in module.MODELS}
+    return dict(sorted(entries.items()))
+
+
+def find_model(name: str, settings: Mapping[str, Any]) -> Model:
+    """Return the model of that name; raises `UsageError` that lists near matches."""
+    entries = catalogue()
+    if name not in entries:
+        near = get_close_matches(name, entries, n=3)
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise UsageError(f"There is no model {name!r}", f"{hint}Choose {', '.join(entries)}")
+    return entries[name].make(settings)
+
+
+def settled(name: str, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's settings with what was given, in the types of its defaults.
+
+    Raises `UsageError` for a setting that the model does not know or of another type.
+    """
+    made = dict(defaults)
+    for key, value in given.items():
+        if key not in defaults:
+            known = ", ".join(defaults) or "none"
+            raise UsageError(f"The model {name} has no setting {key!r}", f"It has {known}")
+        kind = type(defaults[key])
+        try:
+            made[key] = _boolean(value) if kind is bool else kind(value)
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"{key} of the model {name} cannot be {value!r}", f"Give a {kind.__name__}"
+            ) from None
+    return made
+
+
+def _boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() in ("true", "yes", "1"):
+        return True
+    if str(value).lower() in ("false", "no", "0"):
+        return False
+    raise ValueError(value)

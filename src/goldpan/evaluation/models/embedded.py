@@ -1,0 +1,101 @@
+"""A linear head on frozen embeddings of texts, with those of their neighbours if wanted.
+
+The embeddings of an encoder are kept in the workspace, so no text is encoded twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from goldpan.evaluation.finetune.weights import Weights
+from goldpan.evaluation.model import Fitted, Lesson, Model
+from goldpan.evaluation.models.cache import cache_directory, digest
+from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.context import Documents
+from goldpan.evaluation.models.encoder import load_encoder
+from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, place_facts
+from goldpan.evaluation.models.heads import Kind, fit_heads
+from goldpan.evaluation.models.linear import require_context
+from goldpan.evaluation.models.minilm import MINILM, encoder_weights
+from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
+from goldpan.progress import Reporter
+
+_NAME = "embeddings"
+_HEAD = Kind("logistic", (1.0, 4.0, 16.0, 64.0))
+_DEFAULTS = {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256}
+
+
+class Frozen:
+    """The embeddings of an encoder that does not learn, kept by its weights."""
+
+    def __init__(self, weights: Weights, tokens: int, cache: Path, reporter: Reporter) -> None:
+        self._weights, self._tokens, self._reporter = weights, tokens, reporter
+        self._store = cache / f"{digest(weights.digest, tokens)}.sqlite"
+
+    def of(self, texts: Sequence[str]) -> Vectors:
+        """Return a vector of length 1 for each text, a row each."""
+        pairs = [(text, "") for text in texts]
+        return vectors_of(self._store, pairs, self._encode, self._reporter)
+
+    def _encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
+        # Loaded only where a text is missing: often all are there.
+        encoder = load_encoder(self._weights.directory, self._tokens)
+        for place, vector in encoder.encode(pairs):
+            yield place, vector / max(float(np.linalg.norm(vector)), 1e-9)
+
+
+class EmbeddedTexts:
+    """Embeddings of rows; of neighbours too where the context says so."""
+
+    def __init__(self, frozen: Frozen, unlabelled: pa.Table, context: str) -> None:
+        self._frozen = frozen
+        self._documents = Documents(unlabelled) if context == "neighbours" else None
+        # All at once: each call of the encoder fills up its batches.
+        frozen.of(unlabelled["text"].to_pylist())
+
+    def of(self, rows: pa.Table) -> Any:
+        """Return a matrix of float64, a row a text."""
+        texts = rows["text"].to_pylist()
+        parts: list[Any] = [self._frozen.of(texts)]
+        if self._documents is not None:
+            around = self._documents.around(rows)
+            for near in ([each.before for each in around], [each.after for each in around]):
+                there = np.array([bool(text) for text in near])[:, None]
+                parts.append(self._frozen.of(near) * there * NEIGHBOUR)
+            parts.append(place_facts(texts, around) * PLACE)
+        return np.concatenate(parts, axis=1, dtype=np.float64)
+
+
+def _fit(weights: Weights, settings: Mapping[str, Any], lesson: Lesson) -> Fitted:
+    def prepare() -> EmbeddedTexts:
+        cache = cache_directory(lesson, "embeddings")
+        frozen = Frozen(weights, settings["tokens"], cache, lesson.reporter)
+        return EmbeddedTexts(frozen, lesson.unlabelled, settings["context"])
+
+    return fit_heads(_HEAD, prepare, lesson, settings["folds"])
+
+
+def _model(given: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, _DEFAULTS, given)
+    require_context(_NAME, settings["context"])
+    weights = encoder_weights(settings["weights"])
+    # The same weights elsewhere are the same run.
+    settings |= {"weights": weights.name, "weights_hash": weights.digest}
+    around = settings["context"] == "neighbours"
+    return Model(_NAME, partial(_fit, weights, settings), settings, uses_neighbours=around)
+
+
+MODELS = (
+    Entry(
+        _NAME,
+        "Logistic regression, or ridge for numbers, on embeddings of a frozen encoder: "
+        "weights=minilm or weights=DIRECTORY; context=neighbours adds the texts around.",
+        _model,
+    ),
+)

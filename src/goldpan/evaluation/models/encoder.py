@@ -1,0 +1,108 @@
+"""A transformer that turns texts into vectors: the mean of its last hidden states.
+
+Batches have one of few shapes, filled up where texts are few, so that a vector does not depend on
+what was encoded beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldpan.errors import UsageError
+from goldpan.evaluation.finetune.loading import quiet
+from goldpan.evaluation.models.extras import load
+from goldpan.evaluation.models.vectors import Pair, Vectors
+
+_BATCH = 32
+_STEP = 16
+"""Lengths in tokens are filled up to a multiple of it."""
+_CHARACTERS = 24
+"""More than a token has, on average, of any text that a person wrote; the rest is not read."""
+Tokens = dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """A transformer with its tokenizer, on the processor."""
+
+    model: Any
+    tokenizer: Any
+    tokens: int
+    """The most that are read of a pair."""
+    half: bool = False
+    """Whether it computes in bfloat16."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.model.config.hidden_size)
+
+    def encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
+        """Yield the place of each pair with its vector, short texts first."""
+        torch = load("torch")
+        tokens = self.tokenized(pairs)
+        lengths = [-(-len(each["input_ids"]) // _STEP) for each in tokens]
+        order = sorted(range(len(pairs)), key=lengths.__getitem__)
+        self.model.eval()
+        for places in _alike(order, lengths):
+            filled = [tokens[place] for place in places]
+            filled += [tokens[places[0]]] * (_BATCH - len(places))
+            with torch.no_grad():
+                vectors = self.pooled(filled).numpy()
+            yield from zip(places, vectors, strict=False)
+
+    def tokenized(self, pairs: Sequence[Pair]) -> list[Tokens]:
+        """Return the numbers that the model reads, for each pair."""
+        most = self.tokens * _CHARACTERS
+        texts = [text[:most] for text, _ in pairs]
+        around = [after[:most] for _, after in pairs]
+        # A second text, even an empty one, adds a separator: only where there is any.
+        second = {"text_pair": around} if any(around) else {}
+        read = self.tokenizer(texts, truncation=True, max_length=self.tokens, **second)
+        return [{name: read[name][place] for name in read} for place in range(len(pairs))]
+
+    def pooled(self, tokens: Sequence[Tokens]) -> Any:
+        """Return the mean vectors of texts of similar lengths, a tensor of float32."""
+        torch = load("torch")
+        filled = self.tokenizer.pad(
+            list(tokens), padding=True, pad_to_multiple_of=_STEP, return_tensors="pt"
+        )
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
+            hidden = self.model(**filled).last_hidden_state
+        mask = filled["attention_mask"].unsqueeze(-1)
+        return (hidden.float() * mask).sum(1) / mask.sum(1)
+
+
+def load_encoder(directory: Path, tokens: int, *, half: bool = False) -> Encoder:
+    """Load an encoder from a directory; raises `UsageError` where transformers cannot."""
+    auto = load("transformers")
+    try:
+        with quiet():
+            tokenizer = auto.AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            model = auto.AutoModel.from_pretrained(directory, local_files_only=True)
+    except (OSError, ValueError) as error:
+        said = (str(error).splitlines() or ["no reason given"])[0]
+        raise UsageError(
+            f"{directory} holds no encoder that can be loaded ({said})",
+            "Give a directory that transformers wrote, with a tokenizer",
+        ) from None
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    known = getattr(model.config, "max_position_embeddings", None) or tokens
+    most = min(tokens, int(known), tokenizer.model_max_length)
+    return Encoder(model, tokenizer, max(_STEP, most // _STEP * _STEP), half)
+
+
+def _alike(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield batches of places whose lengths are the same."""
+    batch: list[int] = []
+    for place in order:
+        if batch and (len(batch) == _BATCH or lengths[place] != lengths[batch[0]]):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch

@@ -1,0 +1,250 @@
+"""fastText (SELU, IV-C): supervised for labels, averaged word vectors and a ridge for numbers.
+
+The trainer lives in an environment of its own (`fasttext_install.py`). Each training is a process
+of its own, and one that ends in NaN, as some do at random, is run again.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_rows import target_column
+from goldpan.errors import EvaluationError, UsageError
+from goldpan.evaluation.model import Answers, Fitted, Lesson, Model
+from goldpan.evaluation.models import fasttext_worker
+from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.choosing import value_of
+from goldpan.evaluation.models.fasttext_install import (
+    REQUIREMENT,
+    default_place,
+    install,
+    interpreter,
+    is_installed,
+)
+from goldpan.evaluation.models.heads import fit_ridge
+
+NAME = "fasttext"
+_DEFAULTS = {"grid": "small", "dim": 100, "ngrams": 1, "install": False}
+_GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
+    "paper": ((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), range(5, 21)),
+    "small": ((0.03, 0.1, 0.3, 1.0), (5, 20)),
+}
+"""Learning rates and epochs to choose from; the paper's largest rate is too small for few rows."""
+_TRIES = 5
+_SECONDS = 3_600
+_MOST_CHARACTERS = 20_000
+_LABEL = "__label__"
+_VECTORS = {"model": "skipgram", "epoch": 5, "minCount": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Trainer:
+    """The trainer's environment, and where it works."""
+
+    place: Path
+    directory: Path
+
+    def train(self, kind: str, text: Path, settings: Mapping[str, Any], model: Path) -> None:
+        """Train a model; raises `EvaluationError` where it fails, or ends in NaN each time."""
+        unfinished = model.with_suffix(".unfinished")
+        order = {
+            "work": "train",
+            "kind": kind,
+            "input": str(text),
+            "model": str(unfinished),
+            "settings": {**settings, "thread": 1, "verbose": 0},
+        }
+        for _ in range(_TRIES):
+            if self._run(order) == 0:
+                unfinished.replace(model)
+                return
+        raise EvaluationError(
+            f"fastText ended in NaN {_TRIES} times with {dict(settings)}",
+            "Choose another --seed, or another grid",
+        )
+
+    def ask(self, kind: str, model: Path, texts: Sequence[str]) -> Any:
+        """Return what a model says of texts: chances of labels, or a vector each."""
+        given, output = self.directory / "asked.json", self.directory / "answered.json"
+        given.write_bytes(orjson.dumps([one_line(text) for text in texts]))
+        order = {
+            "work": "ask",
+            "kind": kind,
+            "input": str(given),
+            "model": str(model),
+            "output": str(output),
+        }
+        self._run(order)
+        return orjson.loads(output.read_bytes())
+
+    def _run(self, order: Mapping[str, Any]) -> int:
+        path = self.directory / "order.json"
+        path.write_bytes(orjson.dumps(order))
+        command = [str(interpreter(self.place)), "-I", fasttext_worker.__file__, str(path)]
+        try:
+            done = subprocess.run(  # noqa: S603 - our own interpreter and script
+                command, capture_output=True, text=True, timeout=_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise EvaluationError(
+                f"fastText in {self.place} does not run ({error})",
+                "Delete that directory and install it again with --set install=yes",
+            ) from None
+        if done.returncode not in (0, fasttext_worker.NAN):
+            said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise EvaluationError(
+                f"fastText failed: {said[:300]}",
+                f"Delete {self.place} and install it again with --set install=yes",
+            )
+        return done.returncode
+
+
+@dataclass(frozen=True, slots=True)
+class _Classifier:
+    task: Task
+    trainer: Trainer
+    model: Path
+
+    def answer(self, rows: pa.Table) -> Answers:
+        names = self.task.label_names
+        found = self.trainer.ask("supervised", self.model, rows["text"].to_pylist())
+        chances = [
+            [one.get(f"{_LABEL}{place}", 0.0) for place in range(len(names))] for one in found
+        ]
+        if self.task.type == "multi-label":
+            values = [
+                [name for name, chance in zip(names, each, strict=True) if chance >= 0.5]
+                for each in chances
+            ]
+            return Answers(values, chances)
+        return Answers([names[int(np.argmax(each))] for each in chances], chances)
+
+
+@dataclass(frozen=True, slots=True)
+class _Averaged:
+    """Averaged word vectors as what a ridge reads."""
+
+    trainer: Trainer
+    model: Path
+
+    def of(self, rows: pa.Table) -> Any:
+        found = self.trainer.ask("vectors", self.model, rows["text"].to_pylist())
+        return np.asarray(found, dtype=np.float64)
+
+
+def one_line(text: str) -> str:
+    """Return a text as fastText reads it; labels and line ends in it mean nothing."""
+    words = text[:_MOST_CHARACTERS].replace("\0", " ").split()
+    return " ".join("_" + word if word.startswith(_LABEL) else word for word in words)
+
+
+def _fit(settings: Mapping[str, Any], wanted: bool, lesson: Lesson) -> Fitted:
+    place = default_place(os.environ)
+    if wanted:
+        install(place, lesson.reporter)
+    if not is_installed(place):
+        raise EvaluationError(
+            f"The trainer of fastText is not installed in {place}",
+            f"Give --set install=yes, which installs {REQUIREMENT} into an environment of its own",
+        )
+    trainer = Trainer(place, lesson.directory)
+    if lesson.task.type == "regression":
+        return fit_ridge(_averaged(trainer, settings, lesson), lesson)
+    if lesson.task.type not in ("binary", "multi-class", "multi-label"):
+        raise EvaluationError(
+            f"fastText does not answer {lesson.task.name}, which is {lesson.task.type}",
+            "Choose a fine-tuned model or a prompted one",
+        )
+    return _supervised(trainer, settings, lesson)
+
+
+def _averaged(trainer: Trainer, settings: Mapping[str, Any], lesson: Lesson) -> _Averaged:
+    text, model = lesson.directory / "train.txt", lesson.directory / "vectors.bin"
+    lines = [one_line(each) for each in lesson.whole_train["text"].to_pylist()]
+    text.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
+    told = {**_VECTORS, "dim": settings["dim"], "seed": lesson.seed}
+    trainer.train("vectors", text, told, model)
+    return _Averaged(trainer, model)
+
+
+def _supervised(trainer: Trainer, settings: Mapping[str, Any], lesson: Lesson) -> _Classifier:
+    task = lesson.task
+    if lesson.validation is None:
+        raise EvaluationError(
+            "fastText is chosen on a validation split, and this protocol has none",
+            "Choose another --protocol",
+        )
+    text, best = lesson.directory / "train.txt", lesson.directory / "best.bin"
+    target = target_column(task.type).name
+    text.write_text("".join(_lines(task, lesson.train)), encoding="utf-8", errors="replace")
+    truth = lesson.validation[target].to_pylist()
+    fixed = {
+        "dim": settings["dim"],
+        "wordNgrams": settings["ngrams"],
+        "minn": 0,
+        "maxn": 0,
+        "loss": "ova" if task.type == "multi-label" else "softmax",
+        "seed": lesson.seed,
+    }
+    if settings["ngrams"] == 1:
+        fixed["bucket"] = 0
+    highest = float("-inf")
+    grid = list(product(*_GRIDS[settings["grid"]]))
+    with lesson.reporter.task(f"{task.name}: settings", len(grid)) as progress:
+        for rate, epochs in grid:
+            model = lesson.directory / "candidate.bin"
+            trainer.train("supervised", text, {**fixed, "lr": rate, "epoch": epochs}, model)
+            candidate = _Classifier(task, trainer, model)
+            value = value_of(task, truth, candidate.answer(lesson.validation).values)
+            if value > highest:
+                highest = value
+                model.replace(best)
+            progress.advance()
+    return _Classifier(task, trainer, best)
+
+
+def _lines(task: Task, rows: pa.Table) -> list[str]:
+    places = {name: f"{_LABEL}{place}" for place, name in enumerate(task.label_names)}
+    targets = rows[target_column(task.type).name].to_pylist()
+    return [
+        " ".join(
+            [places[name] for name in ([target] if isinstance(target, str) else target)]
+            + [one_line(text)]
+        )
+        + "\n"
+        for target, text in zip(targets, rows["text"].to_pylist(), strict=True)
+    ]
+
+
+def _model(given: Mapping[str, Any]) -> Model:
+    settings = settled(NAME, _DEFAULTS, given)
+    if settings["grid"] not in _GRIDS:
+        raise UsageError(
+            f"grid of the model {NAME} cannot be {settings['grid']!r}",
+            f"Choose {', '.join(_GRIDS)}",
+        )
+    # Whether it had to be installed tells no runs apart.
+    wanted = settings.pop("install")
+    return Model(NAME, partial(_fit, settings, wanted), settings)
+
+
+MODELS = (
+    Entry(
+        NAME,
+        "fastText in an environment of its own, which install=yes makes; grid=paper is SELU's; "
+        "averaged word vectors and ridge regression for numbers.",
+        _model,
+    ),
+)

@@ -1,0 +1,84 @@
+"""TF-IDF of texts, with what stands around them if wanted: sparse matrices, a row a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from goldpan.evaluation.models.context import Documents, Surroundings
+from goldpan.evaluation.models.extras import load
+
+CONTEXTS = ("none", "document", "neighbours")
+NEIGHBOUR, NAME, PLACE = 0.4, 0.5, 0.5
+"""How much neighbours, the document's name and the place count beside the text itself."""
+_MOST_CHARACTERS = 20_000
+"""Of a text that is read: what follows in a log says nothing new."""
+
+
+class Features:
+    """Vocabularies and weights, learned from texts without their answers.
+
+    Without context they are those of train alone; with it those of all rows, which a model that
+    reads neighbours has before it anyway.
+    """
+
+    def __init__(self, train: pa.Table, unlabelled: pa.Table, context: str) -> None:
+        self._context = context
+        self._documents = Documents(unlabelled) if context != "none" else None
+        texts = _texts(train if context == "none" else unlabelled)
+        vectorizer = load("sklearn.feature_extraction.text").TfidfVectorizer
+        words = {"sublinear_tf": True, "token_pattern": r"(?u)\S+"}
+        self._words = vectorizer(ngram_range=(1, 2), max_features=400_000, **words).fit(texts)
+        letters = {"analyzer": "char_wb", "sublinear_tf": True, "max_features": 400_000}
+        rare = 2 if len(texts) > 50 else 1
+        self._letters = vectorizer(ngram_range=(2, 5), min_df=rare, **letters).fit(texts)
+        self._near = vectorizer(min_df=rare, **words)
+        self._names = vectorizer(ngram_range=(3, 5), **letters)
+        if self._documents is not None:
+            around = self._documents.around(unlabelled)
+            self._names.fit([f" {each.document} " for each in around])
+            if context == "neighbours":
+                self._near.fit(texts)
+
+    def of(self, rows: pa.Table) -> Any:
+        """Return the features of rows, a sparse matrix of float64."""
+        sparse = load("scipy.sparse")
+        texts = _texts(rows)
+        parts = [self._words.transform(texts), self._letters.transform(texts)]
+        if self._documents is not None:
+            around = self._documents.around(rows)
+            parts.append(self.names(around))
+            if self._context == "neighbours":
+                parts.append(self._near.transform([each.before for each in around]) * NEIGHBOUR)
+                parts.append(self._near.transform([each.after for each in around]) * NEIGHBOUR)
+                parts.append(sparse.csr_matrix(place_facts(texts, around) * PLACE))
+        return sparse.hstack(parts).tocsr()
+
+    def names(self, around: Sequence[Surroundings]) -> Any:
+        """Return the features of the documents' names alone."""
+        return self._names.transform([f" {each.document} " for each in around]) * NAME
+
+
+def place_facts(texts: Sequence[str], around: Sequence[Surroundings]) -> npt.NDArray[np.float64]:
+    """Return where texts stand in their documents, and how long both are; each from 0 to 1."""
+    facts = [
+        (
+            each.position == 0,
+            each.position == 1,
+            each.position == each.size - 1,
+            min(each.position, 20) / 20,
+            each.size == 1,
+            min(each.size, 40) / 40,
+            min(len(text), 300) / 300,
+        )
+        for text, each in zip(texts, around, strict=True)
+    ]
+    return np.asarray(facts, dtype=np.float64)
+
+
+def _texts(rows: pa.Table) -> list[str]:
+    return [text[:_MOST_CHARACTERS] for text in rows["text"].to_pylist()]

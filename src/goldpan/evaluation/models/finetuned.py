@@ -1,0 +1,117 @@
+"""Language models that are fine-tuned: weights with the head that a task wants."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.errors import UsageError
+from goldpan.evaluation.finetune.job import Job
+from goldpan.evaluation.finetune.launch import run_job
+from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
+from goldpan.evaluation.finetune.settings import Settings, check, recipe
+from goldpan.evaluation.finetune.training import LEARNED
+from goldpan.evaluation.finetune.weights import Weights, find_weights
+from goldpan.evaluation.model import Answers, Costs, Lesson, Model
+from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.extras import load
+
+NAME = "finetuned"
+_PLACE = {"weights": "", "download": False}
+"""Settings that say where weights come from; what they are is told by their hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finetuned:
+    """A model that has been trained, on the device that answers."""
+
+    loaded: Loaded
+    batch: int
+    costs: Costs
+    facts: Mapping[str, Any]
+    """What happened in training, as plain JSON data."""
+
+    def answer(self, rows: pa.Table) -> Answers:
+        """Answer rows that have no target; masks of masked words are part of what is asked."""
+
+        def count(tokens: int) -> None:
+            self.costs.input_tokens += tokens
+
+        begun = time.monotonic()
+        asker = replace(self.loaded.asker(self.batch), answered=count)
+        with quiet():
+            answers = self.loaded.head.answers(asker, self.loaded.words, rows)
+        if self.loaded.device.type == "cuda":
+            self.costs.gpu_seconds += time.monotonic() - begun
+        return answers
+
+
+def _fit(weights: Weights, settings: Settings, lesson: Lesson) -> Finetuned:
+    job = Job(
+        lesson.task,
+        lesson.train,
+        lesson.validation,
+        settings,
+        lesson.seed,
+        weights.directory,
+        lesson.directory,
+    )
+    torch = load("torch")
+    load("transformers")
+    facts = run_job(job, lesson.reporter)
+    lesson.costs.gpu_seconds += facts["seconds"] * facts["gpus"]
+    lesson.costs.input_tokens += facts["tokens"]
+    device = pick_device(settings.device)
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        loaded = load_model(job, device)
+    kept = torch.load(job.directory / LEARNED, map_location="cpu", weights_only=True)
+    put_back(loaded.module, kept)
+    return Finetuned(loaded, facts["device_batch"] * 2, lesson.costs, facts)
+
+
+def finetuned(given: Mapping[str, Any]) -> Model:
+    """Return the model for settings; `weights` is a folder, or ID@COMMIT on the Hub.
+
+    Raises `UsageError` for settings that it does not know and weights that are not there, and
+    what `find_weights` raises.
+    """
+    place = settled(NAME, _PLACE, {key: given[key] for key in _PLACE if key in given})
+    rest = {key: value for key, value in given.items() if key not in _PLACE}
+    if not place["weights"]:
+        raise UsageError(
+            "The model finetuned has no weights",
+            "Name them with --set weights=FOLDER or --set weights=OWNER/NAME@COMMIT",
+        )
+    chosen = recipe(str(rest.get("recipe", "default")))
+    settings = Settings(**settled(NAME, {**asdict(Settings()), **chosen}, rest))
+    weights = find_weights(place["weights"], download=place["download"])
+    if not settings.learning_rate:
+        settings = replace(settings, learning_rate=_learning_rate(settings, weights))
+    told = {
+        "weights": weights.name,
+        "weights_hash": weights.digest,
+        **asdict(check(settings)),
+    }
+    name = f"{NAME}-{weights.short}" + ("-lora" if settings.lora else "")
+    return Model(name, partial(_fit, weights, settings), told)
+
+
+def _learning_rate(settings: Settings, weights: Weights) -> float:
+    if settings.lora:
+        return 2e-4
+    return 1e-4 if weights.config.get("is_encoder_decoder") else 5e-5
+
+
+MODELS = (
+    Entry(
+        NAME,
+        "A language model with a head for the task; weights=FOLDER or OWNER/NAME@COMMIT.",
+        finetuned,
+    ),
+)

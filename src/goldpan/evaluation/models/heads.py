@@ -1,0 +1,188 @@
+"""Linear heads on features of texts: a label each, or ridge regression for numbers.
+
+Settings and thresholds are chosen by cross-validation inside train, so the validation split is
+not needed and the whole of train is learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_rows import target_column
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.model import Answers, Fitted, Lesson
+from goldpan.evaluation.models.extras import load
+from goldpan.evaluation.models.thresholds import best_threshold
+
+Numbers = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+
+class Inputs(Protocol):
+    """What heads read."""
+
+    def of(self, rows: pa.Table) -> Any:
+        """Return a matrix, sparse or not, with a row a text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A linear model, with how strongly it may fit: the values of C to choose from."""
+
+    name: Literal["svm", "logistic", "similarity"]
+    strengths: tuple[float, ...]
+
+    def make(self, strength: float, seed: int) -> Any:
+        """Return a model that has not learned."""
+        fixed = {"C": strength, "class_weight": "balanced", "random_state": seed}
+        if self.name == "similarity":
+            return load("sklearn.svm").SVC(kernel="precomputed", **fixed)
+        if self.name == "svm":
+            return load("sklearn.svm").LinearSVC(**fixed)
+        return load("sklearn.linear_model").LogisticRegression(max_iter=1_000, **fixed)
+
+
+SVM = Kind("svm", (0.1, 0.3, 1.0))
+LOGISTIC = Kind("logistic", (1.0, 4.0, 16.0))
+SIMILARITY = Kind("similarity", (4.0,))
+"""Reads similarities to the train rows (`kernels.py`) instead of features."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A model that tells whether texts bear one label."""
+
+    model: Any
+    threshold: float
+    """The score above which the label is given."""
+    unseen: Numbers
+    """The scores of the train rows, each by a model that had not seen it."""
+
+
+def fit_head(kind: Kind, matrix: Any, wanted: Booleans, folds: int, seed: int) -> Head:
+    """Fit a model of one label; strength and threshold are the best by F1 out of fold."""
+    selection = load("sklearn.model_selection")
+    smallest = int(min(wanted.sum(), (~wanted).sum()))
+    if smallest < 2:
+        side = 1.0 if wanted.mean() > 0.5 else -1.0
+        return Head(_Constant(side), 0.0, np.full(len(wanted), side))
+    split = selection.StratifiedKFold(min(folds, smallest), shuffle=True, random_state=seed)
+    best: tuple[float, float, float, Numbers] | None = None
+    for strength in kind.strengths:
+        scores = selection.cross_val_predict(
+            kind.make(strength, seed), matrix, wanted, cv=split, method="decision_function"
+        )
+        threshold, value = best_threshold(scores, wanted)
+        if best is None or value > best[0]:
+            best = value, strength, threshold, scores
+    assert best is not None
+    return Head(kind.make(best[1], seed).fit(matrix, wanted), best[2], best[3])
+
+
+def bears(targets: Sequence[str | Sequence[str]], name: str) -> Booleans:
+    """Tell which targets bear a label, of one each or of several."""
+    return np.array(
+        [target == name if isinstance(target, str) else name in target for target in targets]
+    )
+
+
+def answers_of(task: Task, scores: Numbers, thresholds: Sequence[float]) -> Answers:
+    """Return the answers that scores give: a column a label, one alone for a binary task."""
+    names = task.label_names
+    if task.type == "multi-class":
+        return Answers([names[best] for best in scores.argmax(axis=1)], scores.tolist())
+    over = scores > np.asarray(thresholds)
+    if task.type == "binary":
+        both = np.column_stack([scores[:, 0], -scores[:, 0]])
+        return Answers([names[0] if yes else names[1] for yes in over[:, 0]], both.tolist())
+    values = [[name for name, yes in zip(names, row, strict=True) if yes] for row in over]
+    return Answers(values, scores.tolist())
+
+
+def labels_of(task: Task) -> Sequence[str]:
+    """Return the labels that need a head: of two that exclude each other, one."""
+    return task.label_names[:1] if task.type == "binary" else task.label_names
+
+
+def fit_heads(kind: Kind, prepare: Callable[[], Inputs], lesson: Lesson, folds: int) -> Fitted:
+    """Fit a head for each label, or a ridge for numbers; `prepare` makes what they read.
+
+    Raises `EvaluationError` for tasks of another type, before anything is prepared.
+    """
+    task, rows = lesson.task, lesson.whole_train
+    if task.type not in ("binary", "multi-class", "multi-label", "regression"):
+        raise EvaluationError(
+            f"A linear model does not answer {task.name}, which is {task.type}",
+            "Choose a fine-tuned model or a prompted one",
+        )
+    inputs = prepare()
+    if task.type == "regression":
+        return fit_ridge(inputs, lesson)
+    matrix = inputs.of(rows)
+    targets = rows[target_column(task.type).name].to_pylist()
+    heads = []
+    names = labels_of(task)
+    with lesson.reporter.task(f"{task.name}: labels", len(names)) as progress:
+        for name in names:
+            heads.append(fit_head(kind, matrix, bears(targets, name), folds, lesson.seed))
+            progress.advance()
+    return _Classifier(task, inputs, heads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Classifier:
+    """A head a label, each with its threshold; or one that takes the likeliest label."""
+
+    task: Task
+    inputs: Inputs
+    heads: Sequence[Head]
+
+    def answer(self, rows: pa.Table) -> Answers:
+        matrix = self.inputs.of(rows)
+        scores = np.column_stack([head.model.decision_function(matrix) for head in self.heads])
+        return answers_of(self.task, scores, [head.threshold for head in self.heads])
+
+
+@dataclass(frozen=True, slots=True)
+class _Regression:
+    inputs: Inputs
+    model: Any
+    low: float
+    high: float
+
+    def answer(self, rows: pa.Table) -> Answers:
+        found = self.model.predict(self.inputs.of(rows))
+        return Answers([float(value) for value in np.clip(found, self.low, self.high)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    """A label that all rows bear, or none: above zero or below."""
+
+    side: float
+
+    def decision_function(self, matrix: Any) -> Numbers:
+        return np.full(matrix.shape[0], self.side)
+
+
+def fit_ridge(inputs: Inputs, lesson: Lesson) -> Fitted:
+    """Fit a ridge on the logarithm: efforts span orders of magnitude, and SMAPE is relative."""
+    rows = lesson.whole_train
+    matrix = inputs.of(rows)
+    values = rows[target_column(lesson.task.type).name].to_numpy().astype(np.float64)
+    linear = load("sklearn.linear_model")
+    low, high = float(values.min()), float(values.max())
+    ridge = linear.RidgeCV(alphas=(0.3, 1.0, 3.0, 10.0, 30.0))
+    if low <= -1:
+        return _Regression(inputs, ridge.fit(matrix, values), low, high)
+    compose = load("sklearn.compose")
+    model = compose.TransformedTargetRegressor(ridge, func=np.log1p, inverse_func=np.expm1)
+    return _Regression(inputs, model.fit(matrix, values), low, high)

@@ -1,0 +1,52 @@
+"""Linear models on TF-IDF of words and characters, with what stands around a text if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from goldpan.errors import UsageError
+from goldpan.evaluation.model import Fitted, Lesson, Model
+from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.features import CONTEXTS, Features
+from goldpan.evaluation.models.heads import LOGISTIC, SVM, Kind, fit_heads
+
+_DEFAULTS = {"context": "none", "folds": 5}
+
+
+def _fit(kind: Kind, settings: Mapping[str, Any], lesson: Lesson) -> Fitted:
+    def prepare() -> Features:
+        return Features(lesson.whole_train, lesson.unlabelled, settings["context"])
+
+    return fit_heads(kind, prepare, lesson, settings["folds"])
+
+
+def _model(name: str, kind: Kind, given: Mapping[str, Any]) -> Model:
+    settings = settled(name, _DEFAULTS, given)
+    require_context(name, settings["context"])
+    around = settings["context"] == "neighbours"
+    return Model(name, partial(_fit, kind, settings), settings, uses_neighbours=around)
+
+
+def require_context(name: str, context: str) -> None:
+    """Raise `UsageError` for a context that no model knows."""
+    if context not in CONTEXTS:
+        raise UsageError(
+            f"context of the model {name} cannot be {context!r}", f"Choose {', '.join(CONTEXTS)}"
+        )
+
+
+MODELS = (
+    Entry(
+        "tfidf-svm",
+        "Linear support vector machine on TF-IDF of words and characters; context=neighbours "
+        "adds the document's name and the texts before and after.",
+        partial(_model, "tfidf-svm", SVM),
+    ),
+    Entry(
+        "tfidf-lr",
+        "Logistic regression on the same features; ridge regression for numbers.",
+        partial(_model, "tfidf-lr", LOGISTIC),
+    ),
+)

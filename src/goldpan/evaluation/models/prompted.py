@@ -1,0 +1,140 @@
+"""Language models behind an OpenAI-compatible endpoint, asked by prompts of the task's file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.builders.crosscode.methods import find_method
+from goldpan.builders.crosscode.wording import wording_of
+from goldpan.datasets.task import Task
+from goldpan.errors import UsageError
+from goldpan.evaluation.model import Answers, Estimate, Lesson, Model
+from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows
+from goldpan.evaluation.prompting.digest import prompt_digest
+from goldpan.evaluation.prompting.examples import Example, own_examples, train_examples
+from goldpan.evaluation.prompting.forms import answer_schema
+from goldpan.evaluation.prompting.messages import Script
+from goldpan.evaluation.prompting.reading import Read, read_answer
+from goldpan.evaluation.prompting.requests import Requests
+from goldpan.evaluation.prompting.settings import (
+    ASKING,
+    TELLING,
+    PromptSettings,
+    check_settings,
+    prompt_settings,
+)
+
+_NAME = "prompted"
+_SPOKEN = (None, "truncated")
+"""What an answer that was given may have failed of; others say nothing of the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompted:
+    """A model with the prompts for a task."""
+
+    lesson: Lesson
+    requests: Requests
+
+    def answer(self, rows: pa.Table) -> Answers:
+        lesson = self.lesson
+        found = ask_rows(_place(lesson), self.requests, rows, lesson.reporter, lesson.costs)
+        notes: Counter[str] = Counter()
+        reads = [self._read(reply, notes, structured=found.structured) for reply in found.replies]
+        if not found.structured and answer_schema(self.requests.script.wording) is not None:
+            notes["without-schema"] = len(reads)
+        raw = [reply.said or "" for reply in found.replies]
+        return Answers([read.value for read in reads], raw=raw, notes=dict(sorted(notes.items())))
+
+    def _read(self, reply: Reply, notes: Counter[str], *, structured: bool) -> Read:
+        if reply.shown.shortened:
+            notes["text-shortened"] += 1
+        if reply.failure:
+            notes[reply.failure] += 1
+        if reply.failure not in _SPOKEN:
+            return Read(None)
+        wording = self.requests.script.wording
+        read = read_answer(wording, reply.shown, reply.said or "", structured=structured)
+        if read.note:
+            notes[read.note] += 1
+        return read
+
+
+def _requests(settings: Mapping[str, Any], lesson: Lesson) -> Requests:
+    """Make the prompts: all that fitting is."""
+    told = prompt_settings(settings, lesson.protocol, lesson.task.type)
+    wording = wording_of(lesson.task)
+    method, prompt, seed = told.method, lesson.task.prompt, lesson.seed
+    script = Script(
+        wording,
+        method,
+        _positive(told, lesson),
+        own_examples(wording, prompt.negative_examples, method.negative, seed),
+    )
+    structured = told.structured != "no" and answer_schema(wording) is not None
+    return Requests(script, told, seed, structured)
+
+
+def _positive(told: PromptSettings, lesson: Lesson) -> tuple[Example, ...]:
+    wording, wanted = wording_of(lesson.task), told.method.positive("evaluation")
+    if told.from_train and wanted:
+        # The row itself may take half of the characters, all examples together the other half.
+        most = told.asking.max_characters // 2 // wanted
+        return train_examples(wording, lesson.train, wanted, lesson.seed, most)
+    return _enough(
+        lesson, own_examples(wording, lesson.task.prompt.examples, wanted, lesson.seed), wanted
+    )
+
+
+def _enough(lesson: Lesson, examples: tuple[Example, ...], wanted: int) -> tuple[Example, ...]:
+    if len(examples) < wanted:
+        raise UsageError(
+            f"{lesson.task.name} has {len(examples)} examples in its file, not {wanted}",
+            "Add them, or set another method, or examples=train",
+        )
+    return examples
+
+
+def _place(lesson: Lesson) -> Path:
+    return lesson.replies or lesson.directory / "prompts"
+
+
+def _make(given: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, {**TELLING, **ASKING}, given)
+    check_settings(settings)
+
+    def fit(lesson: Lesson) -> _Prompted:
+        return _Prompted(lesson, _requests(settings, lesson))
+
+    def estimate(lesson: Lesson, rows: pa.Table) -> Estimate:
+        return estimate_rows(_place(lesson), _requests(settings, lesson), rows)
+
+    def task_facts(task: Task) -> Mapping[str, Any]:
+        return {"prompt": prompt_digest(task, find_method(settings["method"]))}
+
+    return Model(
+        _NAME,
+        fit,
+        {name: settings[name] for name in TELLING},
+        needs_train=settings["examples"] == "train",
+        predict_train=False,
+        task_facts=task_facts,
+        estimate=estimate,
+    )
+
+
+MODELS = (
+    Entry(
+        _NAME,
+        "A language model behind an OpenAI-compatible endpoint, asked zero-shot, with examples or "
+        "instructions; model=NAME and base_url=URL say which. It costs money: see --dry-run.",
+        _make,
+    ),
+)

@@ -1,0 +1,93 @@
+"""The shortcuts of CrossCodeBench (section IV-B1): a model that is no better learned nothing.
+
+Copy Ex-output answers with the output of one of the task's own examples, drawn for each row;
+Copy Ins-input answers with the input of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.builders.crosscode.drawing import draw_number
+from goldpan.builders.crosscode.wording import Wording, WordingError, read_texts, wording_of
+from goldpan.datasets.task import CLASSIFICATION
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.model import Answer, Answers, Lesson, Model
+from goldpan.evaluation.models.catalogue import Entry, settled
+
+_Copy = Callable[[Lesson, Mapping[str, Any]], str]
+"""Returns what is copied for a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Copier:
+    lesson: Lesson
+    copy: _Copy
+
+    def answer(self, rows: pa.Table) -> Answers:
+        wording = wording_of(self.lesson.task)
+        raw = [
+            self.copy(self.lesson, row)
+            for batch in rows.select(["id", "text"]).to_batches(max_chunksize=256)
+            for row in batch.to_pylist()
+        ]
+        return Answers([_value(wording, text) for text in raw], raw=raw)
+
+
+def _value(wording: Wording, text: str) -> Answer:
+    """Return what a copied text says: of classes, a label only where it is just its text."""
+    try:
+        value: Answer = read_texts(wording, "", text)[1]
+    except WordingError:
+        return None
+    return value
+
+
+def _example(lesson: Lesson, row: Mapping[str, Any]) -> str:
+    examples = lesson.task.prompt.examples
+    drawn = draw_number(lesson.seed, lesson.task.name, row["id"], "shortcut")
+    return examples[drawn % len(examples)][1]
+
+
+def _input(_: Lesson, row: Mapping[str, Any]) -> str:
+    return str(row["text"])
+
+
+def _fit(name: str, copy: _Copy, lesson: Lesson) -> _Copier:
+    task = lesson.task
+    if task.type not in (*CLASSIFICATION, "text-generation"):
+        raise EvaluationError(
+            f"The model {name} does not answer {task.name}, which is {task.type}",
+            "Choose majority",
+        )
+    if copy is _example and not task.prompt.examples:
+        raise EvaluationError(f"{task.name} has no examples", "Add them to its file")
+    return _Copier(lesson, copy)
+
+
+def _make(name: str, copy: _Copy, given: Mapping[str, Any]) -> Model:
+    return Model(
+        name,
+        partial(_fit, name, copy),
+        settled(name, {}, given),
+        needs_train=False,
+    )
+
+
+MODELS = (
+    Entry(
+        "copy-ex-output",
+        "Always the output of one of the task's own examples (CrossCodeBench).",
+        partial(_make, "copy-ex-output", _example),
+    ),
+    Entry(
+        "copy-ins-input",
+        "Always the input itself (CrossCodeBench).",
+        partial(_make, "copy-ins-input", _input),
+    ),
+)

@@ -1,0 +1,98 @@
+"""Vectors of texts on disk, so that nothing is encoded twice.
+
+One SQLite file for each encoder: several runs may write it at once, and what a killed run had
+encoded stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from goldpan.errors import EvaluationError
+from goldpan.progress import Reporter
+
+Vectors = npt.NDArray[np.float32]
+Pair = tuple[str, str]
+"""A text, and what stands around it; the latter empty where only the text counts."""
+_Each = TypeVar("_Each")
+_SECONDS = 120.0
+_BATCH = 500
+"""Rows asked for or stored at once."""
+
+
+def vectors_of(
+    path: Path,
+    pairs: Sequence[Pair],
+    encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
+    reporter: Reporter,
+) -> Vectors:
+    """Return a vector for each pair, a row each, from `path` or else by `encode`.
+
+    `encode` yields the place of a pair among those that it was given, with its vector. Raises
+    `EvaluationError` where the file cannot be used.
+    """
+    keys = [_key(pair) for pair in pairs]
+    try:
+        with closing(sqlite3.connect(path, timeout=_SECONDS)) as store:
+            store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
+            known = _known(store, keys)
+            missing = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
+            known |= _encode(store, missing, encode, reporter)
+    except sqlite3.Error as error:
+        raise EvaluationError(
+            f"{path} cannot be used ({error})", "Delete it: vectors are made again"
+        ) from None
+    return np.stack([known[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
+
+
+def _known(store: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+    found = {}
+    for some in _batches(sorted(set(keys))):
+        marks = ",".join("?" * len(some))
+        query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only marks
+        for key, vector in store.execute(query, some):
+            found[key] = np.frombuffer(vector, dtype="<f4")
+    return found
+
+
+def _encode(
+    store: sqlite3.Connection,
+    missing: dict[bytes, Pair],
+    encode: Callable[[Sequence[Pair]], Iterable[tuple[int, Vectors]]],
+    reporter: Reporter,
+) -> dict[bytes, Vectors]:
+    keys, made = list(missing), {}
+    if not keys:
+        return {}
+    with reporter.task("texts encoded", len(keys)) as progress:
+        for some in _batches(encode([missing[key] for key in keys])):
+            rows = [(keys[place], vector.astype("<f4").tobytes()) for place, vector in some]
+            with store:
+                store.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+            made.update({keys[place]: vector for place, vector in some})
+            progress.advance(len(some))
+    return made
+
+
+def _batches(every: Iterable[_Each]) -> Iterator[list[_Each]]:
+    some: list[_Each] = []
+    for one in every:
+        some.append(one)
+        if len(some) == _BATCH:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def _key(pair: Pair) -> bytes:
+    text, around = (part.encode("utf-8", "surrogatepass") for part in pair)
+    return hashlib.sha256(len(text).to_bytes(8) + text + around).digest()[:16]

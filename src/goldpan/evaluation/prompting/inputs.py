@@ -1,0 +1,94 @@
+"""What a model is shown of a row: plain text, cut to what fits, with its parts between fences.
+
+Texts from GitHub are hostile: characters that nobody sees are taken out and tokens of chat formats
+are broken (`annotation/llm/hidden.py`). So a text may talk to a model, but it cannot begin a
+message of its own, nor a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from goldpan.annotation.llm.case import Part, PartKind
+from goldpan.annotation.llm.cutting import cut
+from goldpan.annotation.llm.hidden import plain, without_tokens
+from goldpan.builders.crosscode.wording import blanks
+from goldpan.datasets.task import Task
+from goldpan.evaluation.task_input import FILE, PATH, built_family
+
+_KINDS: Mapping[str, PartKind] = {FILE: "code", PATH: "code", "tree": "code"}
+_TITLES = {
+    "title": "issue title",
+    "body": "issue body",
+    "pull_title": "pull request title",
+    "pull_body": "pull request description",
+    "tree": "folder tree",
+    PATH: "file path",
+    FILE: "file before the change",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A row as a model sees it."""
+
+    text: str
+    parts: tuple[Part, ...] = ()
+    """Instead of the text, where the row keeps parts of its input apart."""
+    words: tuple[str, ...] = ()
+    """The words to tag."""
+    blanks: int = 0
+    """How many words are masked."""
+    shortened: bool = False
+
+    def texts(self) -> tuple[Part, ...]:
+        """Return all that is from the row."""
+        return self.parts or (Part("text", self.text),)
+
+
+def show_row(task: Task, row: Mapping[str, Any], most: int) -> Shown:
+    """Return what a model sees of a row, with at most about `most` characters.
+
+    Words to tag and texts with blanks stay whole: every word has to be answered. A part that was
+    taken out of the rows is not shown at all.
+    """
+    if task.type == "ner":
+        words = tuple(" ".join(_clean(word).split()) for word in row["tokens"])
+        return Shown(" ".join(words), words=words)
+    if task.type == "mlm":
+        masked = blanks(row["text"], row["masks"])
+        return Shown(_clean(masked.text), blanks=len(masked.words))
+    names = part_names(task, row)
+    if not names:
+        (part,), shortened = _cut([Part("text", _clean(row["text"]))], most)
+        return Shown(part.text, shortened=shortened)
+    parts = [Part(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names]
+    kept, shortened = _cut([part for part in parts if part.text], most)
+    return Shown("", kept, shortened=shortened)
+
+
+def show_text(text: str) -> Shown:
+    """Return what a model sees of an example's input."""
+    return Shown(_clean(text))
+
+
+def part_names(task: Task, row: Mapping[str, Any]) -> list[str]:
+    """Return the columns of the parts that a row keeps apart, in the order to show them."""
+    family = built_family(task)
+    if family is None or not all(name in row for name in family.inputs):
+        return []
+    names = list(family.inputs)
+    if FILE in names:
+        names.insert(names.index(FILE), PATH)
+    return names
+
+
+def _cut(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], bool]:
+    kept = cut(parts, most)
+    return kept, kept != tuple(parts)
+
+
+def _clean(text: str) -> str:
+    return without_tokens(plain(text))

@@ -1,0 +1,197 @@
+"""Reads what a model said as an answer to a task.
+
+JSON is read where it was asked for. Else, and where a server did not hold the model to it, words
+are read: of a label, the longest one that stands in the text (SELU, section IV-C); of a number,
+the only one there is; of tags, lines of ``word: tag``. A text is taken as it is. What gives no
+answer is null, and counts as wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from goldpan.builders.crosscode.wording import Wording
+from goldpan.evaluation.model import Answer
+from goldpan.evaluation.prompting.forms import KEYS
+from goldpan.evaluation.prompting.inputs import Shown
+
+_THOUGHT_START, _THOUGHT_END = "<think>", "</think>"
+_FENCE = re.compile(r"\A\s*```[a-z]{0,10}\n(.*)\n```\s*\Z", re.DOTALL)
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?")
+_BULLET = re.compile(r"\A(?:\d{1,4}[.)]|[-*])\s+")
+_AHEAD = 50
+"""Words that a model may leave out between two that it tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was made of a model's words."""
+
+    value: Answer
+    note: str = ""
+    """What people should know: why there is no value, or how it was found."""
+
+
+def read_answer(wording: Wording, shown: Shown, said: str, *, structured: bool) -> Read:
+    """Return the answer in the type of the task's target; never fails."""
+    text = without_thought(said)
+    if not text.strip():
+        return Read(None, "empty")
+    if wording.task.type == "text-generation":
+        return Read(text)
+    note = ""
+    if structured:
+        found = _json(text)
+        value = None if found is None else _of_json(wording, shown, found)
+        if value is not None:
+            return Read(value)
+        note = "no-json"
+    value = _of_words(wording, shown, text)
+    if value is None:
+        return Read(None, "no-answer")
+    return Read(value, note)
+
+
+def without_thought(said: str) -> str:
+    """Return what was said after a model thought aloud, as some local servers hand out."""
+    if not said.lstrip().startswith(_THOUGHT_START):
+        return said
+    _, end, rest = said.partition(_THOUGHT_END)
+    return rest.lstrip("\n") if end else ""
+
+
+def find_label(texts: Sequence[str], said: str) -> str | None:
+    """Return the longest of the texts that stands in what was said, in any case of letters."""
+    folded = said.casefold()
+    for text in sorted(texts, key=lambda one: (-len(one), one)):
+        if text.casefold() in folded:
+            return text
+    return None
+
+
+def find_labels(texts: Sequence[str], said: str) -> list[str]:
+    """Return all of the texts that stand there, longer ones first: what they cover is used up."""
+    folded = said.casefold()
+    found = []
+    for text in sorted(texts, key=lambda one: (-len(one), one)):
+        if text.casefold() in folded:
+            found.append(text)
+            folded = folded.replace(text.casefold(), "\0")
+    return found
+
+
+def align(words: Sequence[str], answered: Sequence[tuple[str, str]], outside: str) -> list[str]:
+    """Return a tag for each word from tagged words that should be the same, in order.
+
+    Tagged words that do not come are passed over, and words without a tag are outside. Takes time
+    in proportion to the words.
+    """
+    tags = [outside] * len(words)
+    at = 0
+    for word, tag in answered:
+        for place in range(at, min(at + _AHEAD, len(words))):
+            if words[place] == word:
+                tags[place] = tag
+                at = place + 1
+                break
+    return tags
+
+
+def _json(text: str) -> Mapping[str, Any] | None:
+    fence = _FENCE.match(text)
+    try:
+        found = orjson.loads(fence[1] if fence else text)
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _of_json(wording: Wording, shown: Shown, found: Mapping[str, Any]) -> Answer:
+    value = found.get(KEYS[wording.task.type])
+    names = wording.names
+    match wording.task.type:
+        case "binary" | "multi-class":
+            return names.get(value) if isinstance(value, str) else None
+        case "regression":
+            return _finite(value)
+        case "multi-label":
+            given = _strings(value)
+            if given is None or any(text not in names for text in given):
+                return None
+            return _ordered(wording, [names[text] for text in given])
+        case "ner":
+            items = value if isinstance(value, list) else []
+            pairs = [
+                (" ".join(str(item["word"]).split()), str(item["tag"]))
+                for item in items
+                if isinstance(item, dict) and {"word", "tag"} <= item.keys()
+            ]
+            return _tags(wording, shown, pairs)
+        case _:
+            given = _strings(value)
+            return given if given is not None and len(given) == shown.blanks else None
+
+
+def _of_words(wording: Wording, shown: Shown, text: str) -> Answer:
+    texts = tuple(wording.texts.values())
+    match wording.task.type:
+        case "binary" | "multi-class":
+            found = find_label(texts, text)
+            return None if found is None else wording.names[found]
+        case "regression":
+            numbers = {float(number) for number in _NUMBER.findall(text)}
+            return _finite(numbers.pop()) if len(numbers) == 1 else None
+        case "multi-label":
+            several = find_labels(texts, text)
+            if several:
+                return _ordered(wording, [wording.names[one] for one in several])
+            nothing = wording.nothing
+            return [] if nothing and nothing in text.casefold() else None
+        case "ner":
+            lines = (line.strip().strip("`*").rpartition(":") for line in text.splitlines())
+            pairs = [
+                (" ".join(_BULLET.sub("", word).split()), tag.strip().strip("`*"))
+                for word, colon, tag in lines
+                if colon
+            ]
+            return _tags(wording, shown, pairs)
+        case _:
+            lines_of_words = [line.strip() for line in text.splitlines() if line.strip()]
+            if len(lines_of_words) != shown.blanks:
+                return None
+            return [_BULLET.sub("", line) for line in lines_of_words]
+
+
+def _tags(wording: Wording, shown: Shown, pairs: Sequence[tuple[str, str]]) -> list[str] | None:
+    """Return a tag for each word, None where no tagged word is one of the row's.
+
+    A tag that the task does not know names no entity.
+    """
+    outside = wording.names.get("O", "O")
+    known = set(shown.words)
+    if not any(word in known for word, _ in pairs):
+        return None
+    told = [(word, wording.names.get(tag, outside)) for word, tag in pairs]
+    return align(shown.words, told, outside)
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _strings(value: object) -> list[str] | None:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        return None
+    return list(value)
+
+
+def _ordered(wording: Wording, names: Sequence[str]) -> list[str]:
+    return [name for name in wording.task.label_names if name in names]

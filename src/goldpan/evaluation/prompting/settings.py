@@ -1,0 +1,160 @@
+"""Settings of prompted models: those that tell runs apart, and those of how to ask.
+
+What a model answers does not depend on how many requests are under way or what they may cost, so
+a run that stopped for money is the same run when it may cost more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from goldpan.annotation.llm.settings import OPENAI, ReviewSettings, load_review_settings
+from goldpan.builders.crosscode.methods import METHODS, Method, find_method
+from goldpan.datasets.task import TaskType
+from goldpan.errors import UsageError
+from goldpan.evaluation.protocol import Protocol
+
+PROTOCOL = "protocol"
+"""Stands for what the protocol of the run says."""
+NONE = "none"
+TELLING: Mapping[str, Any] = {
+    "model": "",
+    "base_url": OPENAI,
+    "method": "zero-shot",
+    "examples": "task",
+    "structured": "auto",
+    "temperature": PROTOCOL,
+    "max_tokens": PROTOCOL,
+    "limit_parameter": "max_completion_tokens",
+    "send_seed": True,
+    "max_characters": 48_000,
+}
+"""What tells runs apart."""
+ASKING: Mapping[str, Any] = {
+    "concurrency": 8,
+    "retries": 4,
+    "timeout": 120.0,
+    "batch": False,
+    "batch_requests": 10_000,
+    "poll_seconds": 30.0,
+    "wait": True,
+    "max_cost": NONE,
+    "prices": "",
+}
+"""How to ask."""
+_SHORT: tuple[TaskType, ...] = ("binary", "multi-class", "multi-label", "regression")
+_CHOICES = {
+    "method": tuple(METHODS),
+    "examples": ("task", "train"),
+    "structured": ("auto", "yes", "no"),
+    "limit_parameter": ("max_completion_tokens", "max_tokens"),
+}
+
+Structured = Literal["auto", "yes", "no"]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """What one run is asked with."""
+
+    asking: ReviewSettings
+    """How the endpoint is asked, as in reviews; one model."""
+    method: Method
+    from_train: bool
+    """Whether examples are train rows."""
+    structured: Structured
+    temperature: float | None
+    """None leaves it to the endpoint: some models allow no other value."""
+    send_seed: bool
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return self.asking.models[0]
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for values that cannot be, before any data are read."""
+    for name, choices in _CHOICES.items():
+        if settings[name] not in choices:
+            raise UsageError(
+                f"{name} of the model prompted cannot be {settings[name]!r}",
+                f"Choose {', '.join(choices)}",
+            )
+    if not settings["model"]:
+        raise UsageError("The model prompted needs the name of a model", "Add --set model=NAME")
+    if settings["examples"] == "train" and find_method(settings["method"]).instruct:
+        raise UsageError(
+            f"{settings['method']} explains its examples, and train rows have no explanations",
+            "Set examples=task, or method=4-shot",
+        )
+    prompt_settings(settings, Protocol("", "", "", "none"), "binary")
+
+
+def prompt_settings(
+    settings: Mapping[str, Any], protocol: Protocol, task_type: TaskType
+) -> PromptSettings:
+    """Return the settings of a run under a protocol; raises `UsageError` for bad ones."""
+    tokens = protocol.answer_tokens if task_type in _SHORT else protocol.text_tokens
+    structured: Structured = settings["structured"]
+    if structured == "auto" and not protocol.structured:
+        structured = "no"
+    flags: dict[str, Any] = {
+        name: settings[name]
+        for name in ("base_url", "limit_parameter", "max_characters", *ASKING)
+        if name not in ("max_cost", "prices")
+    }
+    flags["models"] = [settings["model"]]
+    flags["max_tokens"] = _whole("max_tokens", settings["max_tokens"], tokens)
+    if settings["max_cost"] != NONE:
+        flags["max_cost"] = _number("max_cost", settings["max_cost"])
+    temperature: float | None = protocol.temperature
+    if settings["temperature"] != PROTOCOL:
+        told = settings["temperature"]
+        temperature = None if told == NONE else _number("temperature", told)
+    try:
+        if settings["prices"]:
+            file = load_review_settings(Path(settings["prices"]), {"models": flags["models"]})
+            flags["prices"] = file.prices
+        asking = load_review_settings(None, flags)
+    except UsageError as error:
+        raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
+    return PromptSettings(
+        asking,
+        find_method(settings["method"]),
+        settings["examples"] == "train",
+        structured,
+        temperature,
+        settings["send_seed"],
+    )
+
+
+def in_settings(text: str) -> str:
+    """Return what is told of an endpoint, which names flags of reviews, in words of settings."""
+    for flag in ("--base-url", "--max-cost", "--model", "--batch"):
+        text = text.replace(flag, flag.removeprefix("--").replace("-", "_"))
+    return text.replace("the settings file", "a file and set prices=FILE")
+
+
+def _number(name: str, told: str) -> float:
+    try:
+        value = float(told)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise UsageError(
+            f"{name} of the model prompted cannot be {told!r}", "Give a number from 0 on"
+        )
+    return value
+
+
+def _whole(name: str, told: str, otherwise: int) -> int:
+    if told == PROTOCOL:
+        return otherwise
+    if not told.isdecimal():
+        raise UsageError(f"{name} of the model prompted cannot be {told!r}", "Give a number")
+    return int(told)

@@ -1,0 +1,101 @@
+"""The rows behind predictions, read from the workspace where they still are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from goldpan.datasets.provenance import PROVENANCE
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import task_batches, task_directory
+from goldpan.datasets.task_rows import input_column, target_column
+from goldpan.errors import DatasetError
+from goldpan.evaluation.runs import Run
+from goldpan.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A test row."""
+
+    text: str
+    given: Any
+    """As the task's rows hold it."""
+    target: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Which test rows resemble train rows."""
+
+    same_text: frozenset[str]
+    """Ids of rows whose text, but for case and spaces, stands in train."""
+    same_document: frozenset[str]
+    """Ids of rows whose document has other rows in train."""
+    documents: bool
+    """Whether rows name documents at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What the rows of one task tell; it holds digests, and texts only of those asked for."""
+
+    rows: Mapping[str, Row]
+    overlap: Overlap
+
+
+def read_material(
+    workspace: Workspace, task: Task, runs: Iterable[Run], wanted: Collection[str]
+) -> Material | str:
+    """Read the rows of a task once, or say why they are no help.
+
+    Memory follows a batch, beside some bytes a row. The test rows must be those that the runs
+    answered.
+    """
+    directory = task_directory(workspace, task)
+    if not (directory / PROVENANCE).exists():
+        return f"The rows of {task.name} are not in the workspace"
+    given, target = input_column(task.type).name, target_column(task.type).name
+    train_texts: set[bytes] = set()
+    train_documents: set[bytes] = set()
+    tested: dict[str, tuple[bytes, bytes | None]] = {}
+    rows: dict[str, Row] = {}
+    try:
+        for split, batch in task_batches(directory, task):
+            for row in batch.to_pylist():
+                text = row[given] if isinstance(row[given], str) else " ".join(row[given])
+                marks = _digest(" ".join(text.casefold().split())), _document(row)
+                if split == "test":
+                    tested[row["id"]] = marks
+                    if row["id"] in wanted:
+                        rows[row["id"]] = Row(text, row[given], row[target])
+                else:
+                    train_texts.add(marks[0])
+                    if marks[1] is not None:
+                        train_documents.add(marks[1])
+    except DatasetError as error:
+        return error.problem
+    if any(int(run.result["rows"]["test"]) != len(tested) for run in runs) or (
+        len(rows) < len(set(wanted))
+    ):
+        return f"The rows of {task.name} in the workspace are not those that were tested"
+    return Material(
+        rows,
+        Overlap(
+            frozenset(name for name, marks in tested.items() if marks[0] in train_texts),
+            frozenset(name for name, marks in tested.items() if marks[1] in train_documents),
+            documents=any(marks[1] is not None for marks in tested.values()),
+        ),
+    )
+
+
+def _document(row: Mapping[str, Any]) -> bytes | None:
+    if row["document"] is None:
+        return None
+    return _digest(repr((row["repo"], row["document"])))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()

@@ -1,0 +1,76 @@
+"""The finished runs of a workspace, as comparisons and reports read them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.errors import UsageError
+from goldpan.evaluation.metrics.result import Scores, scores_of
+from goldpan.evaluation.run import PREDICTIONS, RESULT, TRAIN, read_result
+from goldpan.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run."""
+
+    directory: Path
+    result: dict[str, Any]
+    scores: Scores
+    train_scores: Scores
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return str(self.result["task"])
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.result["model"])
+
+    @property
+    def seed(self) -> int:
+        """The run's seed."""
+        return int(self.result["seed"])
+
+    @property
+    def value(self) -> float | None:
+        """The score that ranks, None where it is undefined."""
+        return self.scores.value(self.scores.main)
+
+    def predictions(self) -> pa.Table:
+        """Return the answers to the test rows."""
+        return pq.read_table(self.directory / PREDICTIONS)
+
+    def train_predictions(self) -> pa.Table:
+        """Return the answers to train rows."""
+        return pq.read_table(self.directory / TRAIN)
+
+
+def read_runs(
+    workspace: Workspace, *, tasks: Collection[str] = (), models: Collection[str] = ()
+) -> list[Run]:
+    """Return the finished runs of these tasks and models, of all where none is named; sorted.
+
+    Raises `UsageError` where there is none, `EvaluationError` for one that is damaged.
+    """
+    found = []
+    for path in sorted((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
+        result = read_result(path.parent)
+        if (tasks and result["task"] not in tasks) or (models and result["model"] not in models):
+            continue
+        scores, learned = scores_of(result["scores"]), scores_of(result["train_scores"])
+        found.append(Run(path.parent, result, scores, learned))
+    if not found:
+        raise UsageError(
+            f"{workspace.root} holds no finished run of what was asked for",
+            "Run goldpan evaluate run --task TASK --model MODEL",
+        )
+    return sorted(found, key=lambda each: (each.task, each.model, each.seed, each.directory.name))

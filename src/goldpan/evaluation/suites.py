@@ -1,0 +1,70 @@
+"""The ranking of the code-comment competition (NLBSE'23), from the runs of its 19 categories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from goldpan.evaluation.nlbse import BASELINE, CommentScore, baseline_f1, comment_score, rank
+from goldpan.evaluation.systems import System
+
+ORGANIZERS = "organizers' random forest"
+
+
+@dataclass(frozen=True, slots=True)
+class CommentEntry:
+    """A system in the competition's ranking."""
+
+    name: str
+    place: int
+    precision: float
+    recall: float
+    score: CommentScore
+
+
+@dataclass(frozen=True, slots=True)
+class CommentRanking:
+    """All that ran every category, by place, and who did not."""
+
+    entries: tuple[CommentEntry, ...]
+    incomplete: tuple[str, ...]
+    """A sentence each."""
+
+
+def comment_ranking(systems: Iterable[System]) -> CommentRanking | None:
+    """Rank systems by the rule of section III-B; None where none ran a category.
+
+    Precision, recall and F1 of a category are means over seeds; one that is undefined counts 0,
+    as in the competition's own table. The organizers' random forest is among the entries.
+    """
+    found: dict[str, tuple[float, float, CommentScore]] = {}
+    incomplete = []
+    ran = 0
+    for system in systems:
+        there = [task for task in BASELINE if task in system.runs]
+        ran += len(there)
+        if len(there) == len(BASELINE):
+            f1 = {task: _mean(system, task, "f1") for task in BASELINE}
+            precision = _over(_mean(system, task, "precision") for task in BASELINE)
+            recall = _over(_mean(system, task, "recall") for task in BASELINE)
+            found[system.name] = precision, recall, comment_score(f1)
+        elif there:
+            incomplete.append(f"{system.name} ran {len(there)} of {len(BASELINE)} categories")
+    if not ran:
+        return None
+    precision = _over(one.precision or 0.0 for one in BASELINE.values())
+    recall = _over(one.recall or 0.0 for one in BASELINE.values())
+    found[ORGANIZERS] = precision, recall, comment_score(baseline_f1())
+    places = rank({name: one[2].score for name, one in found.items()})
+    entries = tuple(CommentEntry(one.name, one.place, *found[one.name]) for one in places)
+    return CommentRanking(entries, tuple(incomplete))
+
+
+def _mean(system: System, task: str, metric: str) -> float:
+    return _over(run.scores.value(metric) or 0.0 for run in system.runs[task])
+
+
+def _over(values: Iterable[float]) -> float:
+    listed = list(values)
+    return math.fsum(listed) / len(listed)

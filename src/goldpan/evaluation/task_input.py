@@ -1,0 +1,159 @@
+"""The rows of a task as models are given them, whether they were imported or built.
+
+What Goldpan builds keeps the parts of an input apart: title, body, folder tree, file. Such rows
+have these columns beside the joined text, so that a prompt can name them and a study can take
+one out (`ablation.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.family import Family
+from goldpan.datasets.provenance import read_provenance
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import TaskData, read_task_data, task_directory
+from goldpan.datasets.task_rows import input_column
+from goldpan.errors import DatasetError, EvaluationError, UsageError
+from goldpan.evaluation.ablation import MODULES, Ablation, ablate, without
+from goldpan.workspace import Workspace
+
+FILE = "file_before"
+PATH = "path"
+"""The file to change as it is named before the change, of code editing."""
+_OLD_PATH = "previous_path"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """The data of a task for a run."""
+
+    data: TaskData
+    """Its hashes are those of the whole input, whatever is taken out of it."""
+    ablated: tuple[str, ...] = ()
+    """The parts that are taken out."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The file before the edit by row, for scoring patches."""
+
+
+def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) -> TaskInput:
+    """Read a task's dataset without the parts of the input that `ablated` names.
+
+    Raises `DatasetError` where the directory holds no data of the task, and `UsageError` where
+    the input has no such parts.
+    """
+    data = read_task_data(directory, task)
+    family = built_family(task)
+    if family is None or read_provenance(directory).get("family") != family.name:
+        if ablated:
+            raise UsageError(
+                f"The rows of {task.name} in {directory} do not keep parts of their input apart",
+                f"Take {', '.join(MODULES)} out of what goldpan build made for a task such as qa",
+            )
+        return TaskInput(data)
+    missing = without(family, ablated)
+    columns = _part_columns(family)
+    splits = {
+        name: _ablated(_with_parts(directory, name, rows, columns), task, missing)
+        for name, rows in data.splits.items()
+    }
+    files: dict[str, str] = {}
+    if FILE in columns:
+        for rows in splits.values():
+            files |= zip(rows["id"].to_pylist(), rows[FILE].to_pylist(), strict=True)
+    made = TaskData(task, splits, data.data_hash, data.split_hash)
+    return TaskInput(made, missing.removed, files)
+
+
+def built_family(task: Task) -> Family | None:
+    """Return the family that Goldpan builds for a task, None of other tasks."""
+    return FAMILIES.get(task.source.builder) if task.source.access == "built" else None
+
+
+def input_lengths(given: TaskInput) -> Mapping[str, int]:
+    """Return the characters of the input by test row."""
+    rows = given.data.splits.get("test")
+    if rows is None:
+        return {}
+    column = rows[input_column(given.data.task.type).name]
+    if pa.types.is_list(column.type):  # words, with a blank between two
+        lengths = [len(" ".join(words)) for words in column.to_pylist()]
+    else:
+        lengths = pc.utf8_length(column).to_pylist()
+    return dict(zip(rows["id"].to_pylist(), lengths, strict=True))
+
+
+def scored_input(
+    workspace: Workspace, task: Task, data_hash: str, directory: Path | None = None
+) -> TaskInput:
+    """Return the rows that a run was made on, by their hash, for scoring its predictions.
+
+    Raises `EvaluationError` where they are other rows, `DatasetError` where there are none.
+    """
+    place = directory or task_directory(workspace, task)
+    given = read_task_input(place, task)
+    if given.data.data_hash != data_hash:
+        raise EvaluationError(
+            f"{place} holds other rows than a run of {task.name} was made on",
+            "Give the directory of those rows with --dataset, or --task and --model of other runs",
+        )
+    return given
+
+
+def files_to_score(
+    workspace: Workspace, task: Task, data_hash: str, directory: Path | None = None
+) -> Mapping[str, str]:
+    """Return the files before the edits of a run, none of tasks that edit nothing.
+
+    Raises as `scored_input` does: scores with less than there was would be lost ones.
+    """
+    family = built_family(task)
+    if family is None or FILE not in family.inputs:
+        return {}
+    return scored_input(workspace, task, data_hash, directory).files
+
+
+def _part_columns(family: Family) -> list[str]:
+    names = list(family.inputs)
+    if FILE in names:
+        names += [PATH, _OLD_PATH]
+    return names
+
+
+def _with_parts(directory: Path, split: str, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    paths = sorted((directory / "data").glob(f"{split}-*.parquet"))
+    try:
+        tables = [pq.read_table(path, columns=["id", *columns]) for path in paths]
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise DatasetError(
+            f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build the dataset anew"
+        ) from None
+    parts = pa.concat_tables(tables)
+    if parts["id"].to_pylist() != rows["id"].to_pylist():
+        raise DatasetError(f"The rows of {directory} changed while it was read", "Run it again")
+    for name in columns:
+        if name == _OLD_PATH:
+            continue
+        column = parts[name]
+        if name == PATH:
+            column = pc.coalesce(parts[_OLD_PATH], column)
+        rows = rows.append_column(name, pc.fill_null(column, ""))
+    return rows
+
+
+def _ablated(rows: pa.Table, task: Task, missing: Ablation) -> pa.Table:
+    """Return rows without some of their parts, their text joined of those that stay."""
+    if not missing.removed:
+        return rows
+    rows = ablate(rows, missing)
+    stay = [rows[name] for name in task.columns.text if name not in missing.removed]
+    place = rows.schema.get_field_index("text")
+    text = pc.binary_join_element_wise(*stay, "\n")
+    return rows.set_column(place, rows.schema.field(place), text)

@@ -1,0 +1,55 @@
+"""The score that ranks, turned round where lower is better, so that all comparisons are alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from goldpan.evaluation.metrics.bootstrap import Floats
+from goldpan.evaluation.metrics.result import Interval, Scores
+
+_FROM_ONE = ("smape",)
+"""Errors of which 1 - error is the score (SELU, IV-C); others change their sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A score of which higher is better."""
+
+    name: str
+    value: float | None
+    interval: Interval | None
+    reason: str
+    """Why there is no value."""
+
+
+def turned(scores: Scores) -> Turned:
+    """Return the score that ranks: as it is, or 1 - SMAPE, or the negative of another error."""
+    try:
+        metric = scores.metric(scores.main)
+    except KeyError:
+        return Turned(scores.main, None, None, f"{scores.main} was not computed")
+    if metric.higher_is_better:
+        return Turned(metric.name, metric.value, metric.interval, metric.reason)
+    interval = metric.interval and Interval(
+        _turn(metric.name, metric.interval.high),
+        _turn(metric.name, metric.interval.low),
+        metric.interval.level,
+    )
+    value = None if metric.value is None else _turn(metric.name, metric.value)
+    return Turned(turned_name(metric.name), value, interval, metric.reason)
+
+
+def turned_name(metric: str) -> str:
+    """Return what the turned score of an error is called."""
+    return f"1 - {metric}" if metric in _FROM_ONE else f"-{metric}"
+
+
+def turned_values(metric: str, values: Floats) -> Floats:
+    """Turn the values of an error round."""
+    return 1 - values if metric in _FROM_ONE else np.negative(values)
+
+
+def _turn(metric: str, value: float) -> float:
+    return float(turned_values(metric, np.array([value]))[0])

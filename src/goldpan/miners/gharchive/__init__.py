@@ -1,0 +1,1 @@
+"""GH Archive: every public event of GitHub, hour by hour, read into tables."""

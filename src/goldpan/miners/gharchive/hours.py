@@ -1,0 +1,51 @@
+"""The hours of GH Archive: how they are named, and which lie between two days."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+from goldpan.errors import UsageError
+
+FIRST = datetime(2011, 2, 12, tzinfo=UTC)
+"""GH Archive begins here."""
+
+_HOUR = timedelta(hours=1)
+_BOUND = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-(\d{1,2}))?", re.ASCII)
+
+
+def hour_name(hour: datetime) -> str:
+    """Return an hour's name in GH Archive, such as ``2022-01-31-5``."""
+    return f"{hour:%Y-%m-%d}-{hour.hour}"
+
+
+def file_name(hour: datetime) -> str:
+    """Return the name of an hour's file."""
+    return f"{hour_name(hour)}.json.gz"
+
+
+def hours_between(first: str, last: str) -> list[datetime]:
+    """Return all hours from one day to another, both included.
+
+    A bound is a day, as 2022-01-31, or an hour of it, as 2022-01-31-5. Raises `UsageError` for
+    other texts, for bounds in the wrong order and for times before GH Archive.
+    """
+    begin, end = _bound("--from", first, 0), _bound("--to", last, 23)
+    if begin < FIRST:
+        raise UsageError(f"--from {first} lies before GH Archive", f"It begins on {FIRST:%Y-%m-%d}")
+    if end < begin:
+        raise UsageError(f"--to {last} lies before --from {first}", "Turn them round")
+    return [begin + index * _HOUR for index in range((end - begin) // _HOUR + 1)]
+
+
+def _bound(option: str, text: str, hour: int) -> datetime:
+    found = _BOUND.fullmatch(text.strip())
+    try:
+        if found is None:
+            raise ValueError
+        day = date.fromisoformat(found[1])
+        return datetime(day.year, day.month, day.day, int(found[2] or hour), tzinfo=UTC)
+    except ValueError:
+        raise UsageError(
+            f"{option} {text} is no day", "Write it as 2022-01-31, or 2022-01-31-5 for one hour"
+        ) from None

@@ -1,0 +1,185 @@
+"""Brings hours of GH Archive home as tables: `goldpan mine gharchive`.
+
+Each hour is one unit of work whose file of events appears by a rename, with its report in the
+footer. So a run that was killed goes on with the hours that lack one, and hours may be read on
+any machine in any order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from goldpan.config import Settings
+from goldpan.engine import EngineName, open_engine
+from goldpan.errors import WorkspaceError
+from goldpan.miners.gharchive.fetch import GH_ARCHIVE
+from goldpan.miners.gharchive.hours import file_name
+from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.miners.gharchive.reading import HourUnit, read_hour
+from goldpan.miners.gharchive.report import (
+    READER,
+    HourReport,
+    State,
+    read_footer,
+    read_hours,
+    write_hours,
+)
+from goldpan.miners.gharchive.sources import Downloads, is_address, units_of_folder
+from goldpan.miners.github.limits import Pace
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace, publish
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveWish:
+    """What to bring home and how."""
+
+    hours: tuple[datetime, ...]
+    types: tuple[str, ...]
+    source: str = GH_ARCHIVE
+    """A folder with the files, or the address below which they lie."""
+    engine: EngineName = "local"
+    processes: int = 1
+    address: str = ""
+    """Of the Ray cluster; empty for one on this machine."""
+    keep_downloads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMined:
+    """What a run brought."""
+
+    source: str
+    types: tuple[str, ...]
+    reports: tuple[HourReport, ...]
+    """One for each hour asked for, in order."""
+    reused: int
+    """How many hours were there already."""
+    seconds: float
+
+    @property
+    def states(self) -> dict[State, int]:
+        """How many hours are in which state."""
+        return dict(Counter(report.state for report in self.reports))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every hour is whole."""
+        return all(report.state == "whole" for report in self.reports)
+
+
+def mine_archive(
+    settings: Settings, wish: ArchiveWish, reporter: Reporter, pace: Pace | None = None
+) -> ArchiveMined:
+    """Read all hours that are not there yet, and return the state of every one.
+
+    Raises `UsageError` for a source that is none, `WorkspaceError` where another run writes here
+    or the disk is full, `EngineError` where the processes cannot work.
+    """
+    started = time.monotonic()
+    workspace = Workspace(settings.workspace.absolute())
+    place = ArchivePlace.of(workspace)
+    from_web = is_address(wish.source)
+    with place.lock():
+        known = read_hours(place.hours)
+        reports = _kept(place, wish, None if from_web else Path(wish.source))
+        reused = len(reports)
+        hours = [hour for hour in wish.hours if hour not in reports]
+        for report in reports.values():
+            _drop_download(place, report)  # that a run left which was killed at this very hour
+        if reused:
+            reporter.note(f"{reused:,} hours are there already; {len(hours):,} to read")
+        try:
+            with _units(settings, wish, place, hours, reporter, pace or Pace()) as units:
+                for report in _read(wish, units, reporter):
+                    reports[report.hour] = report
+                    _drop_download(place, report)
+        except BaseException:
+            with contextlib.suppress(OSError, WorkspaceError):
+                _write(workspace, place, known | reports)
+            raise
+        _write(workspace, place, known | reports)
+    return ArchiveMined(
+        wish.source,
+        wish.types,
+        tuple(reports[hour] for hour in wish.hours),
+        reused,
+        time.monotonic() - started,
+    )
+
+
+def _kept(
+    place: ArchivePlace, wish: ArchiveWish, folder: Path | None
+) -> dict[datetime, HourReport]:
+    """Return the reports of hours that need no reading: same events, same reader, same file."""
+    kept = {}
+    for hour in wish.hours:
+        report = read_footer(place.events(hour)) if place.events(hour).exists() else None
+        if report is None or (report.types, report.reader) != (wish.types, READER):
+            continue
+        file = folder / file_name(hour) if folder else None
+        if file is None or not file.exists() or file.stat().st_size == report.bytes:
+            kept[hour] = report
+    return kept
+
+
+@contextmanager
+def _units(
+    settings: Settings,
+    wish: ArchiveWish,
+    place: ArchivePlace,
+    hours: Sequence[datetime],
+    reporter: Reporter,
+    pace: Pace,
+) -> Iterator[Sequence[HourUnit]]:
+    if not is_address(wish.source):
+        folder = Path(wish.source).absolute()
+        yield units_of_folder(folder, hours, place.root.parent, wish.types)
+        return
+    with Downloads(
+        wish.source,
+        hours,
+        place,
+        wish.types,
+        settings,
+        pace,
+        reporter.note,
+        keep=wish.keep_downloads,
+    ) as downloads:
+        yield downloads
+
+
+def _read(wish: ArchiveWish, units: Sequence[HourUnit], reporter: Reporter) -> Iterator[HourReport]:
+    if not units:
+        return
+    processes = min(wish.processes, len(units))
+    with (
+        open_engine(wish.engine, processes, wish.address) as engine,
+        reporter.task("Hours", len(units)) as task,
+    ):
+        for report in engine.map(read_hour, units):
+            task.advance()
+            yield report
+
+
+def _drop_download(place: ArchivePlace, report: HourReport) -> None:
+    """Delete a fetched file that was read, and one to keep only where it is no hour at all."""
+    place.download(report.hour).unlink(missing_ok=True)
+    if report.state == "unreadable":
+        place.kept(report.hour).unlink(missing_ok=True)
+
+
+def _write(workspace: Workspace, place: ArchivePlace, reports: dict[datetime, HourReport]) -> None:
+    for hour, report in reports.items():
+        if not report.has_rows:  # events that an earlier run found are there all the same
+            reports[hour] = read_footer(place.events(hour)) or report
+    with workspace.scratch() as scratch:
+        write_hours(scratch / place.hours.name, reports.values())
+        publish({scratch / place.hours.name: place.hours})

@@ -1,0 +1,71 @@
+"""Where the events of GH Archive lie in a workspace.
+
+WORKSPACE/gharchive/
+├── 2022-01-31-5.parquet     an hour's events, with a report in the footer
+├── hours.parquet            a row an hour
+├── corrupt/                 lines that are no events, as JSON lines a file an hour
+└── downloads/               files on their way; kept ones with --keep-downloads
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from goldpan.errors import WorkspaceError
+from goldpan.miners.gharchive.hours import file_name, hour_name
+from goldpan.workspace import Workspace, make_directory
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePlace:
+    """The folder of a workspace that holds what came out of GH Archive."""
+
+    root: Path
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> ArchivePlace:
+        """Return the place within a workspace."""
+        return cls(workspace.root / "gharchive")
+
+    @property
+    def hours(self) -> Path:
+        """The table of hours."""
+        return self.root / "hours.parquet"
+
+    def events(self, hour: datetime) -> Path:
+        """Return the file of an hour's events."""
+        return self.root / f"{hour_name(hour)}.parquet"
+
+    def corrupt(self, hour: datetime) -> Path:
+        """Return the file of an hour's corrupt lines."""
+        return self.root / "corrupt" / f"{hour_name(hour)}.jsonl"
+
+    def download(self, hour: datetime) -> Path:
+        """Return where an hour's file lies until it is read."""
+        return self.root / "downloads" / file_name(hour)
+
+    def kept(self, hour: datetime) -> Path:
+        """Return where an hour's file lies for good."""
+        return self.root / "files" / file_name(hour)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from writing here meanwhile; raises `WorkspaceError` if one does."""
+        make_directory(self.root)
+        descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise WorkspaceError(
+                f"Another goldpan mines GH Archive into {self.root}",
+                "Wait for it, or give this one a --workspace of its own",
+            ) from None
+        finally:
+            os.close(descriptor)

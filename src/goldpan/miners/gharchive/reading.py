@@ -1,0 +1,218 @@
+"""Reads one hour: its file in, a file of events and a report out."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan import parquet
+from goldpan.errors import WorkspaceError
+from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
+from goldpan.miners.gharchive.hours import file_name, hour_name
+from goldpan.miners.gharchive.lines import LongLine, lines_of, pieces_of
+from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.miners.gharchive.report import METADATA_KEY, HourReport, State, as_json
+from goldpan.miners.gharchive.rows import Row, read_event
+from goldpan.miners.gharchive.unpack import Unpacking, unpack
+from goldpan.miners.replies import parse_json
+from goldpan.workspace import Workspace, publish
+
+_BATCH_ROWS = 16_384
+_BATCH_BYTES = 16 << 20
+_CORRUPT_LINES = 1_000
+_CORRUPT_BYTES = 8 << 20
+_CORRUPT_LINE = 16 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class HourUnit:
+    """One hour to read: from `path`, or not at all for the reason given with `state`."""
+
+    hour: datetime
+    workspace: Path
+    types: tuple[str, ...]
+    path: Path | None = None
+    state: State = "missing"
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        return hour_name(self.hour)
+
+
+def read_hour(unit: HourUnit) -> HourReport:
+    """Write an hour's events and return what became of it.
+
+    The same file gives the same bytes, wherever it is read. Memory is bounded whatever the file
+    holds. Raises `WorkspaceError` where the result cannot be written.
+    """
+    name = file_name(unit.hour)
+    if unit.path is None:
+        return HourReport(unit.hour, name, unit.state, unit.reason, types=unit.types)
+    workspace = Workspace(unit.workspace)
+    place = ArchivePlace.of(workspace)
+    try:
+        with unit.path.open("rb") as file:
+            sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+    except OSError as error:
+        return HourReport(unit.hour, name, "unreadable", error.strerror, types=unit.types)
+    try:
+        with workspace.scratch() as scratch:
+            events, aside = scratch / "events.parquet", scratch / "corrupt.jsonl"
+            found = Unpacking()
+            reader = _Reader(unit.hour, frozenset(unit.types))
+            with parquet.writer(events, ARCHIVE_EVENTS) as target:
+                reader.read(unpack(unit.path, found), target)
+                report = HourReport(
+                    unit.hour,
+                    name,
+                    found.state,
+                    "; ".join(found.problems) or None,
+                    size,
+                    sha256,
+                    reader.lines,
+                    reader.events,
+                    reader.corrupt,
+                    unit.types,
+                )
+                target.add_key_value_metadata({METADATA_KEY: as_json(report).decode()})
+            aside.write_text("".join(reader.aside), encoding="ascii")
+            _publish(place, report, events, aside)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{unit.path} cannot be read into {place.root} ({error.strerror or error})",
+            "Make room there and run the same command again: it goes on where it was",
+        ) from None
+    return report
+
+
+def _publish(place: ArchivePlace, report: HourReport, events: Path, aside: Path) -> None:
+    corrupt = place.corrupt(report.hour)
+    if report.corrupt:
+        publish({aside: corrupt})
+    else:
+        corrupt.unlink(missing_ok=True)
+    if report.has_rows:
+        publish({events: place.events(report.hour)})
+    else:
+        place.events(report.hour).unlink(missing_ok=True)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads lines into rows and counts; every line is parsed, wanted or not."""
+
+    hour: datetime
+    types: frozenset[str]
+    lines: int = 0
+    events: int = 0
+    corrupt: int = 0
+    aside: list[str] = field(default_factory=list)
+    _aside_bytes: int = 0
+    _rows: list[Row] = field(default_factory=list)
+    _size: int = 0
+
+    def read(self, chunks: Iterator[bytes], target: pq.ParquetWriter) -> None:
+        """Read all chunks of a file."""
+        types, type_of = self.types, _type_reader()
+        for batch in lines_of(chunks):
+            if isinstance(batch, LongLine):
+                self.lines += 1
+                self._put_aside(batch.head, batch.length, "longer than any event")
+                continue
+            for line in batch:
+                try:
+                    event = parse_json(line) if type_of(line) in types else None
+                except (ValueError, RuntimeError, KeyError, TypeError):
+                    self._read_damaged(line)
+                else:
+                    self.lines += 1
+                    if event is not None:
+                        self._keep(event, len(line))
+            if len(self._rows) >= _BATCH_ROWS or self._size >= _BATCH_BYTES:
+                self._flush(target)
+        self._flush(target)
+
+    def _read_damaged(self, line: bytes) -> None:
+        """Read what a line holds that is not exactly one plain event."""
+        whole = line.strip(b"\0 \t\r")
+        if not whole:
+            if b"\0" in line:
+                self.lines += 1
+                self._put_aside(line, len(line), "nothing but NUL")
+        elif not self._read_piece(whole, last=False):
+            for piece in pieces_of(whole):
+                self._read_piece(piece, last=True)
+
+    def _read_piece(self, piece: bytes, *, last: bool) -> bool:
+        """Read what may be one event and say whether it is.
+
+        One that is none counts as corrupt where nothing else is to be tried, which is `last`.
+        """
+        problem = "no object with a type"
+        try:
+            event = parse_json(piece)
+        except ValueError as error:
+            event, problem = None, str(error)
+        good = isinstance(event, dict) and isinstance(event.get("type"), str)
+        if good or last:
+            self.lines += 1
+        if good:
+            self._keep(event, len(piece))
+        elif last:
+            self._put_aside(piece, len(piece), problem)
+        return good
+
+    def _keep(self, event: dict[str, Any], size: int) -> None:
+        if event["type"] not in self.types:
+            return
+        self.events += 1
+        self._rows.append(read_event(event) | {"hour": self.hour, "line": self.lines})
+        self._size += size
+
+    def _flush(self, target: pq.ParquetWriter) -> None:
+        if self._rows:
+            rows = pa.Table.from_pylist(self._rows, ARCHIVE_EVENTS.schema)
+            parquet.write(target, ARCHIVE_EVENTS, "", rows)
+        self._rows, self._size = [], 0
+
+    def _put_aside(self, line: bytes, length: int, reason: str) -> None:
+        """Count a corrupt line and keep its beginning as harmless JSON, unless there are many."""
+        self.corrupt += 1
+        if len(self.aside) >= _CORRUPT_LINES or self._aside_bytes >= _CORRUPT_BYTES:
+            return
+        text = line[:_CORRUPT_LINE].decode("utf-8", "backslashreplace")
+        told = {"line": self.lines, "bytes": length, "reason": reason[:200], "text": text}
+        self.aside.append(json.dumps(told) + "\n")
+        self._aside_bytes += len(self.aside[-1])
+
+
+def _type_reader() -> Callable[[bytes], str]:
+    """Return a function that parses a line and gives its type; it raises for what is no event."""
+    parse = _parser()
+
+    def type_of(line: bytes) -> str:
+        kind = parse(line)["type"]
+        if not isinstance(kind, str):
+            raise TypeError
+        return kind
+
+    return type_of
+
+
+def _parser() -> Callable[[bytes], Any]:
+    """Return the fastest parser there is; simdjson's makes no Python objects of what it parsed."""
+    try:
+        parse: Callable[[bytes], Any] = importlib.import_module("simdjson").Parser().parse
+    except ImportError:  # no wheels for the newest Python: the same rows, more slowly
+        return orjson.loads
+    return parse

@@ -1,0 +1,152 @@
+"""Reads events into rows, in all shapes that GH Archive holds.
+
+Since 2015 an event says who (`actor`), where (`repo`) and, in its payload, all of the issue.
+From 2012 to 2014 it names people by login and issues by number, with the repository as
+`repository`; in 2011 both shapes come, with other dates. From October 2025 on a pull request
+has neither title nor texts. What an event does not tell stays null.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from goldpan.miners.gharchive.events import COMMENTS
+from goldpan.miners.tables.people import user
+
+_LARGEST = 2**63 - 1
+_OLD_TIME = "%Y/%m/%d %H:%M:%S %z"
+_ADDRESS = re.compile(r"/([\w.-]{1,100})/([\w.-]{1,100})/(?:issues|pull|pulls)/(\d{1,18})(?!\d)")
+_REPO = re.compile(r"[^/\s]{1,100}/[^/\s]{1,200}")
+
+Row = dict[str, object]
+
+
+def read_event(event: dict[str, Any]) -> Row:
+    """Return an event's row without `hour` and `line`; fields of another kind are null."""
+    payload = _object(event.get("payload"))
+    kind = event["type"]
+    row: Row = {
+        "event_id": _text(event.get("id")),
+        "type": kind,
+        "action": _lower(payload.get("action")),
+        "at": _time(event.get("created_at")),
+        "repo": _repo(event, payload),
+        "repo_id": _number(_object(event.get("repo") or event.get("repository")).get("id")),
+        "actor": _actor(event),
+    }
+    match kind:
+        case "IssuesEvent" | "IssueCommentEvent":
+            issue = _object(payload.get("issue"))
+            row |= _entry(issue, event, payload)
+            row["issue_id"] = _number(issue.get("id")) or _issue_id(payload)
+            row["kind"] = "pull" if _is_pull(issue) else "issue"
+            if kind == COMMENTS:
+                comment = _object(payload.get("comment"))
+                told = comment.get("id") or payload.get("comment_id")
+                row |= {"comment_id": _number(told), "comment_body": _text(comment.get("body"))}
+        case "PullRequestEvent":
+            pull = _object(payload.get("pull_request"))
+            row |= _entry(pull, event, payload)
+            row |= {"issue_id": _number(pull.get("id")), "kind": "pull"}
+    return row
+
+
+def _entry(entry: dict[str, Any], event: dict[str, Any], payload: dict[str, Any]) -> Row:
+    """Return what an issue or a pull request tells of itself."""
+    person = user(_person(entry.get("user")))
+    return {
+        "number": _number(entry.get("number"))
+        or _number(payload.get("number"))
+        or _number_in(event.get("url")),
+        "title": _text(entry.get("title")),
+        "body": _text(entry.get("body")),
+        "state": _lower(entry.get("state")),
+        "labels": _labels(entry.get("labels")),
+        "author": person.login,
+        "author_type": person.type,
+        "author_association": _lower(entry.get("author_association")),
+        "created_at": _time(entry.get("created_at")),
+        "updated_at": _time(entry.get("updated_at")),
+        "closed_at": _time(entry.get("closed_at")),
+    }
+
+
+def _is_pull(issue: dict[str, Any]) -> bool:
+    """Say whether an issue is a pull request; early ones hold that key with nulls within."""
+    return any(value is not None for value in _object(issue.get("pull_request")).values())
+
+
+def _issue_id(payload: dict[str, Any]) -> int | None:
+    return _number(payload.get("issue_id")) or _number(payload.get("issue"))
+
+
+def _person(value: object) -> dict[str, Any] | None:
+    person = _object(value)
+    kept = {key: person.get(key) for key in ("login", "type")}
+    return kept if all(v is None or isinstance(v, str) for v in kept.values()) else None
+
+
+def _labels(value: object) -> list[str] | None:
+    if not isinstance(value, list):
+        return None
+    names = (_text(_object(label).get("name")) for label in value)
+    return sorted(name for name in names if name is not None)
+
+
+def _actor(event: dict[str, Any]) -> str | None:
+    actor = event.get("actor")
+    return _text(actor) or _text(_object(actor).get("login"))
+
+
+def _repo(event: dict[str, Any], payload: dict[str, Any]) -> str | None:
+    """Return OWNER/NAME; where the event lacks it, out of an address within."""
+    old = _object(event.get("repository"))
+    names = [_text(_object(event.get("repo")).get("name"))]
+    if "owner" in old:
+        names.append(f"{old.get('owner')}/{old.get('name')}")
+    for name in names:
+        if name is not None and _REPO.fullmatch(name):
+            return name
+    entry = _object(payload.get("issue")) or _object(payload.get("pull_request"))
+    for address in (entry.get("url"), event.get("url")):
+        if found := _ADDRESS.search((_text(address) or "")[:1_000]):
+            return f"{found[1]}/{found[2]}"
+    return None
+
+
+def _number_in(address: object) -> int | None:
+    found = _ADDRESS.search((_text(address) or "")[:1_000])
+    return int(found[3]) if found else None
+
+
+def _time(value: object) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        if value[4:5] == "/":
+            found = datetime.strptime(value, _OLD_TIME)
+        else:
+            found = datetime.fromisoformat(value)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(value: object) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _lower(value: object) -> str | None:
+    return value.lower() if isinstance(value, str) else None
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,111 @@
+"""Writes the report on stored runs: one HTML file, and tables for texts and papers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from markupsafe import Markup
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.report.document import make_report
+from goldpan.evaluation.report.latex import latex_tables
+from goldpan.evaluation.report.markdown import markdown_report
+from goldpan.evaluation.report.shapes import Report
+from goldpan.evaluation.report.told import told
+from goldpan.evaluation.statistics.step_shapes import Cell
+from goldpan.report.figures import inline_figure
+from goldpan.report.page import render, write_page
+from goldpan.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationFiles:
+    """Where to write what; None leaves it out."""
+
+    page: Path | None = None
+    markdown: Path | None = None
+    latex: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file that was written."""
+
+    output: Path
+    size: int
+    """Bytes."""
+
+
+def write_evaluation(
+    workspace: Workspace,
+    compared: Compared,
+    tasks: Mapping[str, Task],
+    files: EvaluationFiles,
+    title: str = "",
+) -> tuple[Written, ...]:
+    """Write the report on a comparison; the same runs give the same bytes.
+
+    Raises `WorkspaceError` where a file cannot be written.
+    """
+    written = []
+    if files.page or files.markdown:
+        report = make_report(workspace, compared, tasks, title)
+        if files.page:
+            written.append(_write(evaluation_page(report), files.page))
+        if files.markdown:
+            written.append(_write(markdown_report(report), files.markdown))
+    if files.latex:
+        written.append(_write(latex_tables(compared), files.latex))
+    return tuple(written)
+
+
+def evaluation_page(report: Report) -> str:
+    """Return the report as one HTML page that needs nothing else."""
+    return render(
+        "evaluation.html.jinja",
+        styles=("report.css", "evaluation.css"),
+        title=f"Goldpan evaluation: {report.title}",
+        report=report,
+        kind=_kind,
+        figure=_figures(),
+        told=told,
+        sides=_sides,
+        links=_links(report),
+    )
+
+
+def _write(text: str, output: Path) -> Written:
+    write_page(text, output)
+    return Written(output, len(text.encode()))
+
+
+def _kind(one: object) -> str:
+    return type(one).__name__.lower()
+
+
+def _figures() -> Callable[[str, str], Markup]:
+    """Return what puts figures into a page, each with names of its own."""
+    places = count(1)
+    return lambda svg, label: inline_figure(svg, label, f"f{next(places)}")
+
+
+def _sides(rows: tuple[tuple[Cell, ...], ...], columns: int) -> list[bool]:
+    """Return which columns hold numbers alone."""
+    return [
+        bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(columns)
+    ]
+
+
+def _links(report: Report) -> list[tuple[str, str]]:
+    """Return the links at the top: sections by their title, the steps as one."""
+    found = []
+    for section in report.sections:
+        if section.step is None:
+            found.append((section.key, section.title.partition(",")[0]))
+        elif section.step == 1:
+            found.append(("steps", "Steps S1 to S10"))
+    return found

@@ -1,0 +1,93 @@
+"""Puts SVG figures of our own drawing into a page whose policy forbids styles in attributes."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+from markupsafe import Markup
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_DROPPED = ("metadata", "style")
+_DRAWN = {
+    "#1f1c17": "var(--ink)",
+    "#000000": "var(--ink)",
+    "#5f594f": "var(--soft)",
+    "#b8830f": "var(--gold)",
+    "#e6d9b8": "var(--line)",
+    "#ffffff": "var(--card)",
+    "#0072b2": "var(--series)",
+}
+"""Colours of `evaluation/statistics/drawing.py` that follow the page's scheme."""
+_REFERENCE = re.compile(r"url\(#([^)]*)\)")
+_UNIT = 1.3
+"""Pixels of a point: labels of ten points are then read with ease."""
+_WIDE = 1_500
+"""Pixels from which on a figure is scrolled, as it could not be read if it were shrunk."""
+
+
+def inline_figure(svg: str, label: str, key: str) -> Markup:
+    """Return a figure as part of a page; `key` tells its names from those of other figures.
+
+    Styles become attributes, colours those of the page, and what nothing draws is left out.
+    """
+    # Drawn here by matplotlib, which escapes what it writes: no file from outside is parsed.
+    root = ET.fromstring(svg)  # noqa: S314
+    kept = {name for one in root.iter() for name in _referenced(one)}
+    _clean(root, kept, key)
+    width, height = (float(each) for each in root.attrib["viewBox"].split()[2:])
+    shown = {
+        "viewBox": root.attrib["viewBox"],
+        "width": f"{width * _UNIT:.0f}",
+        "height": f"{height * _UNIT:.0f}",
+        "role": "img",
+        "aria-label": label,
+    }
+    root.attrib.clear()
+    root.attrib.update(shown)
+    if width * _UNIT > _WIDE:
+        root.set("class", "wide")
+    return Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704 - all text is escaped by it
+
+
+def _clean(one: ET.Element, kept: set[str], key: str) -> None:
+    one.tag = one.tag.removeprefix(_SVG)
+    for child in [each for each in one if each.tag.removeprefix(_SVG) in _DROPPED]:
+        one.remove(child)
+    attributes = dict(one.attrib)
+    one.attrib.clear()
+    for declared in attributes.pop("style", "").split(";"):
+        name, _, value = declared.partition(":")
+        if value and name.strip() != "font-family":
+            attributes[name.strip()] = value.strip()
+    for name, value in attributes.items():
+        _keep(one, name, value, kept, key)
+    one.text = _tight(one.text)
+    one.tail = _tight(one.tail)
+    for child in one:
+        _clean(child, kept, key)
+
+
+def _keep(one: ET.Element, name: str, value: str, kept: set[str], key: str) -> None:
+    if name == "id":
+        if value in kept:
+            one.set(name, f"{key}-{value}")
+    elif name == _LINK:
+        one.set("href", f"#{key}-{value.removeprefix('#')}")
+    elif name in ("fill", "stroke") and not (one.tag == "text" and value == "#ffffff"):
+        one.set(name, _DRAWN.get(value, value))
+    elif name == "d":
+        one.set(name, " ".join(value.split()))
+    else:
+        one.set(name, _REFERENCE.sub(lambda found: f"url(#{key}-{found[1]})", value))
+
+
+def _referenced(one: ET.Element) -> list[str]:
+    names = [one.attrib[_LINK].removeprefix("#")] if _LINK in one.attrib else []
+    return names + [name for value in one.attrib.values() for name in _REFERENCE.findall(value)]
+
+
+def _tight(text: str | None) -> str | None:
+    """Leave out the line breaks between elements."""
+    return None if text is not None and not text.strip() else text

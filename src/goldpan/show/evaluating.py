@@ -1,0 +1,125 @@
+"""Shows what runs scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from goldpan.annotation.llm.hidden import one_line
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.evaluation.lengths import Third
+    from goldpan.evaluation.model import Estimate
+    from goldpan.evaluation.models.catalogue import Entry
+    from goldpan.evaluation.protocol import Protocol
+    from goldpan.evaluation.run import Ran
+    from goldpan.evaluation.runs import Run
+
+_METRICS = 6
+"""How many metrics beside the main one are shown."""
+_ANSWERS = 5
+"""How many answers that are not valid are shown."""
+
+
+def ran(done: Ran) -> None:
+    """Show the scores of a run and where it lies."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    result = done.result
+    scores = result["scores"]
+    console.print(
+        f"\n{result['task']} by {result['model']}, seed {result['seed']}, "
+        f"protocol {result['protocol']['name']}"
+        + (f", without {result['settings']['ablate']}" if "ablate" in result["settings"] else "")
+        + (" (was run before)" if done.again else "")
+    )
+    metrics = [each for each in scores["metrics"] if each["label"] is None]
+    metrics.sort(key=lambda each: each["name"] != scores["main"])
+    for metric in metrics[: _METRICS + 1]:
+        value = metric["value"]
+        told = f"not defined ({metric['reason']})" if value is None else f"{value:.4f}"
+        interval = metric["interval"]
+        if interval is not None:
+            told += f" [{interval['low']:.4f}, {interval['high']:.4f}]"
+        console.print(f"  {metric['name']}: {told}")
+    invalid = f", {scores['invalid']:,} answers not valid" if scores["invalid"] else ""
+    console.print(
+        f"  {scores['examples']:,} examples{invalid}; "
+        f"{result['costs']['wall_seconds']:.1f} s; {done.directory}"
+    )
+    costs, told = result["costs"], result["answers"]
+    if costs["input_tokens"]:
+        money = f", cost {costs['money']:,.2f}" if costs["money"] else ""
+        console.print(
+            f"  {costs['input_tokens']:,} tokens read and {costs['output_tokens']:,} written{money}"
+        )
+    if told["notes"]:
+        notes = ", ".join(f"{name} {count:,}" for name, count in told["notes"].items())
+        console.print(f"  answers: {notes}")
+    for answer in told["invalid"][:_ANSWERS]:
+        if answer["raw"]:
+            console.print(f"  not valid, {answer['count']:,} times: {one_line(answer['raw'])}")
+
+
+def estimate(task: str, model: str, seed: int, found: Estimate | None) -> None:
+    """Show what a run would cost."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    told = f"{task} by {model}, seed {seed}: "
+    if found is None:
+        console.print(f"{told}it costs no money")
+        return
+    console.print(
+        f"{told}{found.requests:,} requests to send, about {found.input_tokens:,} tokens; "
+        f"{found.answered:,} are answered already"
+    )
+    if found.cost is None:
+        console.print("  What it costs is not known: give --set prices=FILE")
+    else:
+        most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
+        console.print(f"  Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
+
+
+def lengths(found: Iterable[tuple[Run, Sequence[Third]]]) -> None:
+    """Show how scores change with the length of the input."""
+    console = Console(highlight=False, soft_wrap=True)
+    table = Table("run", "inputs", "characters", "examples", box=None, header_style="dim")
+    table.add_column("score", justify="right")
+    for run, thirds in found:
+        name = escape(f"{run.task} by {run.model}, seed {run.seed}: {run.scores.main}")
+        for place, third in enumerate(thirds):
+            value = third.scores.value(third.scores.main)
+            table.add_row(
+                "" if place else name,
+                third.name,
+                f"{third.shortest:,} to {third.longest:,}",
+                f"{third.scores.examples:,}",
+                "not defined" if value is None else f"{value:.4f}",
+            )
+    console.print(table)
+
+
+def all_ran(done: Iterable[Ran]) -> None:
+    """Show the scores of several runs."""
+    for each in done:
+        ran(each)
+
+
+def models(entries: Iterable[Entry]) -> None:
+    """List models."""
+    table = Table("model", "", box=None, header_style="dim")
+    for entry in entries:
+        table.add_row(escape(entry.name), escape(entry.about))
+    Console(highlight=False).print(table)
+
+
+def protocols(known: Iterable[Protocol]) -> None:
+    """List protocols with their defects."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for protocol in known:
+        console.print(f"{protocol.name}: {protocol.title}")
+        console.print(f"  {protocol.source}")
+        for defect in protocol.defects:
+            console.print(f"  - {defect}")

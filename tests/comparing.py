@@ -1,0 +1,140 @@
+"""Stored runs for tests of comparisons: models that answer as they are told to."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.datasets.task_rows import target_column, task_family
+from goldpan.datasets.written import CardInputs
+from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import Ran, run
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+from tests.evaluating import labelled, rows
+
+QUIET = Reporter(quiet=True)
+SIX = ("bug_issue", "commit_intent", "incivility", "requirement_type", "sentiment", "tone_bearing")
+"""Tasks of the registry with one label a text, each a data set of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """Answers a share of the rows rightly, always the same ones for a seed."""
+
+    name: str
+    truths: Mapping[str, Any]
+    labels: Sequence[str]
+    wrong: Any
+    """A wrong answer to all; None takes the label after the right one."""
+    share: float
+    settings: Mapping[str, Any]
+    silent: float = 0.0
+    """The share of rows to which it gives no valid answer."""
+    seed: int = 0
+
+    def model(self, *, neighbours: bool = False) -> Model:
+        """Return it as a model."""
+        return Model(self.name, self.fit, dict(self.settings), uses_neighbours=neighbours)
+
+    def fit(self, lesson: Lesson) -> Scripted:
+        """Know nothing but the seed."""
+        return replace(self, seed=lesson.seed)
+
+    def answer(self, table: pa.Table) -> Answers:
+        """Answer by the names of the rows."""
+        values: list[Any] = []
+        scores: list[list[float]] = []
+        for name in table["id"].to_pylist():
+            draw = random.Random(f"{name} {self.seed}")
+            right, sure = draw.random() < self.share, draw.random()
+            truth = self.truths[name]
+            value = truth if right else self._wrong(truth)
+            values.append(None if draw.random() < self.silent else value)
+            scores.append([sure if label == value else 0.5 - sure for label in self.labels])
+        raw = ["<i>what?</i>"] * len(values)
+        return Answers(values, scores if self.wrong is None else None, raw)
+
+    def _wrong(self, truth: Any) -> Any:
+        if self.wrong is not None:
+            return self.wrong
+        place = self.labels.index(truth)
+        return self.labels[(place + 1) % 2]
+
+
+def two_labels(name: str = "requirement_type", train: int = 60, test: int = 60) -> TaskData:
+    """Return rows of a task that bear its first label or its second."""
+    task = find_task(name)
+    told = dict(zip(find_task("requirement_type").label_names, task.label_names, strict=False))
+    pairs = [(text, told[label]) for text, label in labelled(train + test)]
+    return split_rows(task, pairs, train)
+
+
+def split_rows(task: Task, pairs: Sequence[tuple[Any, Any]], train: int) -> TaskData:
+    """Return rows of a task, the first of them train."""
+    splits = {
+        "train": rows(task, list(pairs[:train])),
+        "test": rows(task, list(pairs[train:]), start=train),
+    }
+    return task_data(task, splits)
+
+
+def add_run(
+    workspace: Workspace,
+    data: TaskData,
+    name: str,
+    share: float,
+    *,
+    seed: int = 0,
+    protocol: str = "default",
+    neighbours: bool = False,
+    silent: float = 0.0,
+    wrong: Any = None,
+    **settings: Any,
+) -> Ran:
+    """Run a model that answers this share rightly."""
+    target = target_column(data.task.type).name
+    truths = {row["id"]: row[target] for table in data.splits.values() for row in table.to_pylist()}
+    scripted = Scripted(name, truths, data.task.label_names, wrong, share, settings, silent)
+    model = scripted.model(neighbours=neighbours)
+    return run(workspace, data, model, find_protocol(protocol), seed, QUIET)
+
+
+def write_rows(workspace: Workspace, data: TaskData) -> Path:
+    """Write the rows where the report looks for them."""
+    family = task_family(data.task)
+    tables = [
+        table.set_column(
+            table.schema.get_field_index("partition"),
+            "partition",
+            pa.array([split] * len(table), pa.string()),
+        )
+        for split, table in data.splits.items()
+    ]
+    directory = workspace.dataset(data.task.name)
+    plan = SplitPlan.parse("given")
+    write_dataset(
+        workspace, directory, family, pa.concat_tables(tables), plan, Provenance(), CardInputs()
+    )
+    return directory
+
+
+def six_tasks(workspace: Workspace) -> None:
+    """Store runs of a good model, one that is nearly as good, and a bad one on six tasks."""
+    for name in SIX:
+        data = two_labels(name)
+        add_run(workspace, data, "good", 0.9)
+        add_run(workspace, data, "near", 0.895)
+        add_run(workspace, data, "bad", 0.55)

@@ -1,0 +1,92 @@
+"""Small lessons for fine-tuning, of every type of task, and a short way to train on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task import Task
+from goldpan.evaluation.model import Costs, Lesson
+from goldpan.evaluation.models.finetuned import Finetuned, finetuned
+from goldpan.progress import Reporter
+from tests.evaluating import labelled, rows
+from tests.tiny_models import tiny
+
+QUICK: Mapping[str, Any] = {
+    "epochs": 2,
+    "word_epochs": 2,
+    "learning_rate": 3e-3,
+    "batch": 8,
+    "answer_tokens": 8,
+    "patience": 99,
+    "device": "cpu",
+}
+SEQUENCES = ("requirement_type", "issue_type", "comment_type_java", "story_points")
+"""A binary, a multi-class and a multi-label task, and one for numbers."""
+
+
+def example_rows(name: str, count: int = 32) -> tuple[Task, pa.Table]:
+    """Return a task with rows that can be learned."""
+    task = find_task(name)
+    names = task.label_names
+    pairs: list[tuple[Any, Any]] = []
+    for at in range(count):
+        match task.type:
+            case "binary":
+                pairs.append(labelled(count)[at])
+            case "multi-class":
+                pairs.append((("gravel", "sieve", "creek")[at % 3] * 3, names[at % 3]))
+            case "multi-label":
+                said = [("fast", names[0], at % 2), ("user", names[1], at % 3)]
+                text = " ".join(word for word, _, yes in said if yes) or "a"
+                pairs.append((text, [label for _, label, yes in said if yes]))
+            case "regression":
+                pairs.append(("gravel " * (at % 5 + 1), float(at % 5 + 1)))
+            case "ner":
+                words = ["call", "wash", "on", "Windows", str(at), "now"]
+                tags = ["O", "B-Function", "O", "B-Operating_System", "O", "O"]
+                pairs.append((words, tags))
+            case "mlm":
+                pairs.append(masked("the system shall notify the user", "notify", "shall"))
+            case "text-generation":
+                pairs.append((("gravel", "sieve")[at % 2], ("the pan", "wash")[at % 2]))
+    return task, rows(task, pairs)
+
+
+def masked(text: str, *words: str) -> tuple[str, list[dict[str, int]]]:
+    """Return a text with the places of its words to mask."""
+    starts = sorted((text.index(word), len(word)) for word in words)
+    return text, [{"start": start, "end": start + length} for start, length in starts]
+
+
+def lesson(task: Task, table: pa.Table, directory: Path, seed: int = 0) -> Lesson:
+    """Return a lesson that is chosen by its first rows, with costs and a quiet reporter."""
+    directory.mkdir(parents=True, exist_ok=True)
+    return Lesson(
+        task,
+        table,
+        table.slice(0, 8),
+        table,
+        table,
+        seed,
+        directory,
+        Reporter(quiet=True),
+        Costs(),
+    )
+
+
+def fit(kind: str, given: Lesson, **settings: Any) -> Finetuned:
+    """Train a tiny model of that kind."""
+    made = finetuned({**QUICK, **settings, "weights": str(tiny(kind))}).fit(given)
+    assert isinstance(made, Finetuned)
+    return made
+
+
+def unchosen(given: Lesson) -> Lesson:
+    """Return the lesson without rows to choose by."""
+    return replace(given, validation=None)

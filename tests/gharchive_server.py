@@ -1,0 +1,140 @@
+"""Serves a folder of hours over HTTP, with the faults that servers have."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What to do instead of serving a file, the first `times` times."""
+
+    kind: Literal["status", "cut", "short", "long", "reset", "moved"]
+    times: int = 1
+    status: int = 503
+    retry_after: str | None = None
+
+
+class HourServer:
+    """A server on 127.0.0.1; `asked` counts requests by file, `together` the most at once."""
+
+    def __init__(self, folder: Path, faults: Mapping[str, Sequence[Fault]] | None = None) -> None:
+        self.folder = folder
+        self.faults = faults or {}
+        self.asked: Counter[str] = Counter()
+        self.headers: list[dict[str, str]] = []
+        self.under_way = self.together = 0
+        self.hold: threading.Event | None = None
+        """If there is one, no file is served before it is set."""
+        self.pause = 0.0
+        """Seconds before each answer."""
+        self.lock = threading.Lock()
+        handler = type("Handler", (_Handler,), {"hours": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.hold:
+            self.hold.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def fault(self, name: str) -> Fault | None:
+        """Return what goes wrong with this request for a file."""
+        told = self.asked[name]
+        for fault in self.faults.get(name, self.faults.get("*", ())):
+            told -= fault.times
+            if told <= 0:
+                return fault
+        return None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    hours: HourServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        hours, name = self.hours, self.path.rpartition("/")[2]
+        with hours.lock:
+            hours.asked[name] += 1
+            hours.headers.append(dict(self.headers))
+            hours.under_way += 1
+            hours.together = max(hours.together, hours.under_way)
+            fault = hours.fault(name)
+        try:
+            time.sleep(hours.pause)
+            if hours.hold:
+                hours.hold.wait(30)
+            self._answer(name, fault)
+        finally:
+            with hours.lock:
+                hours.under_way -= 1
+
+    def _answer(self, name: str, fault: Fault | None) -> None:
+        path = self.hours.folder / name
+        if fault and fault.kind == "reset":
+            self.close_connection = True
+            return
+        if fault and fault.kind == "status":
+            after = {"Retry-After": fault.retry_after} if fault.retry_after else {}
+            self._send(fault.status, b"come back later", after)
+            return
+        if fault and fault.kind == "moved":
+            self._send(302, b"", {"Location": f"/elsewhere/{name}"})
+            return
+        if not path.is_file():
+            self._send(404, b"<html>no such hour</html>", {})
+            return
+        body = path.read_bytes()
+        match fault.kind if fault else "":
+            case "cut":  # the connection ends before all that was announced
+                self._send(200, body[: len(body) // 2], {}, announced=len(body))
+                self.close_connection = True
+            case "short":  # nothing is announced, and the connection ends early
+                self._send(200, body[: len(body) // 2], {"Connection": "close"}, announced=None)
+                self.close_connection = True
+            case "long":
+                self._send(200, body + b"more", {}, announced=len(body))
+                self.close_connection = True
+            case _:
+                self._send(200, body, {})
+
+    def _send(
+        self, status: int, body: bytes, headers: dict[str, str], announced: int | None = -1
+    ) -> None:
+        self.send_response(status)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        if announced is not None:
+            self.send_header("Content-Length", str(len(body) if announced < 0 else announced))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def handle(self) -> None:
+        """Serve a connection; clients that are killed reset theirs."""
+        with contextlib.suppress(ConnectionError):
+            super().handle()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""

@@ -1,0 +1,209 @@
+"""Stored runs are compared: what belongs together, what is left out, and what differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.comparing import Compared, Question, compare_runs, mean_score
+from goldpan.evaluation.metrics.result import Interval, Metric, Scores
+from goldpan.evaluation.nlbse import BASELINE
+from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.evaluation.suites import ORGANIZERS, comment_ranking
+from goldpan.evaluation.systems import complete
+from goldpan.evaluation.turned import turned
+from goldpan.workspace import Workspace
+from tests.comparing import SIX, add_run, six_tasks, split_rows, two_labels
+
+pytest.importorskip("scipy")
+
+
+def compared(workspace: Workspace, question: Question | None = None) -> Compared:
+    runs = read_runs(workspace)
+    return compare_runs(runs, runs, load_tasks(), question or Question())
+
+
+def comparison(found: Compared) -> Comparison:
+    assert isinstance(found.comparison, Comparison)
+    return found.comparison
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def test_models_are_ranked_over_tasks(place: Workspace) -> None:
+    six_tasks(place)
+    found = compared(place)
+    told = comparison(found)
+    assert told.tasks == SIX
+    assert told.test.name == "bayesian signed rank"
+    assert told.models[-1] == "bad"
+    assert told.decision("good", "bad") == told.decision("near", "bad") == "better"
+    assert told.decision("good", "near") != "better"
+    assert {one.model: (one.best, one.worst) for one in told.standings}["bad"] == (3, 3)
+    assert [one.name for one in found.ranked] == list(told.models)
+    assert compared(place) == found
+
+
+def test_a_frequentist_comparison_is_there_to_choose(place: Workspace) -> None:
+    six_tasks(place)
+    told = comparison(compared(place, Question("frequentist")))
+    assert told.test.approach == "frequentist"
+    assert told.decision("good", "bad") == "better"
+
+
+def test_one_task_is_compared_by_the_answers_to_it(place: Workspace) -> None:
+    data = two_labels(test=200)
+    for name, share in (("good", 0.9), ("bad", 0.5), ("twin", 0.9)):
+        for seed in (0, 1):
+            add_run(place, data, name, share, seed=seed)
+    told = comparison(compared(place))
+    assert told.test.name == "randomization"
+    assert told.decision("good", "bad") == "better"
+    assert told.decision("good", "twin") == "undecided"
+    assert any("2 projects, too few" in note for note in told.notes)
+
+
+def test_every_metric_that_sums_over_examples_can_be_shuffled(place: Workspace) -> None:
+    numbers = [(f"Story {n}", float(n % 7 + 1)) for n in range(200)]
+    labels = find_task("comment_type_python").label_names
+    several = [(f"Comment {n}", [labels[n % 3], labels[3 + n % 2]]) for n in range(200)]
+    tags = [(["the", f"Sieve{n}", "class"], ["O", "B-Class", "O"]) for n in range(200)]
+    answers = [(f"Question {n}", f"Answer number {n}") for n in range(200)]
+    for task, pairs in (
+        ("story_points", numbers),
+        ("comment_type_python", several),
+        ("se_entities", tags),
+        ("qa", answers),
+    ):
+        data = split_rows(find_task(task), pairs, 40)
+        wrong = {"story_points": 30.0, "se_entities": ["O", "O", "O"], "qa": "No idea"}
+        for name, share in (("good", 0.9), ("bad", 0.3)):
+            add_run(place, data, name, share, wrong=wrong.get(task, list(labels[2:3])))
+    found = compared(place)
+    assert comparison(found).test.name == "none"
+    assert found.metrics["story_points"] == "1 - smape"
+    assert found.metric == "score"
+    assert [one.tasks for one in found.alone] == [(task,) for task in found.tasks]
+    for one in found.alone:
+        assert one.decision("good", "bad") == "better", one.tasks
+        for standing in one.standings:
+            system = next(each for each in found.systems if each.name == standing.model)
+            assert standing.mean == pytest.approx(mean_score(system, one.tasks[0]))
+
+
+def test_settings_and_protocols_tell_systems_apart_where_they_differ(place: Workspace) -> None:
+    data, other = two_labels("bug_issue"), two_labels("incivility")
+    add_run(place, data, "svm", 0.9, context="none", depth=3)
+    add_run(place, data, "svm", 0.9, context="wide", depth=3)
+    add_run(place, data, "tree", 0.8, depth=3)
+    add_run(place, other, "tree", 0.8, depth=4)
+    assert [one.name for one in compared(place).systems] == [
+        "svm (context=none)",
+        "svm (context=wide)",
+        "tree",
+    ]
+    add_run(place, data, "tree", 0.8, protocol="selu-paper", depth=3)
+    assert "tree (selu-paper)" in [one.name for one in compared(place).systems]
+
+
+def test_runs_on_another_split_are_kept_apart(place: Workspace) -> None:
+    for name in ("one", "two"):
+        add_run(place, two_labels(), name, 0.9)
+    add_run(place, two_labels(train=70, test=50), "one", 0.9)
+    found = compared(place)
+    assert {run.scores.examples for one in found.systems for run in one.every()} == {60}
+    assert [(run.model, run.scores.examples) for run in found.elsewhere] == [("one", 50)]
+
+
+def test_gaps_leave_the_ranking_and_are_named(place: Workspace) -> None:
+    six_tasks(place)
+    add_run(place, two_labels("bug_issue"), "late", 0.9)
+    found = compared(place)
+    assert found.block.models == ("bad", "good", "near")
+    assert found.block.left_out == ("late: no score on 5 of 6 tasks",)
+    assert found.ranked[-1].name == "late"
+    runs = read_runs(place, models=["good", "late"])
+    named = compare_runs(runs, runs, load_tasks(), Question(), keep_models=True)
+    assert named.block.models == ("good", "late")
+    assert named.block.tasks == ("bug_issue",)
+
+
+def test_nothing_is_left_out_where_nothing_is_missing() -> None:
+    assert complete({"a": "xy", "b": "xy"}).left_out == ()
+    assert complete({"a": "xyz", "b": "xy"}).tasks == ("x", "y")
+    assert complete({"a": "xyz", "b": "xyz", "c": "z"}).models == ("a", "b")
+    assert len(complete({"a": "x", "b": "y"}).models) == 1
+    assert complete({"a": "xy", "b": "x"}, keep_models=True).tasks == ("x",)
+
+
+def test_one_model_is_no_comparison(place: Workspace) -> None:
+    add_run(place, two_labels(), "alone", 0.9)
+    assert compared(place).comparison == "There is one model, alone; a comparison needs two"
+    add_run(place, two_labels("bug_issue"), "other", 0.9)
+    assert compared(place).comparison == "No two models have scores on the same task"
+
+
+def test_runs_that_contradict_each_other_are_named(place: Workspace) -> None:
+    ran = add_run(place, two_labels(), "one", 0.9)
+    copy = ran.directory.with_name("seed-0-copy")
+    copy.mkdir()
+    for path in ran.directory.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    with pytest.raises(EvaluationError, match="are both one on requirement_type with seed 0"):
+        compared(place)
+    result = copy / "result.json"
+    result.write_bytes(result.read_bytes().replace(b'"main": "macro_f1"', b'"main": "mcc"'))
+    with pytest.raises(EvaluationError, match="goldpan evaluate score --task requirement_type"):
+        compared(place)
+
+
+def metric(name: str, value: float | None, *, higher: bool) -> Scores:
+    interval = None if value is None else Interval(value - 0.1, value + 0.2)
+    one = Metric(name, value, interval, "" if interval else "why", higher_is_better=higher)
+    return Scores("t", "regression", name, 9, 0, "example", 9, 0, 0, (one,))
+
+
+def test_errors_are_turned_round() -> None:
+    found = turned(metric("smape", 0.3, higher=False))
+    assert (found.name, found.value) == ("1 - smape", 0.7)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.5, 0.8))
+    assert turned(metric("mae", 2.0, higher=False)).value == -2.0
+    assert turned(metric("f1", 0.4, higher=True)).value == 0.4
+    assert turned(metric("mae", None, higher=False)).reason == "why"
+
+
+def test_a_run_without_a_score_is_named(place: Workspace) -> None:
+    data = split_rows(find_task("story_points"), [(f"S {n}", 1.0 + n) for n in range(40)], 20)
+    for name, silent in (("quiet", 0.5), ("loud", 0.0)):
+        add_run(place, data, name, 0.9, wrong=3.0, silent=silent)
+    for path in place.root.glob("runs/*/*/*/result.json"):
+        path.write_bytes(path.read_bytes().replace(b'"main": "smape"', b'"main": "mae"'))
+    found = compared(place)
+    assert found.metrics == {"story_points": "-mae"}
+    assert [text.partition(":")[0] for text in found.without_value] == [
+        "quiet on story_points, seed 0, has no -mae"
+    ]
+    assert found.comparison == "No two models have scores on the same task"
+
+
+def test_the_competition_ranks_who_ran_every_category(place: Workspace) -> None:
+    for task in BASELINE:
+        add_run(place, two_labels(task, train=10, test=20), "all", 1.0)
+    add_run(place, two_labels("nlbse23_java_usage", train=10, test=20), "some", 1.0)
+    found = comment_ranking(compared(place).systems)
+    assert found is not None
+    assert [(one.name, one.place) for one in found.entries] == [("all", 1), (ORGANIZERS, 2)]
+    first, second = found.entries
+    assert (first.score.score, first.precision, first.recall) == (1.0, 1.0, 1.0)
+    assert first.score.outperformed == 19
+    assert second.score.mean_f1 == pytest.approx(0.309, abs=0.0005)
+    assert found.incomplete == ("some ran 1 of 19 categories",)
+    assert comment_ranking(()) is None

@@ -1,0 +1,133 @@
+"""goldpan evaluate compare and goldpan report --runs, as people type them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from goldpan.commands.comparing import compare
+from goldpan.commands.datasets import report
+from goldpan.errors import EvaluationError, UsageError
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.workspace import Workspace
+from tests.comparing import add_run, six_tasks, two_labels
+
+pytest.importorskip("scipy")
+app = typer.Typer()
+app.command()(compare)
+app.command()(report)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def told(*arguments: object) -> dict[str, Any]:
+    found = run(*arguments, "--json")
+    assert found.exit_code == 0, found.exception
+    return dict(json.loads(found.stdout))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("ws")
+    six_tasks(Workspace(root))
+    return root
+
+
+def test_people_are_told_who_differs(place: Path) -> None:
+    found = run("compare", "--workspace", place)
+    assert found.exit_code == 0
+    assert "3 models on 6 tasks" in found.stdout
+    assert "better than bad" in found.stdout
+    lines = [line.split() for line in found.stdout.splitlines()]
+    assert ["3", "bad"] in [line[:2] for line in lines]
+
+
+def test_json_holds_the_whole_comparison(place: Path) -> None:
+    found = told("compare", "--workspace", place, "--approach", "frequentist", "--alpha", "0.01")
+    assert found["comparison"]["test"]["alpha"] == 0.01
+    assert found["comparison"]["test"]["approach"] == "frequentist"
+    assert {one["model"] for one in found["comparison"]["standings"]} == {"good", "near", "bad"}
+    assert all(Path(path).is_dir() for one in found["models"] for path in one["runs"])
+    assert found["not_compared"] is None
+    wider = told("compare", "--workspace", place, "--rope", "5", "--seed", "3")
+    assert {pair["decision"] for pair in wider["comparison"]["pairs"]} == {"equal"}
+    assert wider["comparison"]["test"]["seed"] == 3
+
+
+def test_runs_are_chosen_by_task_suite_model_and_protocol(place: Path) -> None:
+    found = told("compare", "--workspace", place, "--task", "sentiment", "--model", "good")
+    assert found["not_compared"] == "There is one model, good; a comparison needs two"
+    assert [one["task"] for one in found["tasks"]] == ["sentiment"]
+    selu = told("compare", "--workspace", place, "--suite", "selu", "--protocol", "default")
+    assert {"requirement_type", "sentiment"} <= {one["task"] for one in selu["tasks"]}
+
+
+def test_files_are_written_where_they_are_wanted(place: Path, tmp_path: Path) -> None:
+    paths = {name: tmp_path / f"deep/r.{end}" for name, end in _FILES.items()}
+    options = [text for name, path in paths.items() for text in (f"--{name}", path)]
+    found = told("compare", "--workspace", place, *options)
+    assert [one["output"] for one in found["files"]] == [str(path) for path in paths.values()]
+    page, markdown, latex = (path.read_text(encoding="utf-8") for path in paths.values())
+    assert "<h1>3 models on 6 tasks</h1>" in page
+    assert markdown.startswith("# 3 models on 6 tasks\n")
+    assert r"\toprule" in latex
+
+
+_FILES = {"output": "html", "markdown": "md", "latex": "tex"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--output", "x.htm"), "does not end in .html"),
+        (("--latex", "x.pdf"), "does not end in .tex"),
+        (("--approach", "fisher"), "no approach 'fisher'"),
+        (("--suite", "nobody"), "no suite 'nobody'"),
+        (("--model", "goood"), "of the model 'goood'"),
+        (("--protocol", "none"), "of the protocol 'none'"),
+        (("--task", "qa"), "no finished run"),
+        (("--alpha", "2"), "alpha 2"),
+    ],
+)
+def test_what_cannot_be_done_is_named(
+    place: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    found = run("compare", "--workspace", place, *arguments)
+    assert found.exit_code != 0
+    assert isinstance(found.exception, UsageError | EvaluationError | StatisticsError)
+    assert problem in str(found.exception)
+
+
+def test_report_takes_stored_runs(place: Path, tmp_path: Path) -> None:
+    asked, alone = tmp_path / "asked.html", tmp_path / "alone.html"
+    assert run("report", "--runs", "--workspace", place, "--output", asked).exit_code == 0
+    # Nothing but runs is in the workspace, so there is nothing else to report on.
+    assert told("report", "--workspace", place, "--output", alone)["comparison"]
+    assert asked.read_bytes() == alone.read_bytes()
+    wrong = run("report", "--runs", "--repo", "octo/gem", "--workspace", place)
+    assert isinstance(wrong.exception, UsageError)
+
+
+def test_an_empty_workspace_has_nothing_to_report(tmp_path: Path) -> None:
+    found = run("report", "--workspace", tmp_path)
+    assert "holds no repository" in str(found.exception)
+    found = run("report", "--runs", "--workspace", tmp_path)
+    assert "holds no finished run" in str(found.exception)
+
+
+def test_one_model_still_makes_a_page(tmp_path: Path) -> None:
+    add_run(Workspace(tmp_path), two_labels(), "alone", 0.9)
+    output = tmp_path / "one.html"
+    found = run("compare", "--workspace", tmp_path, "--output", output)
+    assert found.exit_code == 0
+    assert "a comparison needs two" in found.stdout
+    page = output.read_text(encoding="utf-8")
+    assert "There is one model, alone" in page
+    assert "ROC: requirement_type" in page

@@ -1,0 +1,164 @@
+"""Models learn what can be learned, from train alone, and the same run gives the same answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.errors import EvaluationError, UsageError
+from goldpan.evaluation.metrics.result import Scores, scores_of
+from goldpan.evaluation.models.catalogue import catalogue, find_model
+from goldpan.evaluation.models.context import Documents
+from goldpan.evaluation.models.thresholds import best_threshold
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import run
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+from tests.evaluating import labelled, requirements, rows
+
+pytest.importorskip("sklearn")
+pytest.importorskip("xgboost")
+QUIET = Reporter(quiet=True)
+CLASSICAL = ("tfidf-svm", "tfidf-lr", "tfidf-xgboost")
+
+
+def scores(place: Path, data: TaskData, name: str, **settings: Any) -> Scores:
+    protocol = find_protocol("default")
+    done = run(Workspace(place), data, find_model(name, settings), protocol, 0, QUIET)
+    return scores_of(done.result["scores"])
+
+
+def _of(name: str, pairs: list[tuple[Any, Any]], cut: int) -> TaskData:
+    task = find_task(name)
+    return task_data(
+        task,
+        {"train": rows(task, pairs[:cut]), "test": rows(task, pairs[cut:], start=cut)},
+    )
+
+
+def types(count: int = 160) -> list[tuple[str, str]]:
+    words = {"bug": "crash error wrong", "enhancement": "please add", "question": "how what"}
+    names = list(words)
+    return [
+        (f"{words[names[place % 3]]} sieve {text}", names[place % 3])
+        for place, (text, _) in enumerate(labelled(count))
+    ]
+
+
+def comments(count: int = 160) -> list[tuple[str, list[str]]]:
+    task = find_task("comment_type_python")
+    first, second = task.label_names[:2]
+    words = {0: ("summary", [first]), 1: ("usage", [second]), 2: ("summary usage", [first, second])}
+    return [
+        (f"{words[place % 3][0]} {text}", words[place % 3][1])
+        for place, (text, _) in enumerate(labelled(count))
+    ]
+
+
+def points(count: int = 160) -> list[tuple[str, float]]:
+    return [
+        ((f"rewrite everything {text}", 20.0) if place % 2 else (f"typo {text}", 1.0))
+        for place, (text, _) in enumerate(labelled(count))
+    ]
+
+
+@pytest.mark.parametrize("name", CLASSICAL)
+def test_classical_models_learn_every_type_they_answer(name: str, tmp_path: Path) -> None:
+    for data in (requirements(120, 40), _of("issue_type", types(), 120)):
+        assert (scores(tmp_path, data, name).value("macro_f1") or 0) > 0.8
+    labels = scores(tmp_path, _of("comment_type_python", comments(), 120), name)
+    assert (labels.value("micro_f1") or 0) > 0.8
+    efforts = scores(tmp_path, _of("story_points", points(), 120), name)
+    floor = scores(tmp_path, _of("story_points", points(), 120), "majority")
+    assert (efforts.value("smape") or 9) < (floor.value("smape") or 0)
+
+
+@pytest.mark.parametrize("name", CLASSICAL)
+def test_the_same_seed_gives_the_same_answers(name: str, tmp_path: Path) -> None:
+    made = []
+    for place in "ab":
+        protocol = find_protocol("default")
+        data = requirements(60, 20)
+        done = run(Workspace(tmp_path / place), data, find_model(name, {}), protocol, 0, QUIET)
+        made.append((done.directory / "predictions.parquet").read_bytes())
+    assert made[0] == made[1]
+
+
+def test_neighbours_help_where_a_text_alone_says_nothing(tmp_path: Path) -> None:
+    """Every second sentence is the same; only what stands before tells its category."""
+    task = find_task("nlbse23_java_usage")
+    yes, no = task.label_names
+    pairs = []
+    for place, (text, _) in enumerate(labelled(200)):
+        kind = ("call it so", yes) if place % 2 else ("it was written by", no)
+        pairs += [(f"{kind[0]} {text}", no), ("as follows", kind[1])]
+    made = rows(task, pairs)
+    made = _placed(made)
+    cut = 280
+    data = task_data(task, {"train": made.slice(0, cut), "test": made.slice(cut)})
+    alone = scores(tmp_path, data, "tfidf-svm").value("f1") or 0
+    around = scores(tmp_path, data, "tfidf-svm", context="neighbours").value("f1") or 0
+    assert around > 0.9
+    assert around > alone + 0.2
+
+
+def _placed(table: pa.Table) -> pa.Table:
+    """Put each two rows into a document."""
+    for name, values in (
+        ("repo", ["octo/gem"] * len(table)),
+        ("document", [f"Class{place // 2}" for place in range(len(table))]),
+        ("position", [place % 2 for place in range(len(table))]),
+    ):
+        index = table.schema.get_field_index(name)
+        field = table.schema.field(name)
+        table = table.set_column(index, field, pa.array(values, field.type))
+    return table
+
+
+def test_what_stands_around_a_text() -> None:
+    task = find_task("nlbse23_java_usage")
+    table = _placed(rows(task, [(text, task.label_names[0]) for text in "abcd"]))
+    documents = Documents(table)
+    around = documents.around(table.slice(1, 1))[0]
+    assert (around.document, around.before, around.after) == ("Class0", "a", "")
+    assert (around.position, around.size) == (1, 2)
+
+
+def test_a_model_says_which_tasks_it_does_not_answer(tmp_path: Path) -> None:
+    data = _of("se_entities", [(["a", str(n)], ["O", "O"]) for n in range(40)], 30)
+    for name in CLASSICAL:
+        with pytest.raises(EvaluationError, match="not answer se_entities"):
+            scores(tmp_path, data, name)
+    with pytest.raises(UsageError, match="context of the model tfidf-svm cannot be 'far'"):
+        find_model("tfidf-svm", {"context": "far"})
+    with pytest.raises(UsageError, match="grid of the model tfidf-xgboost"):
+        find_model("tfidf-xgboost", {"grid": "huge"})
+    with pytest.raises(UsageError, match="folds of the model tfidf-lr cannot be 'many'"):
+        find_model("tfidf-lr", {"folds": "many"})
+
+
+def test_every_model_is_described() -> None:
+    assert all(entry.about.endswith(".") for entry in catalogue().values())
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30))
+def test_no_threshold_is_better(pairs: list[tuple[int, bool]]) -> None:
+    values = np.array([float(score) for score, _ in pairs])
+    wanted = np.array([label for _, label in pairs])
+
+    def f1(threshold: float) -> float:
+        given = values > threshold
+        hits = int((given & wanted).sum())
+        return 2 * hits / max(1, int(given.sum() + wanted.sum()))
+
+    threshold, value = best_threshold(values, wanted)
+    assert value == pytest.approx(f1(threshold))
+    assert all(f1(each) <= value + 1e-9 for each in np.arange(-6, 6, 0.25))

@@ -1,0 +1,103 @@
+"""Markdown and LaTeX say the same as the page, and take hostile names as names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from goldpan.datasets.registry import load_tasks
+from goldpan.evaluation.comparing import Compared, Question, compare_runs
+from goldpan.evaluation.report import latex, markdown
+from goldpan.evaluation.report.document import make_report
+from goldpan.evaluation.report.latex import latex_tables
+from goldpan.evaluation.report.markdown import markdown_report
+from goldpan.evaluation.runs import read_runs
+from goldpan.workspace import Workspace
+from tests.comparing import add_run, six_tasks, two_labels
+
+pytest.importorskip("scipy")
+EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"
+
+
+def compared(workspace: Workspace) -> Compared:
+    runs = read_runs(workspace)
+    return compare_runs(runs, runs, load_tasks(), Question())
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    found = Workspace(tmp_path_factory.mktemp("tables"))
+    six_tasks(found)
+    for depth in ("1", EVIL):
+        add_run(found, two_labels("bug_issue"), "tree", 0.8, depth=depth)
+    return found
+
+
+def test_latex_has_whole_tables(place: Workspace) -> None:
+    text = latex_tables(compared(place))
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") >= 4
+    for rule in ("toprule", "midrule", "bottomrule"):
+        assert text.count(f"\\{rule}") == text.count(r"\begin{tabular}")
+    assert len(set(re.findall(r"\\label\{([^}]*)\}", text))) == text.count(r"\label")
+    for head, body in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", text, re.S):
+        for row in body.split(r"\\")[:-1]:
+            assert len(re.findall(r"(?<!\\)&", row)) == len(head) - 1
+    assert r"1--2 & " in text
+    assert re.search(r"\\textbf\{0\.\d{3}", text)
+
+
+def test_latex_prints_hostile_names_as_they_are() -> None:
+    escaped = latex.escape(EVIL)
+    assert r"a\_b\textbar{}c \& d\% \$x\$ \#1 \{y\}" in escaped
+    assert r"\textbackslash{}input\{/etc" in escaped
+    assert latex.escape("[x]") == "{[x]}"
+    assert latex.escape("漢 \u202e") == "? $\\langle$U+202E$\\rangle$"
+
+
+def test_latex_of_real_names_closes_what_it_opens(place: Workspace) -> None:
+    text = re.sub(r"\\[\\{}]", "", latex_tables(compared(place)))
+    assert text.count("{") == text.count("}")
+    assert r"\input" not in text
+
+
+def test_wide_and_long_tables_are_split(tmp_path: Path) -> None:
+    found = Workspace(tmp_path)
+    data = two_labels(train=20, test=20)
+    for number in range(14):
+        add_run(found, data, f"a-model-with-quite-a-long-name-{number:02d}", 0.5 + number / 30)
+    text = latex_tables(compared(found))
+    heads = re.findall(r"\\toprule\n\s*task & (.*?)\\\\", text)
+    assert len(heads) > 1
+    assert sum(head.count("&") + 1 for head in heads) == 14
+    assert text.count("first & second") > 1
+
+
+@pytest.fixture(scope="module")
+def text(place: Workspace) -> str:
+    return markdown_report(make_report(place, compared(place), load_tasks()))
+
+
+def test_markdown_tables_have_a_cell_for_each_column(text: str) -> None:
+    blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("| ")]
+    assert len(blocks) > 10
+    for lines in blocks:
+        counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+        assert len(counts) == 1, lines
+        assert re.fullmatch(r"\|( -+:? \|)+", lines[1])
+    assert "## S10. Apply statistical significance tests" in text
+    assert "Skipped: " in text
+
+
+def test_markdown_takes_hostile_names_as_text(text: str) -> None:
+    assert "tree (depth=a" in text
+    assert "<script>" not in text
+    assert not re.search(r"(?<!\\)\]\(", text)
+    assert "@you" not in text
+    assert "&lt;script&gt;" in text
+    assert markdown.escape("- no list") == r"\- no list"
+    assert markdown.escape("1. no list") == r"1\. no list"
+    assert markdown.escape("# no title") == r"\# no title"
+    assert "https://" not in markdown.escape("https://evil.example")
+    assert "\n" not in markdown.escape("two\nlines")

@@ -1,0 +1,110 @@
+"""`goldpan evaluate finetune`, from rows on disk to a stored run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from goldpan.commands.finetuning import finetune
+from goldpan.datasets.provenance import PROVENANCE
+from goldpan.errors import UsageError
+from goldpan.evaluation.models.finetuned import finetuned
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import run
+from goldpan.evaluation.runs import read_runs
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+from tests.evaluating import requirements
+from tests.finetuning import QUICK
+from tests.tiny_models import tiny
+
+APP = typer.Typer()
+APP.command()(finetune)
+
+
+def _dataset(place: Path) -> Path:
+    """Write the rows of a task as a dataset that commands read."""
+    import pyarrow.parquet as pq
+
+    data = requirements()
+    directory = place / "datasets" / data.task.name
+    (directory / "data").mkdir(parents=True)
+    for split, table in data.splits.items():
+        pq.write_table(table, directory / "data" / f"{split}-00000.parquet")
+    (directory / PROVENANCE).write_bytes(orjson.dumps({"family": data.task.name}))
+    return place
+
+
+def _say(place: Path, *arguments: str) -> Any:
+    settings = [f"--set={name}={value}" for name, value in QUICK.items() if name != "word_epochs"]
+    return CliRunner().invoke(
+        APP,
+        ["--task", "requirement_type", "--workspace", str(place), *settings, *arguments],
+        catch_exceptions=False,
+    )
+
+
+def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:
+    place = _dataset(tmp_path)
+    both = ("--weights", str(tiny("bert")), "--weights", str(tiny("gpt2")), "--json")
+    done = _say(place, *both, "--lora")
+    results = orjson.loads(done.stdout)
+    assert [each["model"] for each in results] == [
+        "finetuned-tiny-bert-lora",
+        "finetuned-tiny-gpt2-lora",
+    ]
+    for each in results:
+        assert each["scores"]["examples"] == 40
+        assert each["costs"]["input_tokens"] > 0
+        assert each["test_opened"] == 1
+        assert each["settings"]["recipe"] == "default"
+        assert str(tiny("bert").parent) not in str(each)
+    again = orjson.loads(_say(place, *both, "--lora").stdout)
+    assert again == results
+    assert len(read_runs(Workspace(place))) == 2
+    assert not list(place.rglob("*.work"))
+
+
+def test_the_protocol_of_the_paper_brings_its_recipe(tmp_path: Path) -> None:
+    done = _say(
+        _dataset(tmp_path),
+        *("--weights", str(tiny("bert")), "--protocol", "selu-paper", "--seed", "3"),
+        *("--epochs", "1", "--json"),
+    )
+    (result,) = orjson.loads(done.stdout)
+    assert result["settings"]["recipe"] == "selu-paper"
+    assert result["settings"]["decay"] is False
+    assert result["settings"]["weight_decay"] == 0.01
+    assert result["learned_from"] == {"train": 80, "validation": 40}
+    assert result["seed"] == 3
+
+
+def test_shows_a_run_to_people(tmp_path: Path) -> None:
+    done = _say(_dataset(tmp_path), "--weights", str(tiny("bert")), "--epochs", "1")
+    assert "requirement_type by finetuned-tiny-bert, seed 0" in done.stdout
+    assert "macro_f1" in done.stdout
+
+
+def test_bad_usage_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--weights is missing"):
+        _say(tmp_path)
+    with pytest.raises(UsageError, match="is not pinned to a commit"):
+        _say(tmp_path, "--weights", "octo/tiny")
+    with pytest.raises(UsageError, match="has no value"):
+        _say(tmp_path, "--weights", str(tiny("bert")), "--set", "epochs")
+
+
+def test_two_runs_on_a_processor_store_the_same_bytes(tmp_path: Path) -> None:
+    made = finetuned({**QUICK, "weights": str(tiny("gpt2"))})
+    protocol, quiet = find_protocol("default"), Reporter(quiet=True)
+    places = [
+        run(Workspace(tmp_path / name), requirements(), made, protocol, 1, quiet).directory
+        for name in "ab"
+    ]
+    for name in ("predictions.parquet", "train.parquet"):
+        assert (places[0] / name).read_bytes() == (places[1] / name).read_bytes()

@@ -1,0 +1,295 @@
+"""Every head trains for real on every kind of model that has it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.finetune.generation import GenerationHead
+from goldpan.evaluation.finetune.heads import NOT_ASKED, padded
+from goldpan.evaluation.finetune.job import Job
+from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device
+from goldpan.evaluation.finetune.settings import Settings
+from goldpan.evaluation.finetune.tagging import TaggingHead
+from goldpan.evaluation.score import score
+from tests.evaluating import rows
+from tests.finetuning import SEQUENCES, example_rows, fit, lesson, masked
+from tests.tiny_models import KINDS, tiny, torch
+
+ENCODERS = ("bert", "roberta")
+DECODERS = ("gpt2", "llama", "starcoder2")
+
+
+def _load(kind: str, name: str, **settings: Any) -> Loaded:
+    task, table = example_rows(name)
+    job = Job(task, table, None, Settings(**settings), 0, tiny(kind), Path())
+    torch.manual_seed(1)
+    return load_model(job, pick_device("cpu"))
+
+
+def _pairs() -> Iterator[tuple[str, str]]:
+    yield from itertools.product(KINDS, SEQUENCES)
+    yield from ((kind, "se_entities") for kind in KINDS)
+    yield from ((kind, "requirement_completion") for kind in ENCODERS)
+    yield from ((kind, "qa") for kind in (*DECODERS, "t5"))
+
+
+@pytest.mark.parametrize(("kind", "name"), list(_pairs()))
+def test_every_head_trains_and_answers(kind: str, name: str, tmp_path: Path) -> None:
+    task, table = example_rows(name)
+    learned = fit(kind, lesson(task, table, tmp_path))
+    facts = learned.facts
+    answers = learned.answer(table)
+    assert len(answers.values) == len(table)
+    assert len(facts["losses"]) == 8
+    assert min(facts["losses"][4:]) < facts["losses"][0]
+    assert facts["attention"] == "sdpa"
+    match task.type:
+        case "binary" | "multi-class":
+            assert set(answers.values) <= set(task.label_names)
+            assert answers.scores is not None
+            assert all(abs(sum(one) - 1) < 1e-5 for one in answers.scores)
+        case "multi-label":
+            assert answers.scores is not None
+            for names, scores in zip(answers.values, answers.scores, strict=True):
+                over = [
+                    label for label, one in zip(task.label_names, scores, strict=True) if one >= 0.5
+                ]
+                assert names == over
+        case "regression":
+            assert all(isinstance(one, float) and 1 <= one <= 5 for one in answers.values)
+        case "ner":
+            assert all(isinstance(tags, list) and len(tags) == 6 for tags in answers.values)
+        case "mlm":
+            assert all(isinstance(words, list) and len(words) == 2 for words in answers.values)
+        case _:
+            assert all(isinstance(text, str) for text in answers.values)
+            assert answers.raw is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_can_be_learned_is_learned(kind: str, tmp_path: Path) -> None:
+    task, table = example_rows("issue_type", 48)
+    given = lesson(task, table, tmp_path)
+    learned = fit(kind, given, epochs=12)
+    right = table["label"].to_pylist()
+    found = learned.answer(table).values
+    assert sum(one == other for one, other in zip(found, right, strict=True)) >= 46
+    assert learned.facts["best"] >= 0.9
+    assert given.costs.input_tokens > learned.facts["tokens"] > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_changes_no_answer(kind: str) -> None:
+    """A row alone and beside a longer one has the same state pooled, on either side."""
+    short, long = "gravel", "the system shall compute and display the record of a station"
+    task, _ = example_rows("requirement_type")
+    table = rows(task, [(short, task.label_names[0]), (long, task.label_names[1])])
+    found = []
+    for side in ("auto", "left", "right") if kind in DECODERS else ("auto",):
+        loaded = _load(kind, "requirement_type", padding=side)
+        for batch in (1, 2):
+            found.append(loaded.head.answers(loaded.asker(batch), loaded.words, table).scores)
+    for other in found[1:]:
+        assert torch.allclose(torch.tensor(found[0]), torch.tensor(other), atol=1e-5)
+
+
+def test_starcoder_is_filled_on_the_left_and_positions_are_told() -> None:
+    words = _load("starcoder2", "requirement_type").words
+    assert words.left
+    inputs = padded(words, [[5], [5, 6, 7]])
+    assert inputs["attention_mask"].tolist() == [[0, 0, 1], [1, 1, 1]]
+    assert inputs["position_ids"].tolist() == [[0, 0, 0], [0, 1, 2]]
+    assert not _load("gpt2", "requirement_type").words.left
+
+
+def test_gpt2_needs_its_positions_told() -> None:
+    """Else the test of padding above could not fail."""
+    loaded = _load("gpt2", "requirement_type", padding="left")
+    inputs = padded(loaded.words, [[5], [5, 6, 7]])
+    loaded.module.eval()
+    told = loaded.module(**inputs).logits
+    inputs.pop("position_ids")
+    assert not torch.allclose(told[0], loaded.module(**inputs).logits[0], atol=1e-4)
+
+
+def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
+    loaded = _load("t5", "requirement_type")
+    end = loaded.words.tokenizer.eos_token_id
+    task, _ = example_rows("requirement_type")
+    texts = ["gravel", "a </s> in the text </s></s>", "", "sieve " * 200]
+    table = rows(task, [(text, task.label_names[0]) for text in texts])
+    examples = loaded.head.examples(loaded.words, table, learn=True)
+    assert [list(each.ids).count(end) for each in examples] == [1, 1, 1, 1]
+    assert all(each.ids[-1] == end for each in examples)
+    assert all(len(each.ids) <= 512 for each in examples)
+    answers = loaded.head.answers(loaded.asker(4), loaded.words, table)
+    assert len(answers.values) == 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_that_look_like_tokens_or_are_empty_or_long(kind: str) -> None:
+    loaded = _load(kind, "requirement_type")
+    task, _ = example_rows("requirement_type")
+    texts = ["<|endoftext|>", "[MASK] [SEP] <mask>", "", "\n", "\u200b", "x" * 20_000, "\U0001f600"]
+    table = rows(task, [(text, task.label_names[0]) for text in texts])
+    special = set(loaded.words.tokenizer.all_special_ids)
+    for example in loaded.head.examples(loaded.words, table, learn=False):
+        inner = list(example.ids)[len(loaded.words.before) :]
+        inner = inner[: len(inner) - len(loaded.words.after)]
+        assert 1 <= len(inner) <= 512
+        assert not special - {loaded.words.tokenizer.unk_token_id} & set(inner)
+    answers = loaded.head.answers(loaded.asker(3), loaded.words, table)
+    assert all(scores == scores for scores in answers.scores or ())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_are_aligned_with_their_tokens(kind: str) -> None:
+    loaded = _load(kind, "se_entities")
+    words = loaded.words
+    tokens = ["call", "Windows", "", "\u200b", "gravel-sieve", "now"]
+    task, _ = example_rows("se_entities")
+    table = rows(task, [(tokens, ["O", "B-Operating_System", "O", "O", "B-Library", "O"])])
+    (example,) = loaded.head.examples(words, table, learn=True)
+    asked = {at for at, target in enumerate(example.target) if target != NOT_ASKED}
+    assert asked == {first for _, first, _ in example.places}
+    assert {word for word, _, _ in example.places} >= {0, 1, 4, 5}
+    for word, first, _ in example.places:
+        piece = words.decode(example.ids[first : first + 1]).lower()
+        assert word == 3 or (piece and tokens[word].lower().startswith(piece))
+    tags = loaded.head.answers(loaded.asker(1), words, table).values[0]
+    assert isinstance(tags, list)
+    assert len(tags) == 6
+    assert tags[2] == "O"
+
+
+def test_long_rows_are_cut_into_windows_and_every_word_is_answered() -> None:
+    loaded = _load("bert", "se_entities")
+    tokens = ["Windows"] * 200
+    task, _ = example_rows("se_entities")
+    table = rows(task, [(tokens, ["B-Operating_System"] * 200)])
+    examples = loaded.head.examples(loaded.words, table, learn=True)
+    assert len(examples) > 1
+    assert all(len(each.ids) <= loaded.words.limit for each in examples)
+    assert sorted(word for each in examples for word, _, _ in each.places) == list(range(200))
+    assert isinstance(loaded.head, TaggingHead)
+
+
+def test_only_the_words_that_are_named_are_masked_half_of_them_at_a_time() -> None:
+    loaded = _load("bert", "requirement_completion")
+    words, mask = loaded.words, loaded.words.tokenizer.mask_token_id
+    text, spans = masked("the system shall notify the user and display it", "notify", "display")
+    task, _ = example_rows("requirement_completion")
+    table = rows(task, [(text, spans)] * 400)
+    examples = loaded.head.examples(words, table, learn=True)
+    batch = loaded.head.batch(words, examples, "0 0")
+    hidden = batch.inputs["input_ids"] == mask
+    assert torch.equal(hidden, batch.targets != NOT_ASKED)
+    allowed = {at for _, first, after in examples[0].places for at in range(first, after)}
+    assert set(hidden.any(0).nonzero().flatten().tolist()) == allowed
+    share = float(hidden[:, sorted(allowed)].float().mean())
+    assert 0.42 < share < 0.58
+    again = loaded.head.batch(words, examples, "0 0").inputs["input_ids"]
+    later = loaded.head.batch(words, examples, "0 1").inputs["input_ids"]
+    assert torch.equal(batch.inputs["input_ids"], again)
+    assert not torch.equal(batch.inputs["input_ids"], later)
+
+
+def test_masked_words_are_answered_alike_each_time_and_scored(tmp_path: Path) -> None:
+    task, table = example_rows("requirement_completion")
+    learned = fit("bert", lesson(task, table, tmp_path), word_epochs=8)
+    answers = learned.answer(table)
+    assert answers.values == learned.answer(table).values
+    truth = [["shall", "notify"]] * len(table)
+    nothing = [None] * len(table)
+    told = {
+        **{name: table[name] for name in ("id", "repo", "document")},
+        "truth": truth,
+        "answer": answers.values,
+        "scores": nothing,
+        "raw": nothing,
+    }
+    import pyarrow as pa
+
+    from goldpan.evaluation.predictions import predictions_schema
+
+    predictions = pa.table(told, schema=predictions_schema("mlm"))
+    assert score(task, predictions, resamples=0).value("mlm_accuracy") == 1.0
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "t5"])
+def test_prompts_do_not_count_as_answers(kind: str) -> None:
+    loaded = _load(kind, "qa", answer_tokens=8)
+    assert isinstance(loaded.head, GenerationHead)
+    _, table = example_rows("qa")
+    examples = loaded.head.examples(loaded.words, table, learn=True)[:2]
+    batch = loaded.head.batch(loaded.words, examples, "")
+    said = [
+        loaded.words.decode([one for one in row if one != NOT_ASKED])
+        for row in batch.targets.tolist()
+    ]
+    assert said == ["the pan", "wash"]
+    logits = loaded.module(**batch.inputs).logits
+    loss = loaded.head.loss(logits, batch.targets) / batch.count
+    labels = [list(each.target) for each in examples]
+    longest = max(len(each) for each in labels)
+    theirs = torch.tensor([[*each, *[NOT_ASKED] * (longest - len(each))] for each in labels])
+    inputs = {name: batch.inputs[name] for name in ("input_ids", "attention_mask")}
+    loaded.module.eval()
+    expected = loaded.module(**inputs, labels=theirs).loss
+    logits = loaded.module(**batch.inputs).logits
+    loss = loaded.head.loss(logits, batch.targets) / batch.count
+    assert torch.allclose(loss, expected, atol=1e-5)
+
+
+def test_a_written_text_is_learned(tmp_path: Path) -> None:
+    task, table = example_rows("qa")
+    learned = fit("llama", lesson(task, table, tmp_path), epochs=15)
+    assert learned.answer(table.slice(0, 4)).values == ["the pan", "wash", "the pan", "wash"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("gpt2", "requirement_completion"), ("bert", "qa"), ("t5", "requirement_completion")],
+)
+def test_weights_without_such_a_head_are_refused(kind: str, name: str, tmp_path: Path) -> None:
+    task, table = example_rows(name)
+    with pytest.raises(
+        EvaluationError, match=f"tiny-{kind}, a {kind} model, has no head for {name}"
+    ):
+        fit(kind, lesson(task, table, tmp_path))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_adapters_learn_instead_of_the_model(kind: str, tmp_path: Path) -> None:
+    task, table = example_rows("issue_type")
+    learned = fit(kind, lesson(task, table, tmp_path), lora=True, lora_rank=2, epochs=4)
+    assert min(learned.facts["losses"][8:]) < learned.facts["losses"][0]
+    assert learned.facts["trained_parameters"] < learned.facts["parameters"] / 3
+    kept = torch.load(tmp_path / "learned.pt", weights_only=True)
+    assert all("lora" in name or "modules_to_save" in name for name in kept)
+    assert any("modules_to_save" in name for name in kept)
+
+
+@pytest.mark.parametrize(("kind", "lora"), [("bert", False), ("llama", True)])
+def test_computes_in_bfloat16_where_told(kind: str, lora: bool, tmp_path: Path) -> None:
+    task, table = example_rows("requirement_type")
+    learned = fit(kind, lesson(task, table, tmp_path), precision="bf16", lora=lora, recompute=True)
+    assert learned.facts["precision"] == "bf16"
+    kept = torch.load(tmp_path / "learned.pt", weights_only=True)
+    assert {weight.dtype for weight in kept.values()} == {torch.float32}
+    assert min(learned.facts["losses"][4:]) < learned.facts["losses"][0]
+
+
+def test_flash_attention_is_not_pretended(tmp_path: Path) -> None:
+    task, table = example_rows("requirement_type")
+    with pytest.raises(EvaluationError, match="cannot use FlashAttention here"):
+        fit("bert", lesson(task, table, tmp_path), attention="flash")
+    assert (
+        fit("bert", lesson(task, table, tmp_path), attention="eager").facts["attention"] == "eager"
+    )

@@ -1,0 +1,217 @@
+"""Where weights come from: a folder or one commit of the Hub, and never by surprise."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from goldpan.errors import EvaluationError, GoldpanError, UsageError
+from goldpan.evaluation.finetune.weights import find_weights
+from goldpan.evaluation.models.finetuned import finetuned
+from tests.finetuning import example_rows, fit, lesson
+from tests.tiny_models import tiny
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """One model, octo/tiny, read from `directory`; notes what was asked for."""
+
+    directory: Path
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+    def _answer(self, *, body: bool) -> None:
+        path = self.path.partition("?")[0]
+        self.asked.append(path)
+        names = sorted(each.name for each in self.directory.iterdir())
+        found = re.fullmatch(rf"/octo/tiny/resolve/{COMMIT}/(.+)", path)
+        if found:
+            content = (self.directory / found[1]).read_bytes()
+        elif path == f"/api/models/octo/tiny/tree/{COMMIT}":
+            content = orjson.dumps(
+                [
+                    {
+                        "type": "file",
+                        "path": name,
+                        "oid": "1" * 40,
+                        "size": (self.directory / name).stat().st_size,
+                    }
+                    for name in names
+                ]
+            )
+        elif path == f"/api/models/octo/tiny/revision/{COMMIT}":
+            siblings = [{"rfilename": name} for name in names]
+            content = orjson.dumps({"id": "octo/tiny", "sha": COMMIT, "siblings": siblings})
+        else:
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+
+@contextmanager
+def _hub(directory: Path) -> Iterator[tuple[str, list[str]]]:
+    asked: list[str] = []
+    handler = type("Handler", (_Hub,), {"directory": directory, "asked": asked})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+def test_weights_of_the_hub_are_fetched_only_when_asked_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
+    remote = tmp_path / "remote"
+    shutil.copytree(tiny("bert"), remote)
+    for name in ("pytorch_model.bin", "model.onnx", "tf_model.h5", "run.py"):
+        (remote / name).write_text("not wanted")
+    name = f"octo/tiny@{COMMIT}"
+    with _hub(remote) as (url, asked):
+        monkeypatch.setenv("HF_ENDPOINT", url)
+        with pytest.raises(UsageError, match="is not on this machine"):
+            find_weights(name)
+        assert asked == []
+        there = find_weights(name, download=True)
+        assert "model.safetensors" in "".join(asked)
+        assert not [path for path in asked if "resolve" in path and path.endswith((".bin", ".py"))]
+        before = len(asked)
+        again = find_weights(name)
+        assert len(asked) == before
+    assert there == again
+    assert there.name == name
+    assert there.short == "tiny"
+    assert there.digest == find_weights(str(tiny("bert"))).digest
+
+
+def test_a_hub_that_does_not_have_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    with _hub(tmp_path) as (url, _):
+        monkeypatch.setenv("HF_ENDPOINT", url)
+        with pytest.raises(EvaluationError, match=r"octo/other@.* cannot be fetched"):
+            find_weights(f"octo/other@{COMMIT}", download=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("octo/tiny", "is not pinned to a commit"),
+        ("octo/tiny@main", "'main' is no commit"),
+        ("octo/tiny@0123456", "'0123456' is no commit"),
+        (f"octo/tiny@{COMMIT}\n", "There is no folder"),
+        ("/nowhere/at/all", "There is no folder"),
+        ("./tiny", "There is no folder"),
+        ("../../etc/passwd@x", "There is no folder"),
+        ("a/b/c", "There is no folder"),
+        ("", "has no weights"),
+    ],
+)
+def test_names_that_may_mean_other_weights_tomorrow_are_refused(given: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told) as caught:
+        finetuned({"weights": given})
+    assert "COMMIT" in caught.value.remedy
+
+
+def test_the_identity_follows_the_weights_and_names_no_path(tmp_path: Path) -> None:
+    copy = tmp_path / "tiny-bert"
+    shutil.copytree(tiny("bert"), copy)
+    here = finetuned({"weights": str(tiny("bert"))})
+    there = finetuned({"weights": str(copy), "download": True})
+    assert here.name == there.name == "finetuned-tiny-bert"
+    assert here.settings == there.settings
+    assert str(tmp_path) not in str(there.settings)
+    (copy / "README.md").write_text("not read by anyone")
+    assert finetuned({"weights": str(copy)}).settings == here.settings
+    with (copy / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x01")
+    assert finetuned({"weights": str(copy)}).settings != here.settings
+
+
+def test_folders_without_weights_or_of_unknown_kinds_are_told(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match=r"holds no config\.json"):
+        find_weights(str(tmp_path))
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(EvaluationError, match="holds no weights"):
+        find_weights(str(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        find_weights(str(tmp_path))
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "sluice", "auto_map": {"AutoConfig": "x.y"}}'
+    )
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"a": "model-00001-of-00002.safetensors"}}')
+    with pytest.raises(EvaluationError, match="holds no model-00001-of-00002"):
+        find_weights(str(tmp_path))
+    index.unlink()
+    (tmp_path / "x.py").write_text("raise SystemExit('ran code of strangers')")
+    given = lesson(*example_rows("requirement_type"), tmp_path / "work")
+    with pytest.raises(EvaluationError, match="cannot be loaded for requirement_type"):
+        finetuned({"weights": str(tmp_path)}).fit(given)
+
+
+def test_recipes_and_settings(tmp_path: Path) -> None:
+    paper = finetuned({"weights": str(tiny("bert")), "recipe": "selu-paper"}).settings
+    told = ("learning_rate", "weight_decay", "batch", "epochs", "word_epochs", "patience")
+    assert [paper[name] for name in told] == [1e-5, 0.01, 64, 3, 50, 3]
+    assert (paper["evaluations"], paper["decay"], paper["warmup"]) == (10, False, 0.0)
+    rates = {
+        kind: finetuned({"weights": str(tiny(kind))}).settings["learning_rate"]
+        for kind in ("bert", "t5")
+    }
+    assert rates == {"bert": 5e-5, "t5": 1e-4}
+    lora = finetuned({"weights": str(tiny("bert")), "lora": "yes", "epochs": "4"})
+    assert lora.name == "finetuned-tiny-bert-lora"
+    assert (lora.settings["learning_rate"], lora.settings["epochs"]) == (2e-4, 4)
+    mistakes: list[tuple[dict[str, object], str]] = [
+        ({"recipe": "mine"}, "There is no recipe 'mine'"),
+        ({"depth": 3}, "has no setting 'depth'"),
+        ({"epochs": 0}, "epochs cannot be 0"),
+        ({"epochs": "many"}, "epochs of the model finetuned cannot be 'many'"),
+        ({"deepspeed": "zero9"}, "deepspeed cannot be 'zero9'"),
+        ({"warmup": 2}, "warmup cannot be 2"),
+        ({"learning_rate": "nan"}, "learning_rate cannot be nan"),
+        ({"processes": 100}, "leaves some of 100 processes idle"),
+    ]
+    for wrong, message in mistakes:
+        with pytest.raises(UsageError, match=message):
+            finetuned({"weights": str(tiny("bert")), **wrong})
+
+
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = lesson(*example_rows("requirement_type"), tmp_path)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(GoldpanError, match=r'pip install "goldpan\[training\]"'):
+        fit("bert", given)

@@ -1,0 +1,188 @@
+"""What Goldpan builds is evaluated by the commands that people type: parts, patches, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from goldpan.cli import app
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.registry import find_task
+from goldpan.errors import EvaluationError, UsageError
+from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
+from goldpan.workspace import Workspace
+from tests.examples import examples, write
+from tests.openai_server import KEY, Body, OpenAIServer, Said
+from tests.prompting import PRICES, asked
+
+RIGHT = "src/a.c\n<<<<<<< SEARCH\nint x = 1;\n=======\nint x = 2;\n>>>>>>> REPLACE\n"
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    edits = [
+        {**row, "file_before": f"int x = 1;\n{'int y;' * at}\n", "patch": RIGHT}
+        for at, row in enumerate(examples(CODE_EDIT, 6))
+    ]
+    write(tmp_path, CODE_EDIT, edits, name="code-edit")
+    write(tmp_path, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
+    write(tmp_path, QA, examples(QA, 4), name="qa")
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(_model) as running:
+        yield running
+
+
+def _model(body: Body) -> Said:
+    text = asked(body)
+    if "begin folder tree" in text:
+        return Said("src/a.c")
+    if "begin file before the change" in text:
+        return Said(RIGHT if "Crash 1\n" not in text else RIGHT.replace("x = 1", "z = 1"))
+    return Said("Mend it")
+
+
+def goldpan(place: Path, *words: str) -> Any:
+    """Run a command of goldpan evaluate and return what it prints as JSON."""
+    done = CliRunner().invoke(
+        app, ["evaluate", *words, "--workspace", str(place), "--json"], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    return orjson.loads(done.stdout)
+
+
+def evaluate(place: Path, server: OpenAIServer, *words: str) -> Any:
+    """Run a prompted model."""
+    settings = ["--set", "model=judge", "--set", f"base_url={server.url}"]
+    return goldpan(
+        place, "run", "--model", "prompted", "--protocol", "faun-eval", *settings, *words
+    )
+
+
+def scores(result: Any) -> dict[str, float | None]:
+    """Return the scores of a result by name."""
+    return {one["name"]: one["value"] for one in result["scores"]["metrics"]}
+
+
+def test_all_three_run_on_a_test_split_alone(place: Path, server: OpenAIServer) -> None:
+    tasks = ("--task", "qa", "--task", "fault_localization", "--task", "code_edit")
+    answer, path, edit = evaluate(place, server, *tasks)
+    assert scores(answer)["rouge_l"] == 1.0
+    assert scores(path)["exact_match"] == 1.0
+    assert scores(edit)["patch_applied"] == pytest.approx(5 / 6)
+    assert scores(edit)["file_exact"] == pytest.approx(5 / 6)
+    assert all(body["temperature"] == 0.2 for body in server.chats)
+    copied = goldpan(place, "run", "--model", "copy-ins-input", *tasks)
+    assert len(copied) == 3
+
+
+def test_rescoring_finds_the_files_again(place: Path, server: OpenAIServer) -> None:
+    (before,) = evaluate(place, server, "--task", "code_edit")
+    (after,) = goldpan(place, "score", "--task", "code_edit")
+    assert after["scores"] == before["scores"]
+    assert scores(after)["patch_applied"] == pytest.approx(5 / 6)
+
+
+def test_rescoring_with_other_rows_loses_nothing(place: Path, server: OpenAIServer) -> None:
+    evaluate(place, server, "--task", "code_edit")
+    write(place, CODE_EDIT, examples(CODE_EDIT, 5), name="other")
+    known = find_task("code_edit")
+    with pytest.raises(EvaluationError, match="holds other rows"):
+        files_to_score(Workspace(place), known, "0" * 64, place / "datasets" / "other")
+    assert files_to_score(Workspace(place), find_task("issue_type"), "0") == {}
+
+
+def test_a_part_is_taken_out_of_what_a_model_sees(place: Path, server: OpenAIServer) -> None:
+    (whole,) = evaluate(place, server, "--task", "code_edit")
+    full = [asked(body) for body in server.chats]
+    (part,) = evaluate(
+        place, server, "--task", "code_edit", "--ablate", "title", "--ablate", "pull_body"
+    )
+    without = [asked(body) for body in server.chats[6:]]
+    assert all("begin issue title" in text for text in full)
+    assert all("Crash" not in text for text in without)
+    assert not any("begin issue title" in text or "Fixes #" in text for text in without)
+    assert all("begin issue body" in text for text in without)
+    assert part["settings"]["ablate"] == "title+pull_body"
+    assert "ablate" not in whole["settings"]
+    assert (part["data_hash"], part["split_hash"]) == (whole["data_hash"], whole["split_hash"])
+    assert scores(part)["patch_applied"] == 1.0
+
+
+def test_models_that_read_the_joined_text_see_the_part_gone_too(place: Path) -> None:
+    known, directory = find_task("qa"), place / "datasets" / "qa"
+    whole = read_task_input(directory, known).data.splits["test"]["text"].to_pylist()
+    gone = read_task_input(directory, known, ["title"]).data.splits["test"]["text"].to_pylist()
+    assert [text.partition("\n")[2] for text in whole] == gone
+    for words, removed in (("Choose title, body", "tree"), ("no module 'pull_body'", "pull_body")):
+        with pytest.raises(UsageError, match=words):
+            read_task_input(directory, known, [removed])
+
+
+def test_the_estimate_of_the_command_sends_nothing(place: Path, server: OpenAIServer) -> None:
+    path = place / "prices.toml"
+    path.write_text(PRICES, encoding="utf-8")
+    (told,) = evaluate(place, server, "--task", "qa", "--dry-run", "--set", f"prices={path}")
+    assert told["estimate"]["requests"] == 4
+    assert told["estimate"]["cost"] > 0
+    assert not server.chats
+    assert not (place / "runs").exists()
+    (free,) = goldpan(place, "run", "--task", "qa", "--model", "copy-ins-input", "--dry-run")
+    assert free["estimate"] is None
+
+
+def test_scores_by_the_length_of_the_input(place: Path, server: OpenAIServer) -> None:
+    evaluate(place, server, "--task", "code_edit")
+    (told,) = goldpan(place, "lengths", "--task", "code_edit")
+    thirds = told["thirds"]
+    assert [third["name"] for third in thirds] == ["short", "medium", "long"]
+    assert [third["scores"]["examples"] for third in thirds] == [2, 2, 2]
+    applied = [
+        next(one["value"] for one in third["scores"]["metrics"] if one["name"] == "patch_applied")
+        for third in thirds
+    ]
+    assert applied == [0.5, 1.0, 1.0], "the one that does not apply is the shortest"
+    assert thirds[0]["longest"] <= thirds[1]["shortest"]
+    given = read_task_input(place / "datasets" / "code-edit", find_task("code_edit"))
+    lengths = input_lengths(given)
+    assert thirds[2]["longest"] == max(lengths.values())
+
+
+def test_what_people_see(place: Path, server: OpenAIServer) -> None:
+    server.model = lambda _: Said("")
+    words = ["run", "--model", "prompted", "--task", "qa", "--set", "model=judge"]
+    words += ["--set", f"base_url={server.url}", "--workspace", str(place)]
+    done = CliRunner().invoke(app, ["evaluate", *words], catch_exceptions=False)
+    assert "4 answers not valid" in done.stdout
+    assert "answers: empty 4" in done.stdout
+    assert "400 tokens read and 80 written" in done.stdout
+    dry = CliRunner().invoke(app, ["evaluate", *words, "--dry-run"], catch_exceptions=False)
+    assert "0 requests to send" in dry.stdout
+    assert "4 are answered already" in dry.stdout
+    lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(place)]
+    assert "short" in CliRunner().invoke(app, lengths, catch_exceptions=False).stdout
+
+
+def test_the_answer_never_stands_beside_the_input(place: Path) -> None:
+    for name, target in (("code-edit", "patch"), ("qa", "answer")):
+        task = find_task(name.replace("-", "_"))
+        rows = read_task_input(place / "datasets" / name, task).data.splits["test"]
+        others = set(rows.column_names) - {"target"}
+        assert target not in others
+        assert not {"diff", "edits", "dialogue"} & others
+    stored = pq.read_table(next((place / "datasets" / "code-edit" / "data").glob("*.parquet")))
+    assert "diff" in stored.column_names
