@@ -57,13 +57,14 @@ def export_files(
     from goldpan.builders.crosscode.export import TaskDataset, export_tasks
     from goldpan.datasets.provenance import PROVENANCE
     from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
+    from goldpan.datasets.task_data import task_directory
 
     if every == bool(task):
         raise UsageError("Which tasks to write is not clear", "Give either --task NAME or --all")
     place = _place(workspace)
     own = tasks_directory(place.root)
     wanted = load_tasks(own) if every else {name: find_task(name, own) for name in task or ()}
-    datasets = [TaskDataset(one, place.dataset(name)) for name, one in wanted.items()]
+    datasets = [TaskDataset(one, task_directory(place, one)) for one in wanted.values()]
     there = [one for one in datasets if (one.directory / PROVENANCE).exists()]
     absent = [one.task.name for one in datasets if one not in there]
     if absent and (task or not there):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.builders.crosscode.instance import INSTANCES, Instance
 from goldpan.builders.crosscode.problems import FieldError, text_of
@@ -20,13 +19,10 @@ from goldpan.builders.crosscode.wording import (
     read_texts,
     wording_of,
 )
-from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import task_batches
 from goldpan.datasets.task_rows import input_column, target_column, task_family
 from goldpan.errors import DatasetError
-
-_SPLITS = ("train", "validation", "test")
-_BATCH = 256
 
 
 def task_instances(directory: Path, task: Task) -> Iterator[Instance]:
@@ -36,7 +32,7 @@ def task_instances(directory: Path, task: Task) -> Iterator[Instance]:
     the task, or a row does not fit it.
     """
     wording = wording_of(task)
-    for split, batch in _batches(directory, task):
+    for split, batch in task_batches(directory, task):
         for row in batch.to_pylist():
             yield instance_of_row(wording, row, split)
 
@@ -128,21 +124,3 @@ def _fact(value: object, kind: pa.DataType, field: str) -> object:
         return datetime.fromisoformat(text_of(value, field))
     except ValueError:
         raise FieldError(field, f"{str(value)[:40]!r} is no time") from None
-
-
-def _batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBatch]]:
-    family = read_provenance(directory).get("family")
-    remedy = f"Run goldpan tasks import {task.name}"
-    if family != task_family(task).name:
-        raise DatasetError(f"{directory} holds the dataset {family}, not {task.name}", remedy)
-    schema = task_family(task).schema
-    for split in _SPLITS:
-        for path in sorted((directory / "data").glob(f"{split}-*.parquet")):
-            try:
-                with pq.ParquetFile(path) as file:
-                    if file.schema_arrow != schema:
-                        raise DatasetError(f"{path} has not the columns of {task.name}", remedy)
-                    for batch in file.iter_batches(batch_size=_BATCH):
-                        yield split, batch
-            except (OSError, pa.ArrowException) as error:
-                raise DatasetError(f"{path} cannot be read ({error})", remedy) from None
