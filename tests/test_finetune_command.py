@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from goldpan.commands.finetuning import finetune
-from goldpan.datasets.provenance import PROVENANCE
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task_rows import task_family
+from goldpan.datasets.written import CardInputs
 from goldpan.errors import UsageError
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol
@@ -29,14 +35,16 @@ APP.command()(finetune)
 
 def _dataset(place: Path) -> Path:
     """Write the rows of a task as a dataset that commands read."""
-    import pyarrow.parquet as pq
-
     data = requirements()
-    directory = place / "datasets" / data.task.name
-    (directory / "data").mkdir(parents=True)
-    for split, table in data.splits.items():
-        pq.write_table(table, directory / "data" / f"{split}-00000.parquet")
-    (directory / PROVENANCE).write_bytes(orjson.dumps({"family": data.task.name}))
+    write_dataset(
+        Workspace(place),
+        place / "datasets" / data.task.name,
+        task_family(data.task),
+        pa.concat_tables(data.splits.values()),
+        SplitPlan("stratified", (Fraction(2, 3), Fraction(1, 3))),
+        Provenance(),
+        CardInputs(),
+    )
     return place
 
 

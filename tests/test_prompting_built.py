@@ -18,7 +18,7 @@ from goldpan.errors import EvaluationError, UsageError
 from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
 from goldpan.workspace import Workspace
 from tests.examples import examples, write
-from tests.openai_server import KEY, Body, OpenAIServer, Said
+from tests.openai_server import KEY, Body, Fault, OpenAIServer, Said
 from tests.prompting import PRICES, asked
 
 RIGHT = "src/a.c\n<<<<<<< SEARCH\nint x = 1;\n=======\nint x = 2;\n>>>>>>> REPLACE\n"
@@ -175,6 +175,18 @@ def test_what_people_see(place: Path, server: OpenAIServer) -> None:
     assert "4 are answered already" in dry.stdout
     lengths = ["evaluate", "lengths", "--task", "qa", "--workspace", str(place)]
     assert "short" in CliRunner().invoke(app, lengths, catch_exceptions=False).stdout
+
+
+def test_one_task_that_waits_does_not_keep_the_others(place: Path, server: OpenAIServer) -> None:
+    server.model = lambda body: Fault(500) if "folder tree" in asked(body) else _model(body)
+    words = ["run", "--model", "prompted", "--task", "fault_localization", "--task", "qa"]
+    words += ["--set", "model=judge", "--set", f"base_url={server.url}", "--set", "retries=0"]
+    done = CliRunner().invoke(
+        app, ["evaluate", *words, "--workspace", str(place), "--json"], catch_exceptions=False
+    )
+    assert done.exit_code == 3
+    assert "0 of 4 rows of fault_localization are answered, 4 requests failed" in done.stderr
+    assert [result["task"] for result in orjson.loads(done.stdout)] == ["qa"]
 
 
 def test_the_answer_never_stands_beside_the_input(place: Path) -> None:

@@ -191,7 +191,9 @@ def test_a_failing_server_finishes_no_run(tmp_path: Path) -> None:
         return {2: Fault(500), 4: CUT}.get(number(body)) or labels("bug")(body)
 
     with OpenAIServer(model) as server:
-        with pytest.raises(UnansweredError, match="4 of 6 rows are answered, 2 requests failed"):
+        with pytest.raises(
+            UnansweredError, match="4 of 6 rows of kinds are answered, 2 requests failed"
+        ):
             ask(tmp_path, data, server)
         server.model = labels("bug")
         done = ask(tmp_path, data, server)

@@ -10,6 +10,7 @@
     ├── TreeError                paths make no folder tree (`builders/tree.py`)
     ├── PublishError             a dataset cannot go to the Hub
     ├── EvaluationError          a model cannot be run or a run cannot be read
+    │   └── UnansweredError      a prompted model did not answer all (`evaluation/prompting/`)
     ├── StatisticsError          scores cannot be compared (`evaluation/statistics/errors.py`)
     ├── StoppedError             the user pressed Ctrl-C
     └── MiningError

@@ -13,6 +13,7 @@
     ├── datasets/NAME/           finished datasets
     ├── tasks/                   tasks of one's own, one TOML file each
     ├── crosscode/               text-to-text tasks and their splits
+    ├── prompts/                 every request to models under evaluation, and their replies
     ├── runs/TASK/MODEL/         evaluations: predictions and what they came from
     └── tmp/                     unfinished work; safe to delete when nothing runs
 

@@ -12,7 +12,15 @@ import orjson
 import typer
 
 from goldpan.commands import comparing, finetuning
-from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
+from goldpan.commands.shared import (
+    PARTIAL,
+    Directory,
+    Json,
+    complain,
+    print_result,
+    reporting,
+    settings_of,
+)
 from goldpan.errors import UsageError
 from goldpan.show import evaluating as show
 from goldpan.workspace import Workspace
@@ -64,14 +72,26 @@ def run_models(
             "several times."
         ),
     ] = None,
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            "--hold-out",
+            help="Test on whole documents that no row of train is from: document.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only estimate what paid models would cost.")
     ] = False,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Run models on tasks, once a seed; what was run before is not run again."""
+    """Run models on tasks, once a seed; what was run before is not run again.
+
+    Exits with 3 when a model behind an endpoint has not answered all yet.
+    """
+    from goldpan.evaluation.held_out import hold_out
     from goldpan.evaluation.models.catalogue import find_model
+    from goldpan.evaluation.prompting.errors import UnansweredError
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.evaluation.run import estimate, run
 
@@ -80,33 +100,43 @@ def run_models(
     given = dict(_pair(text) for text in setting or ())
     models = [find_model(name, given) for name in model or ("majority",)]
     results: list[Mapping[str, Any]] = []
+    answered = True
     with reporting(json) as reporter:
         for name in _named(place, task, suite):
             given_rows = _input(place, name, dataset, ablate or ())
-            data = given_rows.data
+            data, rules = given_rows.data, chosen
+            if held_out is not None:
+                data, rules = hold_out(data, rules, held_out)
             for each, number in product(models, seed or (0,)):
                 if dry_run:
-                    found = estimate(place, data, each, chosen, number, reporter)
+                    found = estimate(place, data, each, rules, number, reporter)
                     facts = {"task": name, "model": each.name, "seed": number}
                     results.append({**facts, "estimate": found and asdict(found)})
                     if not json:
                         show.estimate(name, each.name, number, found)
                     continue
-                ran = run(
-                    place,
-                    data,
-                    each,
-                    chosen,
-                    number,
-                    reporter,
-                    files=given_rows.files,
-                    ablated=given_rows.ablated,
-                )
+                try:
+                    ran = run(
+                        place,
+                        data,
+                        each,
+                        rules,
+                        number,
+                        reporter,
+                        files=given_rows.files,
+                        ablated=given_rows.ablated,
+                    )
+                except UnansweredError as error:
+                    answered = False
+                    complain(error)
+                    continue
                 results.append(ran.result)
                 if not json:
                     show.ran(ran)
     if json:
         print_result(json, results, lambda: None)
+    if not answered:
+        raise typer.Exit(PARTIAL)
 
 
 @app.command()

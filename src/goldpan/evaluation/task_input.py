@@ -78,11 +78,10 @@ def built_family(task: Task) -> Family | None:
 
 
 def input_lengths(given: TaskInput) -> Mapping[str, int]:
-    """Return the characters of the input by test row."""
-    rows = given.data.splits.get("test")
-    if rows is None:
-        return {}
-    column = rows[input_column(given.data.task.type).name]
+    """Return the characters of the input by row."""
+    name = input_column(given.data.task.type).name
+    rows = pa.concat_tables(table.select(["id", name]) for table in given.data.splits.values())
+    column = rows[name]
     if pa.types.is_list(column.type):  # words, with a blank between two
         lengths = [len(" ".join(words)) for words in column.to_pylist()]
     else:

@@ -23,8 +23,8 @@ _DRAWN = {
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _UNIT = 1.3
 """Pixels of a point: labels of ten points are then read with ease."""
-_WIDE = 1_500
-"""Pixels from which on a figure is scrolled, as it could not be read if it were shrunk."""
+_SMALL, _WIDE = 600, 1_500
+"""Pixels up to which a figure is never stretched, and from which on it is scrolled, not shrunk."""
 
 
 def inline_figure(svg: str, label: str, key: str) -> Markup:
@@ -46,8 +46,8 @@ def inline_figure(svg: str, label: str, key: str) -> Markup:
     }
     root.attrib.clear()
     root.attrib.update(shown)
-    if width * _UNIT > _WIDE:
-        root.set("class", "wide")
+    if not _SMALL < width * _UNIT < _WIDE:
+        root.set("class", "small" if width * _UNIT <= _SMALL else "wide")
     return Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704 - all text is escaped by it
 
 

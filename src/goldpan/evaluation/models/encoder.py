@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def load_encoder(directory: Path, tokens: int, *, half: bool = False) -> Encoder
         with quiet():
             tokenizer = auto.AutoTokenizer.from_pretrained(directory, local_files_only=True)
             model = auto.AutoModel.from_pretrained(directory, local_files_only=True)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, import_module("safetensors").SafetensorError) as error:
         said = (str(error).splitlines() or ["no reason given"])[0]
         raise UsageError(
             f"{directory} holds no encoder that can be loaded ({said})",

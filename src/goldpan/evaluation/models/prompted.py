@@ -14,7 +14,7 @@ from goldpan.builders.crosscode.methods import find_method
 from goldpan.builders.crosscode.wording import wording_of
 from goldpan.datasets.task import Task
 from goldpan.errors import UsageError
-from goldpan.evaluation.model import Answers, Estimate, Lesson, Model
+from goldpan.evaluation.model import Answer, Answers, Estimate, Lesson, Model
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows
 from goldpan.evaluation.prompting.digest import prompt_digest
@@ -45,23 +45,29 @@ class _Prompted:
 
     def answer(self, rows: pa.Table) -> Answers:
         lesson = self.lesson
-        found = ask_rows(_place(lesson), self.requests, rows, lesson.reporter, lesson.costs)
         notes: Counter[str] = Counter()
-        reads = [self._read(reply, notes, structured=found.structured) for reply in found.replies]
-        if not found.structured and answer_schema(self.requests.script.wording) is not None:
-            notes["without-schema"] = len(reads)
-        raw = [reply.said or "" for reply in found.replies]
-        return Answers([read.value for read in reads], raw=raw, notes=dict(sorted(notes.items())))
+        raw: list[str] = []
 
-    def _read(self, reply: Reply, notes: Counter[str], *, structured: bool) -> Read:
+        def read(reply: Reply) -> Answer:
+            raw.append(reply.said or "")
+            return self._read(reply, notes).value
+
+        place = _place(lesson)
+        values = ask_rows(place, self.requests, rows, read, lesson.reporter, lesson.costs)
+        return Answers(values, raw=raw, notes=dict(sorted(notes.items())))
+
+    def _read(self, reply: Reply, notes: Counter[str]) -> Read:
+        wording = self.requests.script.wording
+        if not reply.structured and answer_schema(wording) is not None:
+            notes["without-schema"] += 1
         if reply.shown.shortened:
             notes["text-shortened"] += 1
         if reply.failure:
             notes[reply.failure] += 1
         if reply.failure not in _SPOKEN:
             return Read(None)
-        wording = self.requests.script.wording
-        read = read_answer(wording, reply.shown, reply.said or "", structured=structured)
+        said = reply.said or ""
+        read = read_answer(wording, reply.shown, said, structured=reply.structured)
         if read.note:
             notes[read.note] += 1
         return read

@@ -12,8 +12,11 @@ def best_threshold(
     """Return the threshold with the best F1 of the label, and that F1.
 
     A score above the threshold gives the label. Thresholds lie midway between neighbouring
-    scores, so new scores near an old one do not tip over.
+    scores, so new scores near an old one do not tip over. A label that no row bears is given to
+    none.
     """
+    if not wanted.any():
+        return float(scores.max()) + 1.0, 0.0
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(wanted[order])
     given = np.arange(1, len(scores) + 1)

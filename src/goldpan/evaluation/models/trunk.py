@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,10 @@ def _train(
         head = torch.nn.Linear(encoder.width, len(rows.columns))
         encoder.model.embeddings.requires_grad_(False)
         _learn(torch, encoder, head, rows.targets, pairs, training, seed, reporter)
-    encoder.model.save_pretrained(place)
+    # The model's own save_pretrained imports DeepSpeed where that is installed: seconds and noise.
+    save = import_module("safetensors.torch").save_model
+    save(encoder.model, place / "model.safetensors", metadata={"format": "pt"})
+    encoder.model.config.save_pretrained(place)
     encoder.tokenizer.save_pretrained(place)
     learned = {
         "columns": rows.columns,

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -32,6 +32,8 @@ from goldpan.evaluation.prompting.requests import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
 from goldpan.progress import Reporter
 
+T = TypeVar("T")
+
 _BATCH = 256
 _NO_WORD = re.compile(r"[^a-z0-9.]+")
 _REFUSED = "bad-request"
@@ -45,13 +47,6 @@ class Reply:
     said: str | None
     """What the model wrote, verbatim; None where nothing came."""
     failure: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Replies:
-    """What came back for all rows, in their order."""
-
-    replies: tuple[Reply, ...]
     structured: bool
     """Whether the server was to hold the model to the form of the answer."""
 
@@ -65,24 +60,30 @@ def archive_of(place: Path, settings: PromptSettings) -> Path:
 
 
 def ask_rows(
-    place: Path, requests: Requests, rows: pa.Table, reporter: Reporter, costs: Costs
-) -> Replies:
-    """Ask for all rows and return what came back; `costs` get what these replies cost.
+    place: Path,
+    requests: Requests,
+    rows: pa.Table,
+    read: Callable[[Reply], T],
+    reporter: Reporter,
+    costs: Costs,
+) -> list[T]:
+    """Ask for all rows and return what `read` makes of each reply, in the order of the rows.
 
-    Raises `UnansweredError` where money ran out, batches are under way or requests failed, and
-    `EvaluationError` where the endpoint serves nobody; what was answered until then is kept.
+    `costs` get what these replies cost, whenever they were paid for. Raises `UnansweredError`
+    where money ran out, batches are under way or requests failed, and `EvaluationError` where
+    the endpoint serves nobody; what was answered until then is kept.
     """
-    with open_archive(archive_of(place, requests.settings), "evaluation", write=True) as memory:
+    with open_archive(archive_of(place, requests.settings), "evaluation") as memory:
         walk = _Walk(memory, requests, rows)
         try:
             walk = _ask(walk, reporter)
         except ReviewError as error:
             raise EvaluationError(in_settings(error.problem), in_settings(error.remedy)) from None
-        found = [walk.last(row) for row in walk.rows()]
-        _require(walk, found)
-        _count(walk, found, costs)
-        replies = tuple(_reply(one) for one in found)
-        return Replies(replies, walk.requests.structured)
+        tally = _Tally()
+        found = [read(walk.reply(tally.add(walk.last(row)))) for row in walk.rows()]
+        _require(walk, tally)
+        _count(walk, tally.keys, costs)
+        return found
 
 
 def estimate_rows(place: Path, requests: Requests, rows: pa.Table) -> Estimate:
@@ -119,6 +120,34 @@ class _Last:
     outcome: Outcome[str] | None
 
 
+@dataclass(slots=True)
+class _Tally:
+    """What became of all rows."""
+
+    rows: int = 0
+    missing: int = 0
+    """Rows that were not asked about."""
+    served: bool = False
+    """Whether the endpoint answered anything."""
+    failed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Failures that asking again might mend, with a line for people."""
+    keys: set[str] = field(default_factory=set)
+    """Of the requests that were answered."""
+
+    def add(self, last: _Last) -> _Last:
+        """Count a row."""
+        self.rows += 1
+        outcome = last.outcome
+        if outcome is None:
+            self.missing += 1
+        elif outcome.final:
+            self.served = True
+            self.keys.add(last.request.key)
+        else:
+            self.failed[outcome.failure or "", outcome.detail or "no answer"] += 1
+        return last
+
+
 @dataclass(frozen=True, slots=True)
 class _Walk:
     """Goes through rows by what the archive knows."""
@@ -146,6 +175,14 @@ class _Walk:
         """Return what became of a request, None where it was not asked."""
         reply = self.memory.reply(request.key)
         return None if reply is None else understand(reply, str)
+
+    def reply(self, last: _Last) -> Reply:
+        """Return what came back for a row."""
+        outcome, structured = last.outcome, self.requests.structured
+        if outcome is None:
+            return Reply(last.shown, None, None, structured)
+        said = outcome.text or outcome.detail or None
+        return Reply(last.shown, said, outcome.failure, structured)
 
     def open(self) -> Iterator[Asked]:
         """Yield what is still to be asked, each request once."""
@@ -192,55 +229,43 @@ def _ask(walk: _Walk, reporter: Reporter) -> _Walk:
     return walk
 
 
-def _require(walk: _Walk, found: Sequence[_Last]) -> None:
+def _require(walk: _Walk, tally: _Tally) -> None:
     """Raise `UnansweredError` unless every row has an answer, or a failure that would stay.
 
     A request that the endpoint does not take counts as such a failure where it takes others.
     """
-    outcomes = [one.outcome for one in found]
-    served = any(outcome and outcome.final for outcome in outcomes)
-    failed = [
-        outcome
-        for outcome in outcomes
-        if outcome and not outcome.final and not (served and outcome.failure == _REFUSED)
-    ]
-    missing = sum(outcome is None for outcome in outcomes)
-    if not failed and not missing:
+    failed = Counter(
+        {told: n for told, n in tally.failed.items() if not (tally.served and told[0] == _REFUSED)}
+    )
+    if not failed and not tally.missing:
         return
     settings = walk.requests.settings.asking
-    done = f"{len(found) - len(failed) - missing:,} of {len(found):,} rows are answered"
+    answered = tally.rows - failed.total() - tally.missing
+    task = walk.requests.script.wording.task.name
+    done = f"{answered:,} of {tally.rows:,} rows of {task} are answered"
     if walk.memory.batches(settings.base_url.rstrip("/")):
         raise UnansweredError(
             f"{done}, batches are under way", "Run the same command later: it collects them"
         )
-    if missing:
+    if tally.missing:
         raise UnansweredError(
             f"{done}, and max_cost = {settings.max_cost} does not suffice for the others",
             "Allow more and run the same command again: it pays for nothing twice",
         )
-    counts = Counter(f"{one.failure}: {one.detail or 'no answer'}" for one in failed)
-    worst = min(counts, key=lambda told: (-counts[told], told))
+    worst = min(failed, key=lambda told: (-failed[told], told))
     raise UnansweredError(
-        f"{done}, {len(failed):,} requests failed ({worst.rstrip('.')})",
+        f"{done}, {failed.total():,} requests failed ({': '.join(worst).rstrip('.')})",
         "Run the same command again: it goes on where it was",
     )
 
 
-def _count(walk: _Walk, found: Sequence[_Last], costs: Costs) -> None:
-    """Add what the replies cost, whenever they were paid for."""
+def _count(walk: _Walk, keys: Iterable[str], costs: Costs) -> None:
     settings = walk.requests.settings
     price = settings.asking.prices.get(settings.model)
-    for key in sorted({one.request.key for one in found}):
+    for key in sorted(keys):
         known = walk.memory.usage(key)
         if known:
             usage, batch = known
             costs.input_tokens += usage.input
             costs.output_tokens += usage.output
             costs.money += cost_of(usage, price, batch=batch) if price else 0.0
-
-
-def _reply(last: _Last) -> Reply:
-    outcome = last.outcome
-    if outcome is None:
-        return Reply(last.shown, None, None)
-    return Reply(last.shown, outcome.text or outcome.detail or None, outcome.failure)

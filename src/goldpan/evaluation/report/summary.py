@@ -116,15 +116,7 @@ def meaning(test: ChosenTest) -> str:
 
 def _first(comparison: Comparison) -> str:
     best = comparison.standings[0]
-    middle = "median" if comparison.central == "median" else "mean"
-    value = best.median if comparison.central == "median" else best.mean
-    over = (
-        f"over {len(comparison.tasks)} tasks"
-        if len(comparison.tasks) > 1
-        else f"on {comparison.tasks[0]}"
-    )
-    score = f"{middle} {comparison.metric}" if len(comparison.tasks) > 1 else comparison.metric
-    start = f"{best.model} has the highest {score} {over}, {told(value)}"
+    start = f"{best.model} {_reached(comparison)}"
     groups: dict[str, list[str]] = {}
     for other in comparison.models[1:]:
         groups.setdefault(comparison.decision(best.model, other), []).append(other)
@@ -144,6 +136,19 @@ def _first(comparison: Comparison) -> str:
     if "worse" in groups:
         told_groups.append(f"is nevertheless worse than {listed(groups['worse'])}, task by task")
     return f"{start}. It {'; it '.join(told_groups)}."
+
+
+def _reached(comparison: Comparison) -> str:
+    """Say by what the first model is first."""
+    best, metric = comparison.standings[0], comparison.metric
+    if len(comparison.tasks) == 1:
+        return f"has the highest {metric} on {comparison.tasks[0]}, {told(best.mean)}"
+    over = f"over {len(comparison.tasks)} tasks"
+    if comparison.central == "mean rank":
+        rank = f"has the best mean rank {over}, {best.mean_rank:.2f}"
+        return f"{rank} (mean {metric} {told(best.mean)})"
+    value = best.median if comparison.central == "median" else best.mean
+    return f"has the highest {comparison.central} {metric} {over}, {told(value)}"
 
 
 def _others(comparison: Comparison) -> Iterator[str]:

@@ -118,11 +118,12 @@ def mine_archive(
 def _kept(
     place: ArchivePlace, wish: ArchiveWish, folder: Path | None
 ) -> dict[datetime, HourReport]:
-    """Return the reports of hours that need no reading: same events, same reader, same file."""
+    """Return the reports of whole hours that were read for the same events out of the same file."""
     kept = {}
+    wanted = ("whole", wish.types, READER)
     for hour in wish.hours:
         report = read_footer(place.events(hour)) if place.events(hour).exists() else None
-        if report is None or (report.types, report.reader) != (wish.types, READER):
+        if report is None or (report.state, report.types, report.reader) != wanted:
             continue
         file = folder / file_name(hour) if folder else None
         if file is None or not file.exists() or file.stat().st_size == report.bytes:
@@ -170,9 +171,9 @@ def _read(wish: ArchiveWish, units: Sequence[HourUnit], reporter: Reporter) -> I
 
 
 def _drop_download(place: ArchivePlace, report: HourReport) -> None:
-    """Delete a fetched file that was read, and one to keep only where it is no hour at all."""
+    """Delete a fetched file that was read, and one to keep only where it is not whole."""
     place.download(report.hour).unlink(missing_ok=True)
-    if report.state == "unreadable":
+    if report.state != "whole":
         place.kept(report.hour).unlink(missing_ok=True)
 
 

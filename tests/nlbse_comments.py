@@ -1,0 +1,46 @@
+"""Comment sentences in the form of NLBSE'23, partitioned by category as theirs; written here."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+from goldpan.datasets.importing import import_files
+from goldpan.datasets.registry import find_task
+from goldpan.progress import Reporter
+from goldpan.workspace import Workspace
+
+CATEGORIES = ("summary", "usage", "Pointer")
+TASKS = tuple(f"nlbse23_java_{name.lower()}" for name in CATEGORIES)
+_WORDS = {
+    "summary": ("compute", "display", "store"),
+    "usage": ("call", "wash", "leaks"),
+    "Pointer": ("record", "station", "creek"),
+}
+_FILLER = ("the", "system", "user", "of", "a", "gravel", "sieve", "pan", "on")
+
+
+def import_comments(place: Path, seed: int = 0, classes: int = 24) -> Workspace:
+    """Import three Java tasks about the same sentences, five a class."""
+    draw = random.Random(seed)
+    lines = []
+    for number in range(classes * 5):
+        category = CATEGORIES[draw.randrange(3)]
+        words = [*draw.choices(_FILLER, k=4), *draw.choices(_WORDS[category], k=2), str(number)]
+        lines.append((number, f"Pan{number // 5}.java", " ".join(words), category))
+    path = place / "java.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ("comment_sentence_id", "class", "comment_sentence", "partition", "instance_type",
+             "category")
+        )  # fmt: skip
+        for asked in CATEGORIES:
+            for number, document, text, category in lines:
+                test = int(draw.random() < 0.2)
+                writer.writerow((number, document, text, test, int(category == asked), asked))
+    workspace = Workspace(place / "workspace")
+    for name in TASKS:
+        import_files(workspace, find_task(name), [path], Reporter(quiet=True))
+    return workspace
