@@ -96,7 +96,7 @@ def test_people_see_what_was_done(place: Workspace, tmp_path: Path) -> None:
     here = ("--workspace", place.root)
     done = crosscode("export", "--task", "qa", "--task", "issue_type", *here)
     assert done.exit_code == 0
-    assert "task_340_goldpan_qa_question_answering" in done.stdout
+    assert "task_340_goldpan_issues_question_answering" in done.stdout
     assert "60 instances lie in" in done.stdout
     done = crosscode("splits", *here)
     assert "Type-QA" in done.stdout
