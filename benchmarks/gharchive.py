@@ -22,11 +22,8 @@ from pathlib import Path
 import orjson
 
 from benchmarks.scale import scratch
-from goldpan.config import Settings
 from goldpan.miners.gharchive.hours import file_name, hours_between
-from goldpan.miners.gharchive.mine import ArchiveWish, mine_archive
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
-from goldpan.progress import Reporter
 from tests.gharchive_hours import Hours, utc, write_hour
 
 HOUR = utc(2022, 1, 1)
@@ -84,11 +81,17 @@ def warm_up() -> None:
 
 
 def mine(folder: Path, processes: str) -> None:
-    """Read all hours of the folder with so many processes."""
-    hours = tuple(HOUR + timedelta(hours=index) for index in range(MANY))
-    with scratch() as home, Reporter(quiet=True) as reporter:
-        wish = ArchiveWish(hours, ("IssuesEvent",), str(folder), processes=int(processes))
-        assert mine_archive(Settings(Path(home)), wish, reporter).complete
+    """Run the command over all hours of the folder with so many processes."""
+    days = ("--from", f"{HOUR:%Y-%m-%d}", "--to", f"{HOUR:%Y-%m-%d}", "--source", str(folder))
+    with scratch() as home:
+        options = ("--workspace", home, "--processes", processes, "--json")
+        code = "from goldpan.cli import mine_main; mine_main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, "gharchive", *days, *options],
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+    assert json.loads(done.stdout)["states"] == {"whole": MANY}
 
 
 def unpack(path: Path, at_once: str) -> None:
@@ -190,7 +193,8 @@ def _alone(name: str, path: Path, option: str) -> None:
     work[name]()
     clock = time.perf_counter() - started
     ours, theirs = (resource.getrusage(who).ru_maxrss for who in _WHO)
-    peak = ours + (int(option) * theirs if name == "mine" else 0)  # all at their peaks at once
+    several = int(option) if name == "mine" else 0
+    peak = (several + (several > 1)) * theirs if several else ours  # all at their peaks at once
     sys.stdout.write(json.dumps([clock, _processor() - begun, peak / 1024]))
 
 

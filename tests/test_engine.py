@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -97,3 +99,36 @@ def test_a_missing_ray_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(EngineError, match=r'Run pip install "goldpan\[ray\]"'):
         open_engine("ray", 1)
+
+
+_PARENT = """
+import os, signal, sys
+from pathlib import Path
+from goldpan.engine import open_engine
+from tests.engine_work import process_of
+
+if __name__ == "__main__":
+    with open_engine("local", 2) as engine:
+        print(*set(engine.map(process_of, range(8))), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    program = tmp_path / "parent.py"
+    program.write_text(_PARENT, encoding="utf-8")
+    root = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    children = [int(word) for word in done.stdout.split()]
+    assert children
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < deadline, "the workers outlive their parent"
+        time.sleep(0.05)

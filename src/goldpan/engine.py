@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import multiprocessing.process
 import os
 import signal
 import socket
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -123,7 +125,7 @@ class _Pool(_Closing):
     def __init__(self, processes: int) -> None:
         self._processes = processes
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(processes, context, initializer=_leave_interrupts)
+        self._pool = ProcessPoolExecutor(processes, context, initializer=_serve_the_parent)
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
@@ -252,6 +254,14 @@ def _first_line(error: Exception) -> str:
     return lines[0][:_MOST_OF_A_NAME] if lines else type(error).__name__
 
 
-def _leave_interrupts() -> None:
-    """Leave Ctrl-C to the process that reads the results; it ends the others."""
+def _serve_the_parent() -> None:
+    """Leave Ctrl-C to the parent, and end when it is gone: nobody else would end this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
