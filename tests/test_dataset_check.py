@@ -82,7 +82,8 @@ def test_what_is_no_dataset_is_one_problem(dataset: Path, tmp_path: Path) -> Non
     assert problem.file == "provenance.json"
     assert "holds no provenance.json" in problem.cause
     told = json.loads((dataset / "provenance.json").read_text())
-    (dataset / "provenance.json").write_text(json.dumps({**told, "family": "songs"}))
+    songs = {**told, "family": "songs", "columns": [{"name": "tune", "type": "string"}]}
+    (dataset / "provenance.json").write_text(json.dumps(songs))
     (problem,) = check(dataset)
     assert "does not know the family 'songs'" in problem.cause
     older = {**told, "goldpan": {"format": 0, "version": "0.0.1"}}
