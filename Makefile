@@ -17,7 +17,7 @@ demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's ow
 	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
 test: $(READY)  ## run all tests
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
 check: $(READY)  ## formatting, lint and types
 	$(BIN)/ruff format --check .
