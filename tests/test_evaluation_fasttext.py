@@ -70,12 +70,17 @@ def test_learns_every_type_it_answers(
     assert _value(learned, "smape") < _value(floor, "smape")
 
 
-def test_the_same_seed_gives_the_same_answers(
-    tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(VARIABLE, str(environment))
-    made = [_run(tmp_path / name, requirements()).directory for name in "ab"]
-    assert len({(path / "predictions.parquet").read_bytes() for path in made}) == 1
+def test_the_same_seed_gives_the_same_answers(tmp_path: Path, environment: Path) -> None:
+    text = tmp_path / "train.txt"
+    text.write_text("__label__0 shall compute\n__label__1 fast and secure\n" * 20)
+    found = []
+    for name in "ab":
+        trainer = Trainer(environment, tmp_path)
+        settings = {"lr": 0.5, "epoch": 5, "dim": 10, "seed": 3}
+        trainer.train("supervised", text, settings, tmp_path / f"{name}.bin")
+        found.append(trainer.ask("supervised", tmp_path / f"{name}.bin", ["shall", "fast", ""]))
+    assert found[0] == found[1]
+    assert [sum(chances.values()) for chances in found[0]] == pytest.approx([1, 1, 1], abs=0.01)
 
 
 def test_hostile_texts_are_read(
@@ -84,7 +89,7 @@ def test_hostile_texts_are_read(
     monkeypatch.setenv(VARIABLE, str(environment))
     texts = ["", "\0\n\r", "__label__1 __label__0", "x" * 200_000, "a\u2028b 🪙", "shall"]
     names = requirements().task.label_names
-    pairs = [(texts[place % 6], names[place % 2]) for place in range(80)]
+    pairs = [(f"{texts[place % 6]} {place}", names[place % 2]) for place in range(80)]
     assert _run(tmp_path, _of("requirement_type", pairs, 60)).result["scores"]["invalid"] == 0
 
 
@@ -125,7 +130,7 @@ def _failing(place: Path, script: str) -> Trainer:
 def test_a_training_that_ends_in_nan_is_run_again(tmp_path: Path) -> None:
     trainer = _failing(
         tmp_path,
-        f'if [ "$(wc -l < {tmp_path}/tries)" -lt 3 ]; then exit 3; fi; touch {tmp_path}/m.unfinished',
+        f'[ "$(wc -l < {tmp_path}/tries)" -lt 3 ] && exit 3; touch {tmp_path}/m.unfinished',
     )
     trainer.train("supervised", tmp_path / "t.txt", {}, tmp_path / "m.bin")
     assert (tmp_path / "tries").read_text().count("x") == 3

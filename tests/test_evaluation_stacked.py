@@ -90,7 +90,9 @@ def test_no_row_that_a_task_tests_is_learned_from(tmp_path: Path, seed: int) -> 
         assert places
         assert all(places.isdisjoint(test) for test in tests.values())
         # The partitions do cross: without care, answers would.
-        assert set(places_of(data.splits["train"])) & set.union(*tests.values())
+        assert set(places_of(data.splits["train"])) & {
+            each for test in tests.values() for each in test
+        }
         assert len(places) <= 0.8 * len(data.splits["train"])
         learned.append((shared.columns, places_of(shared.texts), shared.targets.tolist()))
     assert {name for name, _ in learned[0][0]} == set(TASKS)
@@ -121,10 +123,21 @@ def test_all_tasks_hold_out_the_same_documents(workspace: Workspace) -> None:
     assert told["data_hash"] == usual["data_hash"]
 
 
+def test_each_document_is_held_out_once(workspace: Workspace) -> None:
+    data = _data(workspace, TASKS[0])
+    kinds = ("document", "document:1", "document:2", "document:3", "document:4")
+    found = [hold_out(data, DEFAULT, kind) for kind in kinds]
+    rows = [row for held, _ in found for row in held.splits["test"]["id"].to_pylist()]
+    every = [row for table in data.splits.values() for row in table["id"].to_pylist()]
+    assert sorted(rows) == sorted(every)
+    assert len({rules.name for _, rules in found}) == 5
+
+
 def test_says_what_cannot_be_held_out() -> None:
     data = requirements()
-    with pytest.raises(UsageError, match="held out by 'line'"):
-        hold_out(data, DEFAULT, "line")
+    for kind in ("line", "document:5"):
+        with pytest.raises(UsageError, match=f"held out by '{kind}'"):
+            hold_out(data, DEFAULT, kind)
     nameless = {
         name: table.set_column(
             table.schema.get_field_index("document"), "document", pa.nulls(len(table), pa.string())
@@ -184,8 +197,8 @@ def test_says_what_it_does_not_answer(
     monkeypatch.setattr(stacked, "_MOST_ROWS", 50)
     with pytest.raises(EvaluationError, match="every two of 80 train rows"):
         _run(place, requirements(), weights)
-    for name, value in (("context", "far"), ("precision", "float8")):
-        with pytest.raises(UsageError, match=f"{name} of the model stacked cannot be '{value}'"):
+    for name, value in (("context", "far"), ("precision", "float8"), ("epochs", -1), ("folds", 1)):
+        with pytest.raises(UsageError, match=f"{name} of the model stacked cannot be {value!r}"):
             find_model("stacked", {"weights": str(weights), name: value})
 
 

@@ -122,7 +122,7 @@ def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
     loaded = _load("t5", "requirement_type")
     end = loaded.words.tokenizer.eos_token_id
     task, _ = example_rows("requirement_type")
-    texts = ["gravel", "a </s> in the text </s></s>", "", "sieve " * 200]
+    texts = ["gravel", "a </s> in the text </s></s>", "", "sieve " * 600]
     table = rows(task, [(text, task.label_names[0]) for text in texts])
     examples = loaded.head.examples(loaded.words, table, learn=True)
     assert [list(each.ids).count(end) for each in examples] == [1, 1, 1, 1]
@@ -130,6 +130,7 @@ def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
     assert all(len(each.ids) <= 512 for each in examples)
     answers = loaded.head.answers(loaded.asker(4), loaded.words, table)
     assert len(answers.values) == 4
+    assert answers.notes == {"text_cut": 1}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -245,6 +246,19 @@ def test_prompts_do_not_count_as_answers(kind: str) -> None:
     logits = loaded.module(**batch.inputs).logits
     loss = loaded.head.loss(logits, batch.targets) / batch.count
     assert torch.allclose(loss, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "t5"])
+def test_a_long_text_leaves_room_for_its_answer(kind: str) -> None:
+    loaded = _load(kind, "qa", answer_tokens=8)
+    task, _ = example_rows("qa")
+    table = rows(task, [("gravel " * 6_000, "wash " * 600), ("sieve", "wash")])
+    for example in loaded.head.examples(loaded.words, table, learn=True):
+        assert len(example.ids) <= loaded.words.limit
+        assert example.target[-1] == loaded.words.tokenizer.eos_token_id
+        assert 1 < sum(one != NOT_ASKED for one in example.target) <= 8
+    asked = loaded.head.examples(loaded.words, table, learn=False)
+    assert [each.cut for each in asked] == [True, False]
 
 
 def test_a_written_text_is_learned(tmp_path: Path) -> None:

@@ -187,6 +187,12 @@ def test_recipes_and_settings(tmp_path: Path) -> None:
     told = ("learning_rate", "weight_decay", "batch", "epochs", "word_epochs", "patience")
     assert [paper[name] for name in told] == [1e-5, 0.01, 64, 3, 50, 3]
     assert (paper["evaluations"], paper["decay"], paper["warmup"]) == (10, False, 0.0)
+    lengths = [
+        finetuned({"weights": str(tiny(kind)), "recipe": "selu-paper"}).settings["max_length"]
+        for kind in ("t5", "llama", "starcoder2")
+    ]
+    assert lengths == [512, 1_024, 1_024]
+    assert paper["max_length"] > 1_024
     rates = {
         kind: finetuned({"weights": str(tiny(kind))}).settings["learning_rate"]
         for kind in ("bert", "t5")

@@ -76,7 +76,8 @@ def run_models(
         str | None,
         typer.Option(
             "--hold-out",
-            help="Test on whole documents that no row of train is from: document.",
+            help="Test on whole documents that no row of train is from: document, or document:1 "
+            "to document:4 for others.",
         ),
     ] = None,
     dry_run: Annotated[

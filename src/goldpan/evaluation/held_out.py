@@ -2,12 +2,14 @@
 
 Where a source splits single sentences, a test sentence has its neighbours in train, and often
 stands there word for word. Here a fifth of the documents is the test, drawn by a hash of their
-names, so that all tasks that share documents hold out the same ones, whatever the seed.
+names, so that all tasks that share documents hold out the same ones, whatever the seed. There are
+five such fifths, and every document is in one of them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -17,15 +19,16 @@ from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.errors import UsageError
 from goldpan.evaluation.protocol import Protocol
 
-KINDS = ("document",)
-_PARTS = 5
+FIFTHS = 5
+_KIND = re.compile(r"document(?::([0-4]))?")
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut(Protocol):
     """A protocol whose test is of whole documents; its name tells runs apart."""
 
-    hold_out: str = "document"
+    fifth: int = 0
+    """Which documents, from 0."""
 
 
 def hold_out(
@@ -33,13 +36,17 @@ def hold_out(
 ) -> tuple[TaskData, HeldOut]:
     """Return the task's rows split by document, and the protocol that says so.
 
-    The official partition no longer counts. Raises `UsageError` for a kind that is not known, and
+    `kind` is `document`, or `document:1` to `document:4` for the other fifths. The official
+    partition no longer counts. Raises `UsageError` for a kind that is not known, and
     for rows without documents, or with too few to hold any out.
     """
-    if kind not in KINDS:
+    found = _KIND.fullmatch(kind)
+    if found is None:
         raise UsageError(
-            f"Rows cannot be held out by {kind!r}", f"Give --hold-out {' or '.join(KINDS)}"
+            f"Rows cannot be held out by {kind!r}",
+            "Give --hold-out document, or document:1 to document:4 for other documents",
         )
+    fifth = int(found[1] or 0)
     rows = pa.concat_tables(data.splits.values()).sort_by("id")
     if rows["document"].null_count:
         raise UsageError(
@@ -47,7 +54,7 @@ def hold_out(
             "document to be held out by",
             "Run it without --hold-out",
         )
-    sides = held_out_rows(rows)
+    sides = held_out_rows(rows, fifth)
     splits = {
         "train": rows.filter(pa.array([not side for side in sides])),
         "test": rows.filter(pa.array(sides)),
@@ -57,19 +64,19 @@ def hold_out(
             f"{data.task.name} has too few documents to hold some out", "Run it without --hold-out"
         )
     told = asdict(protocol) | {
-        "name": f"{protocol.name}+{kind}",
+        "name": f"{protocol.name}+document" + (f":{fifth}" if fifth else ""),
         "title": f"{protocol.title}, whole documents held out",
-        "hold_out": kind,
+        "fifth": fifth,
     }
     return task_data(data.task, splits), HeldOut(**told)
 
 
-def held_out_rows(rows: pa.Table) -> Sequence[bool]:
-    """Tell which rows are of documents that are held out."""
+def held_out_rows(rows: pa.Table, fifth: int) -> Sequence[bool]:
+    """Tell which rows are of the documents of a fifth."""
     places = zip(rows["repo"].to_pylist(), rows["document"].to_pylist(), strict=True)
-    return [_drawn(repo or "", document or "") for repo, document in places]
+    return [_fifth(repo or "", document or "") == fifth for repo, document in places]
 
 
-def _drawn(repo: str, document: str) -> bool:
+def _fifth(repo: str, document: str) -> int:
     named = f"{len(repo)} {repo} {document}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(named).digest()[:8]) % _PARTS == 0
+    return int.from_bytes(hashlib.sha256(named).digest()[:8]) % FIFTHS

@@ -22,6 +22,7 @@ from goldpan.evaluation.finetune.heads import (
     Tensor,
     aligned,
     asked,
+    cut_texts,
     padded,
 )
 from goldpan.evaluation.finetune.tagging import cross_entropy
@@ -54,6 +55,7 @@ class GenerationHead:
 
     def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
         """Return the texts; a decoder learns from texts with their answers behind them."""
+        extra = len(words.before) + len(self._cue(words))
         targets = words.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
         made = []
         for row, (text, right) in enumerate(
@@ -61,11 +63,13 @@ class GenerationHead:
         ):
             answer = self._answer(words, right.ids) if right else []
             if self.start is not None:
-                made.append(Example(row, words.frame(text.ids), array("i", answer)))
+                cut = len(text.ids) > words.room
+                made.append(Example(row, words.frame(text.ids), array("i", answer), cut=cut))
                 continue
             prompt = self._prompt(words, text.ids)
             target = array("i", [*[NOT_ASKED] * len(prompt), *answer] if learn else [])
-            made.append(Example(row, array("i", [*prompt, *answer]), target))
+            ids = array("i", [*prompt, *answer])
+            made.append(Example(row, ids, target, cut=len(prompt) < len(text.ids) + extra))
         return made
 
     def _answer(self, words: Words, ids: Sequence[int]) -> list[int]:
@@ -74,9 +78,12 @@ class GenerationHead:
 
     def _prompt(self, words: Words, ids: Sequence[int]) -> list[int]:
         """Return the prompt with room for the answer; a long one loses its end, not the cue."""
-        cue = words.tokenizer(_CUE, add_special_tokens=False)["input_ids"]
+        cue = self._cue(words)
         most = words.limit - min(self.answer_tokens, words.limit // 2)
         return [*words.before, *ids[: max(0, most - len(cue) - len(words.before))], *cue]
+
+    def _cue(self, words: Words) -> list[int]:
+        return list(words.tokenizer(_CUE, add_special_tokens=False)["input_ids"])
 
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
         """Return examples as tensors; nothing is drawn."""
@@ -122,5 +129,6 @@ class GenerationHead:
                 said = said[:, moved["input_ids"].shape[1] :]
             return [words.decode(row) for row in said.cpu().tolist()]
 
-        answers = asked(asker, self.examples(words, rows, learn=False), ask)
-        return Answers(answers, raw=answers)
+        examples = self.examples(words, rows, learn=False)
+        answers = asked(asker, examples, ask)
+        return Answers(answers, raw=answers, notes=cut_texts(examples))

@@ -32,6 +32,8 @@ class Example:
     """What it is is the head's affair."""
     places: Sequence[tuple[int, int, int]] = ()
     """Of words: their number in the row, their first token here and the one after the last."""
+    cut: bool = False
+    """Whether the text lost its end."""
 
     @property
     def length(self) -> int:
@@ -163,6 +165,12 @@ def asked(
             asker.answered(sum(examples[at].length for at in places))
             start += size
     return found
+
+
+def cut_texts(examples: Sequence[Example]) -> dict[str, int]:
+    """Return how many texts lost their end, as `Answers.notes` takes it."""
+    count = sum(each.cut for each in examples)
+    return {"text_cut": count} if count else {}
 
 
 def out_of_memory(error: RuntimeError) -> bool:

@@ -11,7 +11,15 @@ import pyarrow as pa
 
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.finetune.heads import Asker, Batch, Example, Tensor, asked, padded
+from goldpan.evaluation.finetune.heads import (
+    Asker,
+    Batch,
+    Example,
+    Tensor,
+    asked,
+    cut_texts,
+    padded,
+)
 from goldpan.evaluation.finetune.words import Words, stream
 from goldpan.evaluation.model import Answers
 from goldpan.evaluation.models.extras import load
@@ -76,6 +84,7 @@ class SequenceHead:
                 # Heads of encoder-decoders want as many end tokens in every row.
                 words.frame([each for each in text.ids if each != ends]),
                 self._target(target) if learn else (),
+                cut=len(text.ids) > words.room,
             )
             for row, (text, target) in enumerate(
                 zip(words.texts(stream(rows["text"])), targets, strict=True)
@@ -133,15 +142,16 @@ class SequenceHead:
             return found
 
         said: list[list[float]] = asked(asker, examples, ask)
+        notes = cut_texts(examples)
         names = self.task.label_names
         match self.task.type:
             case "regression":
-                return Answers([self.scale.outer(one[0]) for one in said])
+                return Answers([self.scale.outer(one[0]) for one in said], notes=notes)
             case "multi-label":
                 chosen = [
                     [name for name, score in zip(names, one, strict=True) if score >= 0.5]
                     for one in said
                 ]
-                return Answers(chosen, said)
+                return Answers(chosen, said, notes=notes)
             case _:
-                return Answers([names[one.index(max(one))] for one in said], said)
+                return Answers([names[one.index(max(one))] for one in said], said, notes=notes)

@@ -88,7 +88,6 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
         "learning_rate": 1e-5,
         "warmup": 0.0,
         "decay": False,
-        "max_length": AS_LONG_AS_THE_MODEL,
         "log_targets": False,
     },
 }

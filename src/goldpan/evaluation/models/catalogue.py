@@ -20,6 +20,7 @@ _FAMILIES = (
     "prompted",
     "shortcuts",
     "stacked",
+    "tokens",
 )
 """Modules of this folder, each with `MODELS`."""
 

@@ -17,17 +17,18 @@ from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.model import Fitted, Lesson, Model
 from goldpan.evaluation.models.cache import cache_directory, digest
 from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.context import Documents
 from goldpan.evaluation.models.encoder import load_encoder
 from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, place_facts
 from goldpan.evaluation.models.heads import Kind, fit_heads
-from goldpan.evaluation.models.linear import require_context
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
 from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
 from goldpan.progress import Reporter
 
 _NAME = "embeddings"
 _HEAD = Kind("logistic", (1.0, 4.0, 16.0, 64.0))
+_CONTEXTS = ("none", "neighbours")
 _DEFAULTS = {"weights": MINILM, "context": "none", "folds": 5, "tokens": 256}
 
 
@@ -83,7 +84,8 @@ def _fit(weights: Weights, settings: Mapping[str, Any], lesson: Lesson) -> Fitte
 
 def _model(given: Mapping[str, Any]) -> Model:
     settings = settled(_NAME, _DEFAULTS, given)
-    require_context(_NAME, settings["context"])
+    require_choice(_NAME, settings, "context", _CONTEXTS)
+    require_least(_NAME, settings, folds=2, tokens=16)
     weights = encoder_weights(settings["weights"])
     # The same weights elsewhere are the same run.
     settings |= {"weights": weights.name, "weights_hash": weights.digest}

@@ -14,7 +14,7 @@ from goldpan.errors import UsageError
 from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
-from goldpan.evaluation.finetune.settings import Settings, check, recipe
+from goldpan.evaluation.finetune.settings import AS_LONG_AS_THE_MODEL, Settings, check, recipe
 from goldpan.evaluation.finetune.training import LEARNED
 from goldpan.evaluation.finetune.weights import Weights, find_weights
 from goldpan.evaluation.model import Answers, Costs, Lesson, Model
@@ -22,6 +22,8 @@ from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.extras import load
 
 NAME = "finetuned"
+_PAPER_TOKENS = {"t5": 512, "llama": 1_024, "starcoder2": 1_024}
+"""SELU's longest texts by kind of model; those of others are what the model takes."""
 _PLACE = {"weights": "", "download": False}
 """Settings that say where weights come from; what they are is told by their hash."""
 
@@ -93,6 +95,9 @@ def finetuned(given: Mapping[str, Any]) -> Model:
     weights = find_weights(place["weights"], download=place["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))
+    if settings.recipe == "selu-paper" and "max_length" not in rest:
+        longest = _PAPER_TOKENS.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
+        settings = replace(settings, max_length=longest)
     told = {
         "weights": weights.name,
         "weights_hash": weights.digest,

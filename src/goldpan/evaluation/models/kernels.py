@@ -86,7 +86,7 @@ class Meanings:
             dense.append(self._frozen.of(near) * there * _BESIDE**0.5)
         keys = documents_of(rows)
         rest = [
-            np.zeros(len(vector)) if key is None else self._whole[key] - vector
+            np.zeros(len(vector)) if key is None else self._whole.get(key, vector) - vector
             for key, vector in zip(keys, own, strict=True)
         ]
         dense.append(_units(np.stack(rest)) * _REST**0.5)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from goldpan.errors import UsageError
 from goldpan.evaluation.model import Fitted, Lesson, Model
 from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.features import CONTEXTS, Features
 from goldpan.evaluation.models.heads import LOGISTIC, SVM, Kind, fit_heads
 
@@ -24,17 +24,10 @@ def _fit(kind: Kind, settings: Mapping[str, Any], lesson: Lesson) -> Fitted:
 
 def _model(name: str, kind: Kind, given: Mapping[str, Any]) -> Model:
     settings = settled(name, _DEFAULTS, given)
-    require_context(name, settings["context"])
+    require_choice(name, settings, "context", CONTEXTS)
+    require_least(name, settings, folds=2)
     around = settings["context"] == "neighbours"
     return Model(name, partial(_fit, kind, settings), settings, uses_neighbours=around)
-
-
-def require_context(name: str, context: str) -> None:
-    """Raise `UsageError` for a context that no model knows."""
-    if context not in CONTEXTS:
-        raise UsageError(
-            f"context of the model {name} cannot be {context!r}", f"Choose {', '.join(CONTEXTS)}"
-        )
 
 
 MODELS = (

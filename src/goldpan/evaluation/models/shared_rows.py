@@ -60,7 +60,8 @@ def shared_rows(lesson: Lesson, spare: float) -> SharedRows:
     if isinstance(lesson.protocol, HeldOut):
         # Siblings are read as they were imported, and do not know of it.
         for rows in tables.values():
-            closed.update(places_of(rows.filter(pa.array(held_out_rows(rows), pa.bool_()))))
+            held = pa.array(held_out_rows(rows, lesson.protocol.fifth), pa.bool_())
+            closed.update(places_of(rows.filter(held)))
     answers = {name: _answers(rows) for name, rows in sorted(tables.items())}
     # A task that asks about some of these texts closes those that it leaves out.
     asking = {name: found for name, found in answers.items() if not train.isdisjoint(found)}

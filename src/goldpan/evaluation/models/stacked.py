@@ -19,11 +19,12 @@ import pyarrow as pa
 
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import EvaluationError, UsageError
+from goldpan.errors import EvaluationError
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.models.cache import cache_directory
 from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.context import Documents, spoken
 from goldpan.evaluation.models.embedded import Frozen
 from goldpan.evaluation.models.extras import load
@@ -63,7 +64,7 @@ _WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4)
 _SPARE = 0.2
 _FEWEST = 3
 """Positive and negative rows to choose by; with fewer the trunk is left out."""
-_MOST_ROWS = 12_000
+_MOST_ROWS = 8_000
 """Of train: every two of them are compared."""
 _AROUND = 100
 """Characters of a neighbour that the trunk reads."""
@@ -131,10 +132,18 @@ class _Trunks:
 
     def scores(self, label: str, rows: pa.Table) -> Numbers | None:
         pairs = pairs_of(rows, self.documents)
-        name, reporter = self.lesson.task.name, self.lesson.reporter
-        found = [trunk.scores(name, label, pairs, reporter) for trunk in self.each]
+        found = [self._one(trunk, label, pairs) for trunk in self.each]
         known = [scores for scores in found if scores is not None]
         return np.asarray(np.mean(known, axis=0)) if known else None
+
+    def _one(self, trunk: Trunk, label: str, pairs: Sequence[Pair]) -> Numbers | None:
+        task, reporter = self.lesson.task, self.lesson.reporter
+        scores = trunk.scores(task.name, label, pairs, reporter)
+        if scores is None and task.type == "binary":
+            # Of two labels that exclude each other the rarer one was learned.
+            other = trunk.scores(task.name, task.label_names[1], pairs, reporter)
+            return None if other is None else -other
+        return scores
 
 
 def pairs_of(rows: pa.Table, documents: Documents | None) -> list[Pair]:
@@ -244,12 +253,9 @@ def _scale(scores: Numbers) -> _Scale:
 
 def _model(given: Mapping[str, Any]) -> Model:
     settings = settled(_NAME, _DEFAULTS, given)
-    for name, known in (("context", _CONTEXTS), ("precision", _PRECISIONS)):
-        if settings[name] not in known:
-            raise UsageError(
-                f"{name} of the model {_NAME} cannot be {settings[name]!r}",
-                f"Choose {', '.join(known)}",
-            )
+    require_choice(_NAME, settings, "context", _CONTEXTS)
+    require_choice(_NAME, settings, "precision", _PRECISIONS)
+    require_least(_NAME, settings, folds=2, tokens=16, epochs=0, seeds=1)
     if settings["precision"] == "auto":
         settings["precision"] = "bfloat16" if fast_in_half() else "float32"
     weights = encoder_weights(settings["weights"])

@@ -72,14 +72,11 @@ class Trunk:
 
         Vectors of pairs are kept beside the trunk, for all tasks that share it.
         """
-        found = [place for place, (name, _) in enumerate(self.columns) if name == task]
-        labels = [self.columns[place][1] for place in found]
-        if label not in labels and len(labels) != 1:
+        if (task, label) not in self.columns:
             return None
+        place = self.columns.index((task, label))
         vectors = vectors_of(self.directory / "vectors.sqlite", pairs, self._encode, reporter)
-        # Of two labels that exclude each other one was learned.
-        place, sign = (found[labels.index(label)], 1.0) if label in labels else (found[0], -1.0)
-        return np.asarray(sign * (vectors @ self.weight[place] + self.bias[place]))
+        return np.asarray(vectors @ self.weight[place] + self.bias[place])
 
     def _encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
         training = self.training

@@ -1,0 +1,203 @@
+"""The code-comment competition of NLBSE'23: what each baseline scores, and what it takes.
+
+Everything is run by the commands that people type, on the official partition, with settings and
+thresholds chosen inside train. Beside it stand the honest distances: the sentence alone, whole
+classes held out, and the share of test sentences that stand word for word in train::
+
+    python -m benchmarks.nlbse_comments [--data ../shared/data/nlbse23-comments] [--quick]
+
+The whole takes about 25 minutes on two cores, --quick three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pyarrow.compute as pc
+
+from goldpan.datasets.registry import load_tasks
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import read_task_data
+from goldpan.evaluation.metrics.confusion import BinaryConfusion
+from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.nlbse import BASELINE, CommentScore, baseline_f1, comment_score
+from goldpan.workspace import Workspace
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"
+FIFTHS = ("document", "document:1", "document:2", "document:3", "document:4")
+NEAR = ("--set", "context=neighbours")
+PLACES = ("--set", "context=places")
+FROZEN = ("--set", "epochs=0")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A system, as it is asked for."""
+
+    about: str
+    options: tuple[str, ...]
+    quick: bool = False
+    shown: bool = False
+    """Whether its categories are printed one by one."""
+    held_out: bool = False
+    """Whether whole classes are held out, each fifth of them once."""
+
+
+ENTRIES = (
+    Entry("tfidf-svm, sentence alone", ("--model", "tfidf-svm"), quick=True),
+    Entry("tfidf-svm, neighbours", ("--model", "tfidf-svm", *NEAR), quick=True),
+    Entry("embeddings, neighbours", ("--model", "embeddings", *NEAR)),
+    Entry("stacked, no trunk", ("--model", "stacked", *FROZEN), quick=True),
+    Entry("stacked, seed 0", ("--model", "stacked"), shown=True),
+    Entry("stacked, seed 1", ("--model", "stacked", "--seed", "1")),
+    Entry("stacked, two trunks", ("--model", "stacked", "--set", "seeds=2")),
+    Entry("stacked with places, no trunk", ("--model", "stacked", *PLACES, *FROZEN), quick=True),
+    Entry("stacked with places, seed 0", ("--model", "stacked", *PLACES), shown=True),
+    Entry("stacked with places, seed 1", ("--model", "stacked", *PLACES, "--seed", "1")),
+    Entry("classes held out: tfidf-svm alone", ("--model", "tfidf-svm"), True, held_out=True),
+    Entry(
+        "classes held out: tfidf-svm, neighbours",
+        ("--model", "tfidf-svm", *NEAR),
+        quick=True,
+        held_out=True,
+    ),
+    Entry("classes held out: stacked, no trunk", ("--model", "stacked", *FROZEN), held_out=True),
+    Entry(
+        "classes held out: stacked with places, no trunk",
+        ("--model", "stacked", *PLACES, *FROZEN),
+        held_out=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a system answered by category, over all its runs, and what they took."""
+
+    answered: dict[str, BinaryConfusion]
+    wall: float
+    processor: float
+
+    def value(self, task: str, metric: str) -> float:
+        """Return a metric of a category, 0 where it is undefined."""
+        return getattr(self.answered[task], metric) or 0.0
+
+    def mean(self, metric: str) -> float:
+        """Return the mean over the categories."""
+        return sum(self.value(task, metric) for task in BASELINE) / len(BASELINE)
+
+    @property
+    def ranked(self) -> CommentScore:
+        """The score of the competition."""
+        return comment_score({task: self.value(task, "f1") for task in BASELINE})
+
+
+def goldpan(workspace: Path, *arguments: str) -> bytes:
+    """Run a command, and return what it prints."""
+    program = Path(sys.executable).with_name("goldpan")
+    command = [str(program), *arguments, "--workspace", str(workspace)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+
+
+def tasks() -> list[Task]:
+    """Return the categories' tasks."""
+    return [task for name, task in load_tasks().items() if name in BASELINE]
+
+
+def measure(workspace: Path, entry: Entry) -> Measured:
+    """Run a system on all categories; what was run before costs what it cost then."""
+    told = []
+    for kind in FIFTHS if entry.held_out else (None,):
+        held = () if kind is None else ("--hold-out", kind)
+        command = ("evaluate", "run", "--suite", "nlbse23", "--protocol", "nlbse23", "--json")
+        told += orjson.loads(goldpan(workspace, *command, *entry.options, *held))
+    wanted = {task.name: task.label_names[0] for task in tasks()}
+    counts = {task: [0, 0, 0, 0] for task in BASELINE}
+    for one in told:
+        each = {counted.label: counted for counted in scores_of(one["scores"]).label_confusions}
+        found = each[wanted[one["task"]]]
+        for place, count in enumerate((found.tp, found.fp, found.tn, found.fn)):
+            counts[one["task"]][place] += count
+    costs = [one["costs"] for one in told]
+    return Measured(
+        {task: BinaryConfusion(*each) for task, each in counts.items()},
+        sum(cost["wall_seconds"] for cost in costs),
+        sum(cost["cpu_seconds"] for cost in costs),
+    )
+
+
+def copied(workspace: Path) -> Iterator[tuple[str, float]]:
+    """Yield for each language what share of its test sentences stands word for word in train."""
+    shares: dict[str, list[float]] = {}
+    for task in tasks():
+        splits = read_task_data(Workspace(workspace).dataset(task.name), task).splits
+        train = pc.unique(splits["train"]["text"])
+        share = pc.mean(pc.is_in(splits["test"]["text"], value_set=train)).as_py()
+        shares.setdefault(str(task.settings["language"]), []).append(share)
+    for language, each in sorted(shares.items()):
+        yield language, sum(each) / len(each)
+
+
+def line(cells: Sequence[str]) -> None:
+    """Print a line of a Markdown table."""
+    print("| " + " | ".join(cells) + " |")
+
+
+def categories(found: Measured) -> None:
+    """Print a system category by category."""
+    line(("category", "precision", "recall", "F1", "organizers' F1", "won"))
+    line(("---", *["---:"] * 4, "---"))
+    before, won = baseline_f1(), found.ranked.won
+    for name in BASELINE:
+        values = (found.value(name, metric) for metric in ("precision", "recall", "f1"))
+        told = [f"{value:.3f}" for value in (*values, before[name])]
+        line((name.removeprefix("nlbse23_"), *told, "yes" if name in won else "no"))
+
+
+def main() -> None:
+    """Import the data, run the systems, print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--workspace", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        workspace = options.workspace or Path(scratch)
+        for task in tasks():
+            if not (workspace / "datasets" / task.name).exists():
+                file = options.data / f"{task.settings['language']}.csv.xz"
+                goldpan(workspace, "tasks", "import", task.name, str(file))
+        begun, shown = time.monotonic(), {}
+        print(f"{os.cpu_count()} cores; test sentences that stand word for word in train:")
+        print(", ".join(f"{name} {share:.0%}" for name, share in copied(workspace)))
+        print()
+        line(("system", "precision", "recall", "F1", "won", "score", "CPU s", "wall s"))
+        line(("---", *["---:"] * 7))
+        for entry in ENTRIES:
+            if options.quick and not entry.quick:
+                continue
+            found = measure(workspace, entry)
+            ranked = found.ranked
+            told = [f"{found.mean(metric):.3f}" for metric in ("precision", "recall", "f1")]
+            told += [str(ranked.outperformed), f"{ranked.score:.4f}"]
+            line((entry.about, *told, f"{found.processor:.0f}", f"{found.wall:.0f}"))
+            sys.stdout.flush()
+            if entry.shown:
+                shown[entry.about] = found
+        for about, found in shown.items():
+            print(f"\n{about}:\n")
+            categories(found)
+        print(f"\n{time.monotonic() - begun:.0f} s in all")
+
+
+if __name__ == "__main__":
+    main()

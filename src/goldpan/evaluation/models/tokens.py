@@ -1,0 +1,123 @@
+"""A linear model on words and what stands beside them, for tags: a baseline without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.datasets.task_rows import input_column, target_column
+from goldpan.errors import EvaluationError
+from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.checks import require_least
+from goldpan.evaluation.models.extras import load
+
+_NAME = "token-svm"
+_DEFAULTS = {"rounds": 10}
+_BESIDE = 2
+"""Words that are read on either side."""
+_AFFIX = 4
+_LONGEST = 100
+"""Characters of a word that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tagger:
+    hasher: Any
+    model: Any
+
+    def answer(self, rows: pa.Table) -> Answers:
+        texts = rows[input_column("ner").name].to_pylist()
+        if not any(texts):
+            return Answers([[] for _ in texts])
+        features = (each for words in texts for each in features_of(words))
+        found = iter(self.model.predict(self.hasher.transform(features)).tolist())
+        return Answers([begun(list(islice(found, len(words)))) for words in texts])
+
+
+def features_of(words: Sequence[str]) -> Iterator[list[str]]:
+    """Yield what is read of each word: itself, its ends and shape, and the words beside it."""
+    read = [word[:_LONGEST] for word in words]
+    shapes = [shape(word) for word in read]
+    edge = [""] * _BESIDE
+    around, forms = [*edge, *read, *edge], [*edge, *shapes, *edge]
+    for place, word in enumerate(read, _BESIDE):
+        low = word.lower()
+        found = ["bias", f"w={low}", f"s={shapes[place - _BESIDE]}"]
+        found += [f"p{size}={low[:size]}" for size in range(1, _AFFIX)]
+        found += [f"e{size}={low[-size:]}" for size in range(1, _AFFIX)]
+        for step in range(-_BESIDE, _BESIDE + 1):
+            if step:
+                found.append(f"w{step}={around[place + step].lower()}")
+                found.append(f"s{step}={forms[place + step]}")
+        found.append(f"b={around[place - 1].lower()}|{low}")
+        found.append(f"a={low}|{around[place + 1].lower()}")
+        yield found
+
+
+def shape(word: str) -> str:
+    """Return the kinds of a word's characters, each run once: `getName()` is ``aAa()``."""
+    kinds = [
+        "a" if char.islower() else "A" if char.isupper() else "0" if char.isdigit() else char
+        for char in word
+    ]
+    return "".join(
+        kind for place, kind in enumerate(kinds) if not place or kind != kinds[place - 1]
+    )
+
+
+def begun(tags: Sequence[str]) -> list[str]:
+    """Return tags in which every name begins with a B: one that only goes on begins here."""
+    found: list[str] = []
+    for place, tag in enumerate(tags):
+        before = tags[place - 1] if place else "O"
+        lost = tag.startswith("I-") and before.partition("-")[2] != tag[2:]
+        found.append(f"B-{tag[2:]}" if lost else tag)
+    return found
+
+
+def _fit(settings: Mapping[str, Any], lesson: Lesson) -> _Tagger:
+    task = lesson.task
+    if task.type != "ner":
+        raise EvaluationError(
+            f"The model {_NAME} gives tags, and {task.name} is {task.type}",
+            "Choose another --model: goldpan evaluate models lists them",
+        )
+    hasher = load("sklearn.feature_extraction").FeatureHasher(2**20, input_type="string")
+    texts = lesson.whole_train[input_column("ner").name].to_pylist()
+    tags = [
+        tag for each in lesson.whole_train[target_column("ner").name].to_pylist() for tag in each
+    ]
+    matrix = hasher.transform(each for words in texts for each in features_of(words))
+    if len(set(tags)) < 2:
+        constant = load("sklearn.dummy").DummyClassifier(strategy="most_frequent")
+        return _Tagger(hasher, constant.fit(matrix, tags))
+    machine = load("sklearn.linear_model").SGDClassifier(
+        alpha=1e-6,
+        average=True,
+        max_iter=settings["rounds"],
+        tol=None,
+        random_state=lesson.seed,
+    )
+    return _Tagger(hasher, machine.fit(matrix, tags))
+
+
+def _model(given: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, _DEFAULTS, given)
+    require_least(_NAME, settings, rounds=1)
+    return Model(_NAME, partial(_fit, settings), settings)
+
+
+MODELS = (
+    Entry(
+        _NAME,
+        "Linear support vector machine on words, their ends and shapes, and the words beside "
+        "them, for tags.",
+        _model,
+    ),
+)
