@@ -18,7 +18,7 @@ from goldpan.evaluation.models.checks import require_least
 from goldpan.evaluation.models.extras import load
 
 _NAME = "token-svm"
-_DEFAULTS = {"rounds": 10}
+_DEFAULTS = {"rounds": 5}
 _BESIDE = 2
 """Words that are read on either side."""
 _AFFIX = 4
