@@ -11,7 +11,8 @@ from tests.mining import Notes
 from tests.ray_cluster import TwoNodes, needs_ray, two_nodes
 from tests.test_gharchive_mine import TEN, bring, files
 
-pytestmark = needs_ray
+# A cluster takes long to start where many programs run.
+pytestmark = [needs_ray, pytest.mark.timeout(900)]
 
 
 class Killer(Notes):

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+import pytest
+
 from goldpan.builders.issue_type.build import build_issue_types, make_wish
 from goldpan.builders.issue_type.closings import Place
 from goldpan.builders.issue_type.profile import load_profile
@@ -19,7 +21,8 @@ from tests.ray_cluster import TwoNodes, needs_ray, two_nodes
 from tests.test_cli import run
 from tests.test_issue_type_build import files
 
-pytestmark = needs_ray
+# A cluster takes long to start where many programs run.
+pytestmark = [needs_ray, pytest.mark.timeout(900)]
 T = TypeVar("T")
 R = TypeVar("R")
 
