@@ -16,8 +16,7 @@ from goldpan.errors import UsageError
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.ray_cluster import TwoNodes, needs_ray, two_nodes
 
-# A cluster takes long to start where many programs run.
-pytestmark = [needs_ray, pytest.mark.timeout(900)]
+pytestmark = needs_ray
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from tests.mining import Notes
 from tests.ray_cluster import TwoNodes, needs_ray, two_nodes
 from tests.test_gharchive_mine import TEN, bring, files
 
-# A cluster takes long to start where many programs run.
-pytestmark = [needs_ray, pytest.mark.timeout(900)]
+pytestmark = needs_ray
 
 
 class Killer(Notes):

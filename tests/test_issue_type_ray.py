@@ -8,8 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-import pytest
-
 from goldpan.builders.issue_type.build import build_issue_types, make_wish
 from goldpan.builders.issue_type.closings import Place
 from goldpan.builders.issue_type.profile import load_profile
@@ -21,8 +19,7 @@ from tests.ray_cluster import TwoNodes, needs_ray, two_nodes
 from tests.test_cli import run
 from tests.test_issue_type_build import files
 
-# A cluster takes long to start where many programs run.
-pytestmark = [needs_ray, pytest.mark.timeout(900)]
+pytestmark = needs_ray
 T = TypeVar("T")
 R = TypeVar("R")
 
