@@ -85,6 +85,18 @@ def test_goes_on_after_kill_9_with_the_same_losses_and_falls_back(tmp_path: Path
         _train(copies["both"])
 
 
+def test_checkpoints_between_evaluations_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _train(tmp_path / "whole")
+    monkeypatch.setattr("goldpan.evaluation.finetune.training._BETWEEN", 0.0)
+    monkeypatch.setattr("goldpan.evaluation.finetune.training._PENDING", 3)
+    often = _train(tmp_path / "often")
+    assert (often["losses"], often["scores"]) == (whole["losses"], whole["scores"])
+    found = sorted(path.name for path in (tmp_path / "often/checkpoints").iterdir())
+    assert found == ["step-00000019", "step-00000020"]
+
+
 def test_what_is_half_written_is_never_taken_for_a_checkpoint(tmp_path: Path) -> None:
     whole = _train(tmp_path / "whole")
     unfinished = tmp_path / "other/checkpoints/step-00000099.unfinished"

@@ -18,6 +18,7 @@ _PACKAGES = (
     "deepspeed",
     "numpy",
     "openai",
+    "peft",
     "pyarrow",
     "scikit-learn",
     "scipy",

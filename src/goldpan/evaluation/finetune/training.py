@@ -37,6 +37,8 @@ TRAINED = "trained.json"
 
 _PENDING = 50
 """Steps after which their losses are fetched."""
+_BETWEEN = 600.0
+"""Seconds after which a checkpoint is due though no evaluation is."""
 
 
 class TooLargeError(Exception):
@@ -127,11 +129,14 @@ def _steps(training: _Training, state: State, each: int, progress: Task) -> None
         pending.append(_step(training, state, order[at], f"{job.seed} {epoch}"))
         progress.advance()
         looks = state.step % interval == 0 or state.step == training.steps
-        if looks or len(pending) == _PENDING:
-            _settle(state, pending, place)
+        if not looks and len(pending) < _PENDING:
+            continue
+        _settle(state, pending, place)
         if looks:
             _evaluate(training, state)
-            state.seconds = place.gather(before + time.monotonic() - begun)[0]
+        spent = place.gather(before + time.monotonic() - begun)[0]
+        if looks or spent - state.seconds > _BETWEEN:
+            state.seconds = spent
             save(job.directory, state, training.engine, place)
 
 

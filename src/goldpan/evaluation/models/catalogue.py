@@ -16,6 +16,7 @@ _FAMILIES = (
     "dummy",
     "embedded",
     "fasttext",
+    "finetuned",
     "linear",
     "prompted",
     "shortcuts",

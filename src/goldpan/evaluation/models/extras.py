@@ -11,6 +11,8 @@ _EXTRAS = {
     "sklearn": "evaluation",
     "scipy": "evaluation",
     "xgboost": "evaluation",
+    "deepspeed": "training",
+    "peft": "training",
     "torch": "training",
     "transformers": "training",
 }
