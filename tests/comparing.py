@@ -50,7 +50,9 @@ class Scripted:
         return Model(self.name, self.fit, dict(self.settings), uses_neighbours=neighbours)
 
     def fit(self, lesson: Lesson) -> Scripted:
-        """Know nothing but the seed."""
+        """Know nothing but the seed; settings, where there are some, count as chosen."""
+        if self.settings:
+            lesson.learning.chosen_on, lesson.learning.candidates = lesson.validation_name, 3
         return replace(self, seed=lesson.seed)
 
     def answer(self, table: pa.Table) -> Answers:

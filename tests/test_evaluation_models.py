@@ -81,6 +81,51 @@ def test_classical_models_learn_every_type_they_answer(name: str, tmp_path: Path
     assert (efforts.value("smape") or 9) < (floor.value("smape") or 0)
 
 
+def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path) -> None:
+    """Labels that nothing tells are learned by heart: only rows left out show it."""
+    data = requirements(200, 40)
+    drawn = np.random.default_rng(1).permutation(data.splits["train"]["label"].to_pylist())
+    train = data.splits["train"]
+    place = train.schema.get_field_index("label")
+    noise = train.set_column(place, train.schema.field(place), pa.array(drawn.tolist()))
+    data = task_data(data.task, {**data.splits, "train": noise})
+    for name, by, asked in (
+        ("tfidf-svm", "5 folds inside train", 200),
+        ("tfidf-lr", "5 folds inside train", 200),
+        ("tfidf-xgboost", "a part of train", 20),
+    ):
+        result = run(
+            Workspace(tmp_path), data, find_model(name, {}), find_protocol("default"), 0, QUIET
+        ).result
+        learned = scores_of(result["train_scores"]).value("macro_f1")
+        validated = scores_of(result["validation_scores"])
+        assert (result["learning"]["chosen_on"], validated.examples) == (by, asked)
+        assert result["learning"]["candidates"] > 1
+        assert result["learning"]["from_all"] is (asked == 200)
+        assert (learned or 0) > 0.8
+        assert (validated.value("macro_f1") or 1) < (0.65 if asked == 200 else 0.8)
+
+
+def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
+    data = _of("story_points", points(), 120)
+    done = run(
+        Workspace(tmp_path), data, find_model("tfidf-lr", {}), find_protocol("default"), 0, QUIET
+    )
+    validated = scores_of(done.result["validation_scores"])
+    assert validated.examples == 120
+    learned = scores_of(done.result["train_scores"]).value("smape")
+    assert (learned or 0) < (validated.value("smape") or 0) < 0.5
+    assert done.result["learning"]["chosen_on"] == "train rows left out one by one"
+
+
+def test_what_the_test_chose_has_no_validation_scores(tmp_path: Path) -> None:
+    protocol = find_protocol("selu-paper")
+    model = find_model("tfidf-xgboost", {})
+    done = run(Workspace(tmp_path), requirements(120, 40), model, protocol, 0, QUIET)
+    assert done.result["learning"]["chosen_on"] == "the test set"
+    assert done.result["validation_scores"]["examples"] == 0
+
+
 @pytest.mark.parametrize("name", CLASSICAL)
 def test_the_same_seed_gives_the_same_answers(name: str, tmp_path: Path) -> None:
     made = []

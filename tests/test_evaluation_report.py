@@ -150,12 +150,29 @@ def test_overfitting_is_told(tmp_path: Path) -> None:
         add_run(place, data, name, share)
     path = next(tmp_path.glob("runs/*/a/*/result.json"))
     found = reported(place)
-    row = tables(found, "s8")["Overfitting by model"].rows[0]
+    row = tables(found, "s8")["Overfitting and degradation by model"].rows[0]
     (run,) = [one for one in read_runs(place) if one.directory == path.parent]
     assert run.value is not None
-    assert row[:3] == ("a", run.train_scores.value("macro_f1"), run.value)
-    assert row[3] == pytest.approx(run.value - (run.train_scores.value("macro_f1") or 0))
+    assert row[:4] == ("a", run.train_scores.value("macro_f1"), None, run.value)
+    assert row[4] == pytest.approx(run.value - (run.train_scores.value("macro_f1") or 0))
+    assert row[5] is None
     assert "Degradation is unknown" in texts(found, "s8")
+
+
+def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    for name in ("a", "b"):
+        add_run(place, two_labels(train=400), name, 0.8, depth=1)
+    found = reported(place)
+    row = tables(found, "s8")["Overfitting and degradation by model"].rows[0]
+    (run,) = [one for one in read_runs(place) if one.model == row[0]]
+    assert run.value is not None
+    assert run.validation_scores.examples == run.result["learned_from"]["validation"] == 40
+    validated = run.validation_scores.value("macro_f1")
+    assert row[2] == validated
+    assert row[5] == pytest.approx(run.value - (validated or 0))
+    assert "Degradation (test - validation)" in tables(found, "s8")
+    assert tables(found, "s3")["What settings were chosen on"].rows[0][1] == "a part of train"
 
 
 def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_a_paper_that_chose_by_the_test_says_so(tmp_path: Path) -> None:
     assert spy.lesson.validation is not None
     assert spy.lesson.validation["id"].equals(requirements().splits["test"]["id"])
     assert any("look at the test" in one for one in done.result["protocol"]["defects"])
+    assert spy.lesson.validation_name == "the test set"
 
 
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:

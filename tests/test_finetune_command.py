@@ -71,6 +71,11 @@ def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:
         assert each["costs"]["input_tokens"] > 0
         assert each["test_opened"] == 1
         assert each["settings"]["recipe"] == "default"
+        learning = each["learning"]
+        assert learning["chosen_on"] == "a part of train"
+        assert learning["candidates"] == len(learning["facts"]["scores"]) > 0
+        assert learning["facts"]["precision"] == "fp32"
+        assert each["validation_scores"]["examples"] == each["learned_from"]["validation"]
         assert str(tiny("bert").parent) not in str(each)
     again = orjson.loads(_say(place, *both, "--lora").stdout)
     assert again == results

@@ -36,6 +36,8 @@ class TaskData:
     """SHA-256 of all rows, whatever their split."""
     split_hash: str
     """SHA-256 of which row lies in which split."""
+    split: str = ""
+    """How rows were split, as `--split` writes it; empty where it is not known."""
 
 
 def read_task_data(directory: Path, task: Task) -> TaskData:
@@ -47,7 +49,8 @@ def read_task_data(directory: Path, task: Task) -> TaskData:
     for split, batch in task_batches(directory, task):
         tables.setdefault(split, []).append(batch)
     splits = {name: pa.Table.from_batches(batches) for name, batches in tables.items()}
-    return task_data(task, splits)
+    plan = read_provenance(directory).get("splits", {}).get("plan", "")
+    return task_data(task, splits, plan)
 
 
 def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -88,14 +91,14 @@ def task_directory(workspace: Workspace, task: Task) -> Path:
     return own
 
 
-def task_data(task: Task, splits: Mapping[str, pa.Table]) -> TaskData:
+def task_data(task: Task, splits: Mapping[str, pa.Table], split: str = "") -> TaskData:
     """Put rows that are split already together with the hashes that name them.
 
     Raises `DatasetError` where there are no rows.
     """
     if not any(len(table) for table in splits.values()):
         raise DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
-    return TaskData(task, dict(splits), _data_hash(splits), _split_hash(splits))
+    return TaskData(task, dict(splits), _data_hash(splits), _split_hash(splits), split)
 
 
 def with_validation(data: TaskData, share: float, seed: int) -> TaskData:
@@ -120,7 +123,8 @@ def with_validation(data: TaskData, share: float, seed: int) -> TaskData:
             "Give a larger share, or import more rows",
         )
     splits = {**data.splits, "train": kept, "validation": carved}
-    return task_data(data.task, {name: splits[name] for name in _ORDER if name in splits})
+    ordered = {name: splits[name] for name in _ORDER if name in splits}
+    return task_data(data.task, ordered, data.split)
 
 
 def _sides(task: Task, rows: pa.Table, plan: SplitPlan) -> pa.Array:

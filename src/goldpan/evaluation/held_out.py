@@ -68,7 +68,8 @@ def hold_out(
         "title": f"{protocol.title}, whole documents held out",
         "fifth": fifth,
     }
-    return task_data(data.task, splits), HeldOut(**told)
+    method = f"whole documents held out, fifth {fifth + 1} of {FIFTHS}"
+    return task_data(data.task, splits, method), HeldOut(**told)
 
 
 def held_out_rows(rows: pa.Table, fifth: int) -> Sequence[bool]:

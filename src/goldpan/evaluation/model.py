@@ -65,6 +65,22 @@ class Costs:
     cpu_seconds: float = 0.0
 
 
+@dataclass(slots=True)
+class Learning:
+    """How a model came to be; models write what only they know of."""
+
+    chosen_on: str = ""
+    """What chose among candidates; empty where there was nothing to choose."""
+    candidates: int = 0
+    """How many there were."""
+    from_all: bool = False
+    """Whether it learned from all of train, the rows that chose included."""
+    unseen: tuple[pa.Table, Answers] | None = None
+    """Train rows with answers of models that had not learned from them."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What else happened, as plain JSON data."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lesson:
     """What a model learns from."""
@@ -83,10 +99,13 @@ class Lesson:
     """For checkpoints: what lies there is there again when the run goes on after a kill."""
     reporter: Reporter
     costs: Costs
+    learning: Learning = field(default_factory=Learning)
     siblings: Callable[[], Mapping[str, pa.Table]] = dict
     """Rows with targets of the tasks that share the data, by task: only rows that are train in
     every one of them and lie in no other split here, so that no answer crosses a split."""
     protocol: Rules = field(default_factory=lambda: find_protocol("default"))
+    validation_name: str = "the validation split"
+    """What the rows to choose by are, for readers."""
     replies: Path | None = None
     """Where replies that were paid for are kept beyond this run; None is in `directory`."""
 

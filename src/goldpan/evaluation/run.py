@@ -3,8 +3,10 @@
     WORKSPACE/runs/TASK/MODEL/seed-S-DIGEST/
     ├── result.json          settings, environment, hashes, costs, scores; its presence is the end
     ├── predictions.parquet  an answer a test row (`predictions.py`)
-    └── train.parquet        the same for at most 5,000 train rows, to see overfitting; no rows of
-                             models whose answers cost money
+    ├── train.parquet        the same for at most 5,000 train rows, to see overfitting; no rows of
+    │                        models whose answers cost money
+    └── validation.parquet   the same for the rows that chose, to see degradation; no rows where
+                             nothing, or the test, chose
 
 The digest is that of everything that tells runs apart, so a finished run is never repeated and
 other settings are another run. What a model keeps while it learns lies beside, in
@@ -46,6 +48,9 @@ FORMAT = 1
 RESULT = "result.json"
 PREDICTIONS = "predictions.parquet"
 TRAIN = "train.parquet"
+VALIDATION = "validation.parquet"
+TEST = "the test set"
+"""What chose, where the test did."""
 ABLATE = "ablate"
 """The setting of a run that names what is taken out of the input."""
 _TRAIN_ROWS = 5_000
@@ -100,19 +105,29 @@ def run(
             task.advance()
         seen = lesson.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
         learned = _table(data.task, seen, _ask(data.task, fitted, seen) if len(seen) else None)
+        chosen = _chosen(data.task, lesson, fitted)
         result = {
             **told,
             "environment": asdict(read_environment()),
             "rows": {name: len(table) for name, table in data.splits.items()},
+            "split": data.split,
             "learned_from": _learned_from(model, lesson),
+            "learning": {
+                "chosen_on": lesson.learning.chosen_on,
+                "candidates": lesson.learning.candidates,
+                "from_all": lesson.learning.from_all,
+                "facts": lesson.learning.facts,
+            },
             "uses_neighbours": model.uses_neighbours,
             "test_opened": opened,
             "answers": {"notes": dict(answers.notes), "invalid": _invalid(predictions)},
             "costs": {name: round(value, 6) for name, value in asdict(lesson.costs).items()},
             "scores": asdict(score(data.task, predictions, seed=seed, files=files)),
             "train_scores": asdict(score(data.task, learned, seed=seed, resamples=0)),
+            "validation_scores": asdict(score(data.task, chosen, seed=seed, resamples=0)),
         }
-        _publish(workspace, directory, result, predictions, learned)
+        tables = {PREDICTIONS: predictions, TRAIN: learned, VALIDATION: chosen}
+        _publish(workspace, directory, result, tables)
     shutil.rmtree(work, ignore_errors=True)
     return Ran(directory, result, again=False)
 
@@ -182,8 +197,9 @@ def rescore(directory: Path, task: Task, files: Mapping[str, str] | None = None)
     result = read_result(directory)
     seed = int(result["seed"])
     result["scores"] = asdict(score(task, _read(directory / PREDICTIONS), seed=seed, files=files))
-    learned = _read(directory / TRAIN)
-    result["train_scores"] = asdict(score(task, learned, seed=seed, resamples=0))
+    for part, name in (("train", TRAIN), ("validation", VALIDATION)):
+        table = _read(directory / name)
+        result[f"{part}_scores"] = asdict(score(task, table, seed=seed, resamples=0))
     unfinished = directory / (RESULT + ".new")
     unfinished.write_bytes(_json(result))
     unfinished.replace(directory / RESULT)
@@ -211,27 +227,41 @@ def _lesson(
     test = data.splits["test"]
     every = pa.concat_tables(data.splits.values()).drop_columns(target).sort_by("id")
     whole = data.splits.get("train", test.slice(0, 0))
-    train, validation = whole, data.splits.get("validation")
+    train, validation, name = whole, data.splits.get("validation"), "the validation split"
     if protocol.validation == "test":
-        validation = test
+        validation, name = test, TEST
     elif protocol.validation == "train" and len(whole):
         carved = with_validation(data, protocol.share, seed)
+        name = name if validation is not None else "a part of train"
         train, validation = carved.splits["train"], carved.splits["validation"]
     lesson = Lesson(
-        data.task,
-        train,
-        validation,
-        whole,
-        every,
-        seed,
-        work,
-        reporter,
-        Costs(),
-        lambda: sibling_rows(workspace, data.task),
-        protocol,
-        workspace.root / "prompts" / data.task.name,
+        task=data.task,
+        train=train,
+        validation=validation,
+        whole_train=whole,
+        unlabelled=every,
+        seed=seed,
+        directory=work,
+        reporter=reporter,
+        costs=Costs(),
+        siblings=lambda: sibling_rows(workspace, data.task),
+        protocol=protocol,
+        validation_name=name,
+        replies=workspace.root / "prompts" / data.task.name,
     )
     return lesson, test
+
+
+def _chosen(task: Task, lesson: Lesson, fitted: Fitted) -> pa.Table:
+    """Return the answers to the rows that chose, of the model or of those that it was chosen by."""
+    learning = lesson.learning
+    if learning.unseen is not None:
+        rows, answers = learning.unseen
+        return _table(task, rows, answers)
+    if learning.chosen_on != lesson.validation_name or lesson.validation_name == TEST:
+        return predictions_schema(task.type).empty_table()
+    assert lesson.validation is not None
+    return _table(task, lesson.validation, _ask(task, fitted, lesson.validation))
 
 
 def _learned_from(model: Model, lesson: Lesson) -> dict[str, int]:
@@ -300,16 +330,14 @@ def _publish(
     workspace: Workspace,
     directory: Path,
     result: Mapping[str, Any],
-    predictions: pa.Table,
-    learned: pa.Table,
+    tables: Mapping[str, pa.Table],
 ) -> None:
     with workspace.scratch() as scratch:
-        pq.write_table(predictions, scratch / PREDICTIONS, compression="zstd")
-        pq.write_table(learned, scratch / TRAIN, compression="zstd")
+        for name, table in tables.items():
+            pq.write_table(table, scratch / name, compression="zstd")
         (scratch / RESULT).write_bytes(_json(result))
         # The result goes last: a directory without it is no finished run.
-        names = (PREDICTIONS, TRAIN, RESULT)
-        publish({scratch / name: directory / name for name in names})
+        publish({scratch / name: directory / name for name in (*tables, RESULT)})
 
 
 def _read(path: Path) -> pa.Table:

@@ -15,6 +15,8 @@ from goldpan.evaluation.metrics.result import Scores, scores_of
 from goldpan.evaluation.run import PREDICTIONS, RESULT, TRAIN, read_result
 from goldpan.workspace import Workspace
 
+_SCORES = ("scores", "train_scores", "validation_scores")
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -24,6 +26,7 @@ class Run:
     result: dict[str, Any]
     scores: Scores
     train_scores: Scores
+    validation_scores: Scores
 
     @property
     def task(self) -> str:
@@ -66,8 +69,8 @@ def read_runs(
         result = read_result(path.parent)
         if (tasks and result["task"] not in tasks) or (models and result["model"] not in models):
             continue
-        scores, learned = scores_of(result["scores"]), scores_of(result["train_scores"])
-        found.append(Run(path.parent, result, scores, learned))
+        parts = [scores_of(result[name]) for name in _SCORES]
+        found.append(Run(path.parent, result, *parts))
     if not found:
         raise UsageError(
             f"{workspace.root} holds no finished run of what was asked for",

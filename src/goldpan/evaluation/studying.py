@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.evaluation.comparing import Compared
@@ -14,7 +13,6 @@ from goldpan.evaluation.statistics.study import Part, Result, Split, Study, Trai
 from goldpan.evaluation.systems import System, setting, split_of
 from goldpan.evaluation.turned import turned
 
-TEST = "the test set"
 METRICS = (
     "macro_f1",
     "micro_f1",
@@ -93,14 +91,7 @@ def positive_of(scores: Scores) -> str | None:
 
 def chosen_by(run: Run) -> str:
     """Return what settings were chosen on; empty where the model has nothing to choose."""
-    settings: Mapping[str, Any] = run.result["settings"]
-    if not run.result["learned_from"]["train"]:
-        return ""
-    if run.result["protocol"]["validation"] == "test":
-        return TEST if settings else ""
-    if "folds" in settings:
-        return f"{settings['folds']} folds inside train"
-    return "a part of train" if settings and run.result["learned_from"]["validation"] else ""
+    return str(run.result["learning"]["chosen_on"])
 
 
 def _splits(compared: Compared) -> Iterator[Split]:
@@ -113,7 +104,7 @@ def _splits(compared: Compared) -> Iterator[Split]:
         }
         yield Split(
             task=task,
-            method="holdout",
+            method=run.result["split"] or "not known",
             sizes=sizes,
             digest=split[1][:12],
             test_opened=sum(int(one.result["test_opened"]) for one in opened),
@@ -123,21 +114,24 @@ def _splits(compared: Compared) -> Iterator[Split]:
 def _training(system: System, run: Run) -> Training:
     settings = {name: setting(value) for name, value in run.result["settings"].items()}
     learned = run.result["learned_from"]
-    whole = "folds" in settings
+    learning = run.result["learning"]
     return Training(
         model=system.name,
         task=run.task,
         seed=run.seed,
-        trained_on=learned["train"] + (learned["validation"] if whole else 0),
+        trained_on=learned["train"] + (learned["validation"] if learning["from_all"] else 0),
         settings=settings,
         tuned_on=chosen_by(run),
-        retrained=whole,
+        candidates=learning["candidates"],
+        retrained=learning["from_all"] and bool(learning["chosen_on"]),
     )
 
 
 def _parts(run: Run) -> Iterator[tuple[Part, Scores]]:
     if run.train_scores.examples:
         yield "train", run.train_scores
+    if run.validation_scores.examples:
+        yield "validation", run.validation_scores
     yield "test", run.scores
 
 

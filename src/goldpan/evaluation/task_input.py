@@ -8,7 +8,7 @@ one out (`ablation.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,7 +68,7 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
     if FILE in columns:
         for rows in splits.values():
             files |= zip(rows["id"].to_pylist(), rows[FILE].to_pylist(), strict=True)
-    made = TaskData(task, splits, data.data_hash, data.split_hash)
+    made = replace(data, splits=splits)
     return TaskInput(made, missing.removed, files)
 
 

@@ -98,6 +98,7 @@ def _fit(settings: Mapping[str, Any], lesson: Lesson) -> _Candidate:
                 best = value, candidate
             progress.advance()
     assert best is not None
+    lesson.learning.chosen_on, lesson.learning.candidates = lesson.validation_name, len(grid)
     return best[1]
 
 

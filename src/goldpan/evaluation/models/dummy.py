@@ -36,7 +36,8 @@ class _Constant:
 
 def _majority(lesson: Lesson) -> _Constant:
     task = lesson.task
-    targets = lesson.train[target_column(task.type).name].to_pylist()
+    targets = lesson.whole_train[target_column(task.type).name].to_pylist()
+    lesson.learning.from_all = True
     match task.type:
         case "binary" | "multi-class":
             counts = Counter(targets)

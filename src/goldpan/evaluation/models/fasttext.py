@@ -216,6 +216,7 @@ def _supervised(trainer: Trainer, settings: Mapping[str, Any], lesson: Lesson) -
                 highest = value
                 model.replace(best)
             progress.advance()
+    lesson.learning.chosen_on, lesson.learning.candidates = lesson.validation_name, len(grid)
     return _Classifier(task, trainer, best)
 
 

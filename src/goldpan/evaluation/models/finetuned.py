@@ -68,6 +68,7 @@ def _fit(weights: Weights, settings: Settings, lesson: Lesson) -> Finetuned:
     facts = run_job(job, lesson.reporter)
     lesson.costs.gpu_seconds += facts["seconds"] * facts["gpus"]
     lesson.costs.input_tokens += facts["tokens"]
+    _note(lesson, facts)
     device = pick_device(settings.device)
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices):
@@ -75,6 +76,14 @@ def _fit(weights: Weights, settings: Settings, lesson: Lesson) -> Finetuned:
     kept = torch.load(job.directory / LEARNED, map_location="cpu", weights_only=True)
     put_back(loaded.module, kept)
     return Finetuned(loaded, facts["device_batch"] * 2, lesson.costs, facts)
+
+
+def _note(lesson: Lesson, facts: Mapping[str, Any]) -> None:
+    if facts["scores"]:
+        lesson.learning.chosen_on = lesson.validation_name
+        lesson.learning.candidates = len(facts["scores"])
+    # A loss a step would make results of long trainings unreadable.
+    lesson.learning.facts |= {name: value for name, value in facts.items() if name != "losses"}
 
 
 def finetuned(given: Mapping[str, Any]) -> Model:

@@ -54,6 +54,8 @@ SVM = Kind("svm", (0.1, 0.3, 1.0))
 LOGISTIC = Kind("logistic", (1.0, 4.0, 16.0))
 SIMILARITY = Kind("similarity", (4.0,))
 """Reads similarities to the train rows (`kernels.py`) instead of features."""
+_ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
+"""How strongly a ridge may be held back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,19 @@ def fit_heads(kind: Kind, prepare: Callable[[], Inputs], lesson: Lesson, folds: 
         for name in names:
             heads.append(fit_head(kind, matrix, bears(targets, name), folds, lesson.seed))
             progress.advance()
+    scores = np.column_stack([head.unseen for head in heads])
+    unseen = answers_of(task, scores, [head.threshold for head in heads])
+    cross_validated(lesson, folds, len(kind.strengths), rows, unseen)
     return _Classifier(task, inputs, heads)
+
+
+def cross_validated(
+    lesson: Lesson, folds: int, candidates: int, rows: pa.Table, unseen: Answers
+) -> None:
+    """Note that folds inside train chose, and what models answered to the folds left out."""
+    learning = lesson.learning
+    learning.chosen_on, learning.candidates = f"{folds} folds inside train", candidates
+    learning.from_all, learning.unseen = True, (rows, unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +171,16 @@ class _Regression:
     model: Any
     low: float
     high: float
+    efforts: bool
+    """Whether the model tells logarithms."""
 
     def answer(self, rows: pa.Table) -> Answers:
-        found = self.model.predict(self.inputs.of(rows))
-        return Answers([float(value) for value in np.clip(found, self.low, self.high)])
+        return self.told(self.model.predict(self.inputs.of(rows)))
+
+    def told(self, found: Numbers) -> Answers:
+        """Return what the model found as answers, within what it has seen."""
+        values = np.expm1(found) if self.efforts else found
+        return Answers([float(value) for value in np.clip(values, self.low, self.high)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +200,12 @@ def fit_ridge(inputs: Inputs, lesson: Lesson) -> Fitted:
     values = rows[target_column(lesson.task.type).name].to_numpy().astype(np.float64)
     linear = load("sklearn.linear_model")
     low, high = float(values.min()), float(values.max())
-    ridge = linear.RidgeCV(alphas=(0.3, 1.0, 3.0, 10.0, 30.0))
-    if low <= -1:
-        return _Regression(inputs, ridge.fit(matrix, values), low, high)
-    compose = load("sklearn.compose")
-    model = compose.TransformedTargetRegressor(ridge, func=np.log1p, inverse_func=np.expm1)
-    return _Regression(inputs, model.fit(matrix, values), low, high)
+    ridge = linear.RidgeCV(alphas=_ALPHAS, scoring="neg_mean_squared_error", store_cv_results=True)
+    efforts = low > -1
+    ridge.fit(matrix, np.log1p(values) if efforts else values)
+    model = _Regression(inputs, ridge, low, high, efforts=efforts)
+    without = ridge.cv_results_[:, _ALPHAS.index(ridge.alpha_)]
+    learning = lesson.learning
+    learning.chosen_on, learning.candidates = "train rows left out one by one", len(_ALPHAS)
+    learning.from_all, learning.unseen = True, (rows, model.told(without))
+    return model

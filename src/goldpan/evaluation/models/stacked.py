@@ -36,6 +36,7 @@ from goldpan.evaluation.models.heads import (
     Numbers,
     answers_of,
     bears,
+    cross_validated,
     fit_head,
     labels_of,
 )
@@ -178,7 +179,7 @@ def _fit(weights: Weights, settings: Mapping[str, Any], lesson: Lesson) -> _Stac
     targets = rows[target_column(task.type).name].to_pylist()
     unseen = np.array([place not in trunks.seen for place in places_of(rows)])
     seen = [view.of(rows) for view in views]
-    blends = []
+    blends, scores = [], []
     with lesson.reporter.task(f"{task.name}: labels", len(labels_of(task))) as progress:
         for label in labels_of(task):
             wanted = bears(targets, label)
@@ -186,8 +187,13 @@ def _fit(weights: Weights, settings: Mapping[str, Any], lesson: Lesson) -> _Stac
                 fit_head(SIMILARITY, matrix, wanted, settings["folds"], lesson.seed)
                 for matrix in seen
             ]
-            blends.append(_blend(label, heads, trunks.scores(label, rows), wanted, unseen))
+            blend, out = _blend(label, heads, trunks.scores(label, rows), wanted, unseen)
+            blends.append(blend)
+            scores.append(out)
             progress.advance()
+    answers = answers_of(task, np.column_stack(scores), [0.0] * len(scores))
+    left = rows.filter(pa.array(unseen))
+    cross_validated(lesson, settings["folds"], len(_WEIGHTS), left, answers)
     return _Stack(task, views, trunks, blends)
 
 
@@ -228,7 +234,8 @@ def _trunks(
 
 def _blend(
     label: str, heads: Sequence[Head], trunk: Numbers | None, wanted: Booleans, unseen: Booleans
-) -> _Blend:
+) -> tuple[_Blend, Numbers]:
+    """Return the blend, with its scores of the rows that neither machines nor trunk had seen."""
     precision = load("sklearn.metrics").average_precision_score
     scales = [_scale(head.unseen) for head in heads]
     both = np.mean(
@@ -237,14 +244,16 @@ def _blend(
     few = min(wanted[unseen].sum(), (~wanted[unseen]).sum()) < _FEWEST
     if trunk is None or few:
         threshold, _ = best_threshold(both, wanted)
-        return _Blend(label, heads, scales, _Scale(0, 1), _Scale(0, 1), 0.0, threshold)
+        blend = _Blend(label, heads, scales, _Scale(0, 1), _Scale(0, 1), 0.0, threshold)
+        return blend, both[unseen] - threshold
     # On the footing of rows that neither has seen: a trunk is too sure of those it learned from.
     footing, ground = _scale(both[unseen]), _scale(trunk[unseen])
     machines, tuned, right = footing.of(both[unseen]), ground.of(trunk[unseen]), wanted[unseen]
     blends = [(1 - weight) * machines + weight * tuned for weight in _WEIGHTS]
     best = int(np.argmax([precision(right, scores) for scores in blends]))
     threshold, _ = best_threshold(blends[best], right)
-    return _Blend(label, heads, scales, footing, ground, _WEIGHTS[best], threshold)
+    blend = _Blend(label, heads, scales, footing, ground, _WEIGHTS[best], threshold)
+    return blend, blends[best] - threshold
 
 
 def _scale(scores: Numbers) -> _Scale:

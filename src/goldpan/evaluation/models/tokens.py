@@ -88,6 +88,7 @@ def _fit(settings: Mapping[str, Any], lesson: Lesson) -> _Tagger:
             f"The model {_NAME} gives tags, and {task.name} is {task.type}",
             "Choose another --model: goldpan evaluate models lists them",
         )
+    lesson.learning.from_all = True
     hasher = load("sklearn.feature_extraction").FeatureHasher(2**20, input_type="string")
     texts = lesson.whole_train[input_column("ner").name].to_pylist()
     tags = [

@@ -82,26 +82,35 @@ def score_table(compared: Compared, systems: Sequence[System] | None = None) -> 
 
 
 def drift(compared: Compared, study: Study) -> tuple[Content, ...]:
-    """Show how much of the score on train is lost on test (S8)."""
+    """Show how much of the scores on train and validation is lost on test (S8)."""
     full = drift_step(study)
     rows: list[tuple[Cell, ...]] = []
     for one in compared.ranked:
-        pairs = [
-            (train, test)
-            for runs in one.runs.values()
-            for run in runs
-            if (train := turned(run.train_scores).value) is not None
-            and (test := turned(run.scores).value) is not None
+        values = [
+            tuple(
+                turned(each).value for each in (run.train_scores, run.validation_scores, run.scores)
+            )
+            for run in one.every()
         ]
-        if pairs:
-            train, test = (math.fsum(side) / len(pairs) for side in zip(*pairs, strict=True))
-            rows.append((one.name, train, test, test - train, len(pairs)))
-    columns = ("model", "on train", "on test", "test - train", "runs")
+        train, validation, test = (_average(side) for side in zip(*values, strict=True))
+        rows.append(
+            (one.name, train, validation, test, _less(test, train), _less(test, validation))
+        )
+    columns = (
+        "model",
+        "on train",
+        "on validation",
+        "on test",
+        "overfitting: test - train",
+        "degradation: test - validation",
+    )
     note = (
         "Means over runs. A model that scores far higher on what it learned from has learned it"
-        " by heart to that degree; train is a sample of at most 5,000 rows."
+        " by heart to that degree; train is a sample of at most 5,000 rows. Validation is what"
+        " settings were chosen on: of models that were chosen by folds, the rows left out."
     )
-    content: list[Content] = [Table("Overfitting by model", columns, tuple(rows), note)]
+    title = "Overfitting and degradation by model"
+    content: list[Content] = [Table(title, columns, tuple(rows), note)]
     content += [folded(table(one)) for one in full if isinstance(one, StepTable)]
     content += [Text(f"{one.text}.") for one in full if isinstance(one, Text)]
     return tuple(content)
@@ -119,6 +128,16 @@ def told_score(runs: Sequence[Run]) -> Cell:
         return f"{told(mean)} ± {spread:.3f}"
     interval = next(one.interval for one in found if one.value is not None)
     return with_interval(mean, *((interval.low, interval.high) if interval else (None, None)))
+
+
+def _average(values: Sequence[float | None]) -> float | None:
+    """Return the mean where every run has a value: over others it could not be compared."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if len(known) == len(values) else None
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
 
 
 def _mean(column: Sequence[float | None]) -> Cell:

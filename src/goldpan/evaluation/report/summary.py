@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from goldpan.evaluation.comparing import Compared, mean_score
 from goldpan.evaluation.report.shapes import listed
 from goldpan.evaluation.report.told import count, told
+from goldpan.evaluation.run import TEST
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
 from goldpan.evaluation.statistics.few import FEWEST_TASKS
-from goldpan.evaluation.studying import TEST, chosen_by
+from goldpan.evaluation.studying import chosen_by
 from goldpan.evaluation.suites import CommentRanking
 from goldpan.evaluation.systems import System, split_of
 from goldpan.evaluation.turned import turned
