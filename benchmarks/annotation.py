@@ -25,11 +25,10 @@ from benchmarks.scale import scratch
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import Form, Task, find_form, make_task
-from goldpan.annotation.studio.install import default_place, install
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.serve import prepare, running
+from goldpan.annotation.studio.serve import SERVER, prepare, running
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 
@@ -213,8 +212,8 @@ def free_port() -> int:
 
 def main() -> None:
     """Start a fresh server, measure, and stop it."""
-    place = default_place(os.environ)
-    install(place, _QUIET)
+    place = SERVER.default_place(os.environ)
+    SERVER.install(place, _QUIET)
     form = find_form("fix-pair")
     tasks = make_tasks(form)
     size = sum(len(json.dumps(task.data())) for task in tasks) / TASKS

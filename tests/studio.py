@@ -20,9 +20,8 @@ import httpx
 import pytest
 
 from goldpan.annotation.studio.forms import Task, find_form, make_task
-from goldpan.annotation.studio.install import install
 from goldpan.annotation.studio.project import Journal, open_project
-from goldpan.annotation.studio.serve import Account, Running, prepare, running
+from goldpan.annotation.studio.serve import SERVER, Account, Running, prepare, running
 from goldpan.errors import GoldpanError
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
@@ -143,7 +142,7 @@ def installed(request: pytest.FixtureRequest) -> Path:
     with (place.parent / "label-studio.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            install(place, QUIET)
+            SERVER.install(place, QUIET)
         except GoldpanError as error:
             pytest.skip(str(error))
     return place

@@ -13,7 +13,8 @@ import pytest
 from goldpan.filters.code.languages import LANGUAGES
 from goldpan.filters.code.lexis import strip
 from goldpan.filters.code.substance import LARGEST, Pair, compare
-from goldpan.filters.code.workers import _AHEAD, compare_all
+from goldpan.filters.code.workers import compare_all
+from goldpan.guarded import _AHEAD
 
 EASY = Pair(b"a = 1\n", b"a = 2\n", "a.py")
 HARD = Pair(b"a = 1\n", b"(" * 400_000, "a.py")

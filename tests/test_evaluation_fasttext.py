@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from goldpan.datasets.task_data import TaskData
 from goldpan.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.evaluation.metrics.result import scores_of
-from goldpan.evaluation.models import fasttext_install
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.fasttext import Trainer, one_line
-from goldpan.evaluation.models.fasttext_install import VARIABLE, install, is_installed
+from goldpan.evaluation.models.fasttext import TRAINER, Trainer, one_line
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import Ran, run
 from goldpan.progress import Reporter
@@ -32,14 +30,14 @@ QUIET = Reporter(quiet=True)
 @pytest.fixture(scope="session")
 def environment(request: pytest.FixtureRequest) -> Path:
     """Return where fastText is installed; skips where it cannot be."""
-    given = os.environ.get(VARIABLE)
+    given = os.environ.get(TRAINER.variable)
     cache = request.config.cache
     assert cache is not None
     place = Path(given) if given else Path(cache.mkdir("fasttext")) / "environment"
     with (place.parent / "fasttext.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            install(place, QUIET)
+            TRAINER.install(place, QUIET)
         except GoldpanError as error:
             pytest.skip(str(error))
     return place
@@ -57,7 +55,7 @@ def _value(ran: Ran, name: str) -> float:
 def test_learns_every_type_it_answers(
     tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(environment))
+    monkeypatch.setenv(TRAINER.variable, str(environment))
     for data in (requirements(120, 40), _of("issue_type", types(), 120)):
         assert _value(_run(tmp_path, data), "macro_f1") > 0.8
     labels = _run(tmp_path, _of("comment_type_python", comments(), 120))
@@ -86,7 +84,7 @@ def test_the_same_seed_gives_the_same_answers(tmp_path: Path, environment: Path)
 def test_hostile_texts_are_read(
     tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(environment))
+    monkeypatch.setenv(TRAINER.variable, str(environment))
     texts = ["", "\0\n\r", "__label__1 __label__0", "x" * 200_000, "a\u2028b 🪙", "shall"]
     names = requirements().task.label_names
     pairs = [(f"{texts[place % 6]} {place}", names[place % 2]) for place in range(80)]
@@ -94,7 +92,7 @@ def test_hostile_texts_are_read(
 
 
 def test_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))
+    monkeypatch.setenv(TRAINER.variable, str(tmp_path / "nowhere"))
     with pytest.raises(EvaluationError, match="--set install=yes"):
         _run(tmp_path, requirements())
     assert not (tmp_path / "nowhere").exists()
@@ -110,7 +108,7 @@ def test_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_says_what_it_cannot_do(
     tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(environment))
+    monkeypatch.setenv(TRAINER.variable, str(environment))
     tags = _of("se_entities", [(["a", str(n)], ["O", "O"]) for n in range(40)], 30)
     with pytest.raises(EvaluationError, match="not answer se_entities, which is ner"):
         _run(tmp_path, tags)
@@ -148,26 +146,6 @@ def test_what_fails_otherwise_is_told(tmp_path: Path) -> None:
     trainer = _failing(tmp_path, "echo it is broken >&2; exit 1")
     with pytest.raises(EvaluationError, match="fastText failed: it is broken"):
         trainer.train("supervised", tmp_path / "t.txt", {}, tmp_path / "m.bin")
-
-
-def test_constraints_of_our_environment_do_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    constraints = tmp_path / "constraints.txt"
-    constraints.write_text("mdurl==0.0.1\n", encoding="utf-8")
-    monkeypatch.setenv("PIP_CONSTRAINT", str(constraints))
-    monkeypatch.setattr(fasttext_install, "REQUIREMENT", "mdurl>=0.1,<0.2")
-    install(tmp_path / "environment", QUIET)
-    assert is_installed(tmp_path / "environment")
-
-
-def test_a_failed_installation_is_not_taken_for_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fasttext_install, "REQUIREMENT", "mdurl<0")
-    with pytest.raises(EvaluationError, match="cannot be installed"):
-        install(tmp_path / "environment", QUIET)
-    assert not is_installed(tmp_path / "environment")
 
 
 @given(st.text())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.codebleu import CodePair, TreeMatch, codebleu, match_trees
 from goldpan.evaluation.metrics.data_flow import Flow, data_flow
-from goldpan.evaluation.metrics.guarded import guarded_map
 from goldpan.evaluation.metrics.keywords import KEYWORDS
 from goldpan.evaluation.metrics.syntax import read_code, same_code
 from goldpan.filters.code.languages import LANGUAGES
@@ -147,18 +145,6 @@ def test_nothing_depends_on_the_hash_seed() -> None:
         for seed in ("0", "1", "77")
     }
     assert len(said) == 1
-
-
-def _slow(text: str) -> str:
-    while text == "hang":
-        pass
-    return text.upper()
-
-
-def test_a_thing_that_is_too_hard_costs_its_time_and_no_other() -> None:
-    start = time.monotonic()
-    assert list(guarded_map(_slow, ["a", "hang", "b"], seconds=0.5)) == ["A", None, "B"]
-    assert time.monotonic() - start < 120
 
 
 def test_an_answer_that_no_parser_survives_matches_nothing() -> None:

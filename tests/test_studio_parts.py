@@ -28,7 +28,6 @@ from goldpan.annotation.studio.client import User, find_server
 from goldpan.annotation.studio.configuration import check, load, names, parse
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
-from goldpan.annotation.studio.install import default_place, install
 from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import Facts, Project, begin_project
 from goldpan.annotation.studio.raw import History, RawExports
@@ -312,11 +311,6 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
             prepare(tmp_path / "none", tmp_path / "data", [address], QUIET)
     with pytest.raises(StudioError, match=r"not installed.*serve --install"):
         prepare(tmp_path / "none", tmp_path / "data", [], QUIET)
-    (tmp_path / "file").write_text("no directory")
-    with pytest.raises(StudioError, match="cannot be written"):
-        install(tmp_path / "file", QUIET)
-    assert default_place({"GOLDPAN_LABEL_STUDIO_VENV": "/x"}) == Path("/x")
-    assert default_place({"XDG_CACHE_HOME": "/c"}) == Path("/c/goldpan/label-studio-1.23")
 
 
 def test_a_broken_configuration_is_told() -> None:

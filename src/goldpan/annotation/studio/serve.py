@@ -26,12 +26,20 @@ import orjson
 
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.errors import StudioError
-from goldpan.annotation.studio.install import default_place, install, is_installed, program
 from goldpan.annotation.studio.project import write_whole
+from goldpan.apart import Apart
 from goldpan.errors import UsageError
 from goldpan.progress import Reporter
 from goldpan.workspace import make_directory
 
+SERVER = Apart(
+    name="Label Studio",
+    requirement="label-studio>=1.23,<1.24",
+    variable="GOLDPAN_LABEL_STUDIO_VENV",
+    folder="label-studio-1.23",
+    proof="bin/label-studio",
+)
+"""The server whose API this package was tried with; about 1 GB with what it needs."""
 OWNER = "owner@example.org"
 _START = 240.0
 _STOP = 15.0
@@ -62,6 +70,10 @@ class Running:
     process: subprocess.Popen[bytes] = field(repr=False)
 
 
+def _program(place: Path) -> Path:
+    return place / "bin" / "label-studio"
+
+
 def check_port(port: int) -> None:
     """Raise `UsageError` where a port of this machine is in use."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
@@ -89,7 +101,7 @@ def prepare(
             raise UsageError(
                 f"{address!r} is no e-mail address", "Give --annotator name@example.org"
             )
-    if not is_installed(place):
+    if not SERVER.is_installed(place):
         raise StudioError(
             f"Label Studio is not installed in {place}", "Run goldpan annotate serve --install"
         )
@@ -147,9 +159,9 @@ def serve(
     server is not installed or does not come up.
     """
     check_port(port)
-    place = default_place(os.environ if environment is None else environment)
+    place = SERVER.default_place(os.environ if environment is None else environment)
     if installing:
-        install(place, reporter)
+        SERVER.install(place, reporter)
     accounts = prepare(place, directory, annotators, reporter)
     with running(place, directory, port, accounts) as run:
         yield run
@@ -166,7 +178,7 @@ def running(
     check_port(port)
     begun = time.monotonic()
     url = f"http://127.0.0.1:{port}"
-    command = [str(program(place)), "start", "--no-browser", "--internal-host", "127.0.0.1"]
+    command = [str(_program(place)), "start", "--no-browser", "--internal-host", "127.0.0.1"]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the server in its own environment
             [*command, "--port", str(port)],
@@ -189,7 +201,7 @@ def running(
 def _create(place: Path, directory: Path, account: Account) -> None:
     # The password stands in the environment, not among the arguments that all users can read.
     done = subprocess.run(  # noqa: S603 - the server in its own environment
-        [str(program(place)), "init", "--quiet"],
+        [str(_program(place)), "init", "--quiet"],
         env=_environment(directory, account),
         cwd=directory,
         stdin=subprocess.DEVNULL,

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from goldpan.builders.code_comments.commit import Commit
-from goldpan.builders.code_comments.crew import Lost, work_through
 from goldpan.builders.code_comments.extract import FileRead, Source, read_file
 from goldpan.builders.code_comments.files import wanted_files
 from goldpan.datasets.texts.sentences import Wrapping
 from goldpan.filters.code.substance import LARGEST
+from goldpan.guarded import Lost, work_through
 from goldpan.miners.git.objects import Object, Objects
 from goldpan.miners.git.prefetch import prefetch
 from goldpan.miners.git.texts import is_pointer

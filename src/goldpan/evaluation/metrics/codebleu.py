@@ -17,11 +17,13 @@ import numpy as np
 
 from goldpan.evaluation.metrics.bleu import ORDERS, bleu_counts, bleu_of_counts, ngrams
 from goldpan.evaluation.metrics.data_flow import data_flow
-from goldpan.evaluation.metrics.guarded import guarded_map
 from goldpan.evaluation.metrics.keywords import KEYWORDS
 from goldpan.evaluation.metrics.syntax import Shape, read_code, subtrees
 from goldpan.filters.code.languages import language_of
+from goldpan.guarded import Lost, work_through
 
+SECONDS = 5.0
+"""Processor time for one answer; ordinary code takes milliseconds."""
 MOST_PARSED = 200_000
 """Characters of a text beyond which it is not parsed: it shares no syntax with any other."""
 
@@ -80,7 +82,7 @@ def codebleu(pairs: Sequence[CodePair]) -> Iterator[CodeBleu]:
 
     Texts are parsed in another process; where one is too hard to parse, nothing of it matches.
     """
-    for pair, trees in zip(pairs, guarded_map(match_trees, pairs), strict=True):
+    for pair, trees in zip(pairs, work_through(match_trees, pairs, 1, SECONDS), strict=True):
         language = language_of(pair.path)
         keywords = KEYWORDS.get(language.name, frozenset()) if language else frozenset()
         reference, answer = _TOKEN.findall(pair.reference), _TOKEN.findall(pair.answer)
@@ -88,7 +90,7 @@ def codebleu(pairs: Sequence[CodePair]) -> Iterator[CodeBleu]:
         yield CodeBleu(
             _ngram_match(reference, answer, frozenset()),
             _ngram_match(reference, answer, keywords),
-            TreeMatch(0.0, 0.0, 0.0) if trees is None else trees,
+            TreeMatch(0.0, 0.0, 0.0) if isinstance(trees, Lost) else trees,
             _package_bleu(split, given),
             _package_weighted_bleu(split, given, keywords),
         )

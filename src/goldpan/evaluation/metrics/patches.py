@@ -14,10 +14,10 @@ import numpy as np
 from goldpan.builders.edits.apply import apply_edits
 from goldpan.builders.edits.edit import EditError, FileEdits
 from goldpan.builders.edits.parse import parse_edits
-from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
+from goldpan.evaluation.metrics.codebleu import SECONDS, CodePair, codebleu
 from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, means
-from goldpan.evaluation.metrics.guarded import guarded_map
 from goldpan.evaluation.metrics.syntax import same_code
+from goldpan.guarded import work_through
 
 NO_FILES = "the files before the edit are not given"
 APPLICATION = (
@@ -133,9 +133,9 @@ def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> Eviden
         if after is not None and wanted is not None:
             columns["file_exact"][place] = after == wanted
             compared.append((place, _Versions(path, wanted, after)))
-    found = guarded_map(_same_versions, [versions for _, versions in compared])
+    found = work_through(_same_versions, [versions for _, versions in compared], 1, SECONDS)
     for (place, _), same in zip(compared, found, strict=True):
-        columns["file_ast_equal"][place] = bool(same)
+        columns["file_ast_equal"][place] = same is True
     return means(columns)
 
 

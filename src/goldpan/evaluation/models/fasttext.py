@@ -1,6 +1,6 @@
 """fastText (SELU, IV-C): supervised for labels, averaged word vectors and a ridge for numbers.
 
-The trainer lives in an environment of its own (`fasttext_install.py`). Each training is a process
+The trainer lives in an environment of its own (`apart.py`). Each training is a process
 of its own, and one that ends in NaN, as some do at random, is run again.
 """
 
@@ -19,6 +19,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from goldpan.apart import Apart, interpreter
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.errors import EvaluationError
@@ -27,16 +28,18 @@ from goldpan.evaluation.models import fasttext_worker
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.choosing import value_of
-from goldpan.evaluation.models.fasttext_install import (
-    REQUIREMENT,
-    default_place,
-    install,
-    interpreter,
-    is_installed,
-)
 from goldpan.evaluation.models.heads import fit_ridge
 
 NAME = "fasttext"
+TRAINER = Apart(
+    name="fastText",
+    requirement="fasttext-wheel==0.9.2",
+    variable="GOLDPAN_FASTTEXT_VENV",
+    folder="fasttext-0.9.2",
+    proof="lib/python*/site-packages/fasttext/__init__.py",
+)
+"""It has the import name of the predictor that tells languages apart, so both cannot share one
+environment. Later builds for numpy 2, and 0.9.3, end some trainings with NaN."""
 _DEFAULTS = {"grid": "small", "dim": 100, "ngrams": 1, "install": False}
 _GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
     "paper": ((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), range(5, 21)),
@@ -154,13 +157,13 @@ def one_line(text: str) -> str:
 
 
 def _fit(settings: Mapping[str, Any], wanted: bool, lesson: Lesson) -> Fitted:
-    place = default_place(os.environ)
+    place = TRAINER.default_place(os.environ)
     if wanted:
-        install(place, lesson.reporter)
-    if not is_installed(place):
+        TRAINER.install(place, lesson.reporter)
+    if not TRAINER.is_installed(place):
         raise EvaluationError(
             f"The trainer of fastText is not installed in {place}",
-            f"Give --set install=yes, which installs {REQUIREMENT} into an environment of its own",
+            f"Give --set install=yes, which installs {TRAINER.requirement} apart",
         )
     trainer = Trainer(place, lesson.directory)
     if lesson.task.type == "regression":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from goldpan.evaluation.statistics.step_shapes import Cell, Content, Skipped, Table, Text
-from goldpan.evaluation.statistics.study import Study, Training
+from goldpan.evaluation.statistics.study import Result, Study, Training
 
 
 def split_step(study: Study) -> tuple[Content, ...]:
@@ -75,24 +77,26 @@ def retraining_step(study: Study) -> tuple[Content, ...]:
 
 def testing_step(study: Study) -> tuple[Content, ...]:
     """Say which models answered which test sets (S5)."""
-    tests = [result for result in study.results if result.part == "test"]
+    tests: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    for result in study.results:
+        if result.part == "test":
+            tests[result.model, result.task].append(result)
     if not tests:
         raise Skipped("No model was run on a test set")
-    runs = {(one.model, one.task) for one in tests}
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             model,
             task,
-            len({one.seed for one in tests if (one.model, one.task) == (model, task)}),
-            len({one.dataset for one in tests if (one.model, one.task) == (model, task)}),
-            sum(one.invalid for one in tests if (one.model, one.task) == (model, task)),
+            len({one.seed for one in found}),
+            len({one.dataset for one in found}),
+            sum(one.invalid for one in found),
         )
-        for model, task in sorted(runs)
+        for (model, task), found in sorted(tests.items())
     )
     columns = ("model", "task", "seeds", "data sets", "invalid answers")
-    found: tuple[Content, ...] = (Table("Tested", columns, rows),)
+    content: tuple[Content, ...] = (Table("Tested", columns, rows),)
     untested = sorted({f"{one.model} on {one.task}" for one in study.trainings if not one.tested})
-    return (*found, Text(f"Not tested: {', '.join(untested)}")) if untested else found
+    return (*content, Text(f"Not tested: {', '.join(untested)}")) if untested else content
 
 
 def _ordered(study: Study) -> list[Training]:

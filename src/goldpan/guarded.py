@@ -1,7 +1,8 @@
 """Works through items in processes that end, and are replaced, where one is too hard.
 
-Nothing bounds the time and memory of a parser: 100 KB of open parentheses take minutes. So
-hostile files must not be parsed in the process of the user.
+Nothing bounds the time and memory of a parser: 100 KB of open parentheses take minutes, a megabyte
+of ``a<b<`` in C# takes 7 GB. So hostile texts, and answers of models are no better, must not be
+parsed in the process of the user.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from goldpan.errors import GoldpanError
 T = TypeVar("T")
 R = TypeVar("R")
 
-_AHEAD = 200  # results that may wait for an earlier one
+_AHEAD = 1_000  # results that may wait for an earlier one
 _MEMORY = 2 * 1024**3  # bytes for one item
 
 
@@ -33,14 +34,18 @@ class Lost:
 
 
 def work_through(
-    work: Callable[[T], R], items: Iterable[T], workers: int, timeout: float
+    work: Callable[[T], R],
+    items: Iterable[T],
+    workers: int,
+    timeout: float,
+    at_once: Callable[[T], R | None] = lambda _: None,
 ) -> Iterator[R | Lost]:
     """Yield the result of each item in order; items are drawn as they are needed.
 
     `work` is a function of a module, `timeout` seconds of processor time for one item. Where it
     is spent, or the process dies or wants more than 2 GiB, that item is `Lost`, which another
-    machine may not repeat, and the rest goes on. Raises `GoldpanError` where a process cannot
-    start.
+    machine may not repeat, and the rest goes on. `at_once` gives the results of items that need
+    no process, None for others. Raises `GoldpanError` where a process cannot start.
     """
     waiting = enumerate(items)
     crew: list[_Worker[T, R]] = []
@@ -54,8 +59,15 @@ def work_through(
                 if item is None:
                     more = False
                     break
+                found = at_once(item)
+                if found is not None:
+                    done[number] = found
+                    continue
                 crew = crew or [_Worker(work, timeout) for _ in range(max(workers, 1))]
                 next(worker for worker in crew if not worker.busy).take(number, item)
+            while told in done:
+                yield done.pop(told)
+                told += 1
             busy = [worker.connection for worker in crew if worker.busy]
             ready = wait(busy) if busy else []
             for place, worker in enumerate(crew):
@@ -63,9 +75,6 @@ def work_through(
                     done[worker.number] = worker.give()
                     if worker.dead:
                         crew[place] = _Worker(work, timeout)
-            while told in done:
-                yield done.pop(told)
-                told += 1
     finally:
         for worker in crew:
             worker.end()

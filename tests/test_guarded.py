@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from goldpan.builders.code_comments.crew import _AHEAD, Lost, work_through
 from goldpan.builders.code_comments.extract import FileRead, Source, read_file
+from goldpan.guarded import _AHEAD, Lost, work_through
 
 EASY = Source("a.py", b'class A:\n    """Holds."""\n')
 HARD = Source("a.py", b"(" * 400_000)
@@ -65,6 +65,15 @@ def test_nothing_is_read_far_ahead() -> None:
     next(results)
     assert drawn < 2 * _AHEAD
     results.close()  # type: ignore[attr-defined]
+    assert multiprocessing.active_children() == []
+
+
+def test_what_needs_no_process_starts_none() -> None:
+    found = work_through(double, range(5), 2, 20.0, at_once=lambda number: -number or None)
+    assert next(found) == 0
+    assert len(multiprocessing.active_children()) == 2
+    assert list(found) == [-1, -2, -3, -4]
+    assert list(work_through(die, [1, 1], 1, 1.0, at_once=lambda number: number)) == [1, 1]
     assert multiprocessing.active_children() == []
 
 
