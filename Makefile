@@ -33,6 +33,7 @@ bench: $(READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.annotation
 	$(BIN)/python -m benchmarks.gharchive
 	$(BIN)/python -m benchmarks.issue_type
+	$(BIN)/python -m benchmarks.nlbse_comments --quick
 
 lock: $(READY)  ## write the versions of this environment to constraints.txt
 	$(BIN)/python -m pip freeze --all --exclude-editable | grep -vE '^(pip|setuptools)==' > constraints.txt

@@ -172,7 +172,10 @@ def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
     assert row[2] == validated
     assert row[5] == pytest.approx(run.value - (validated or 0))
     assert "Degradation (test - validation)" in tables(found, "s8")
-    assert tables(found, "s3")["What settings were chosen on"].rows[0][1] == "a part of train"
+    assert tables(found, "s3")["What settings were chosen on"].rows[0][1:3] == (
+        "a part of train",
+        "3",
+    )
 
 
 def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> None:

@@ -59,8 +59,10 @@ def tuning(compared: Compared, study: Study) -> tuple[Content, ...]:
     rows = []
     for one in compared.ranked:
         by = sorted({chosen_by(run) for run in one.every()})
-        rows.append((one.name, ", ".join(filter(None, by)) or "nothing: fixed", _settings(one)))
-    columns = ("model", "chosen on", "settings that were given")
+        among = [each.candidates for each in study.trainings if each.model == one.name]
+        told = ", ".join(filter(None, by)) or "nothing: fixed"
+        rows.append((one.name, told, _span([each for each in among if each]), _settings(one)))
+    columns = ("model", "chosen on", "candidates", "settings that were given")
     warnings = [one for one in found if isinstance(one, Text) and one.text.startswith("The test")]
     return (Table("What settings were chosen on", columns, tuple(rows)), *warnings)
 
