@@ -6,7 +6,7 @@ classes held out, and the share of test sentences that stand word for word in tr
 
     python -m benchmarks.nlbse_comments [--data ../shared/data/nlbse23-comments] [--quick]
 
-The whole takes about 25 minutes on two cores, --quick three.
+The whole takes about 30 minutes on two cores, --quick three.
 """
 
 from __future__ import annotations

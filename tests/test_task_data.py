@@ -58,6 +58,11 @@ def test_hashes_tell_rows_and_splits_apart(tmp_path: Path, task: Task) -> None:
     again = imported(tmp_path, task)
     other = imported(tmp_path, task, seed=1)
     assert (first.data_hash, first.split_hash) == (again.data_hash, again.split_hash)
+    assert (first.split, other.split) == (
+        "stratified:0.5,0.5, seed 42",
+        "stratified:0.5,0.5, seed 1",
+    )
+    assert imported(tmp_path, task, split="none").split == "none"
     assert first.data_hash == other.data_hash
     assert first.split_hash != other.split_hash
     train = first.splits["train"]

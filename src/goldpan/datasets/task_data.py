@@ -23,6 +23,8 @@ from goldpan.workspace import Workspace
 
 _ORDER = ("train", "validation", "test")
 _BATCH = 4_096
+_DRAWN = ("random", "repository", "stratified")
+"""Ways to split that a seed decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class TaskData:
     split_hash: str
     """SHA-256 of which row lies in which split."""
     split: str = ""
-    """How rows were split, as `--split` writes it; empty where it is not known."""
+    """How rows were split, as `--split` writes it, with its seed; empty where it is not known."""
 
 
 def read_task_data(directory: Path, task: Task) -> TaskData:
@@ -49,8 +51,12 @@ def read_task_data(directory: Path, task: Task) -> TaskData:
     for split, batch in task_batches(directory, task):
         tables.setdefault(split, []).append(batch)
     splits = {name: pa.Table.from_batches(batches) for name, batches in tables.items()}
-    plan = read_provenance(directory).get("splits", {}).get("plan", "")
-    return task_data(task, splits, plan)
+    told = read_provenance(directory).get("splits", {})
+    plan = told.get("plan", "")
+    drawn = (
+        plan if plan.partition(":")[0] in ("", "given", "time") else f"{plan}, seed {told['seed']}"
+    )
+    return task_data(task, splits, drawn)
 
 
 def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBatch]]:
