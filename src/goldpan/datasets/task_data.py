@@ -53,10 +53,9 @@ def read_task_data(directory: Path, task: Task) -> TaskData:
     splits = {name: pa.Table.from_batches(batches) for name, batches in tables.items()}
     told = read_provenance(directory).get("splits", {})
     plan = told.get("plan", "")
-    drawn = (
-        plan if plan.partition(":")[0] in ("", "given", "time") else f"{plan}, seed {told['seed']}"
-    )
-    return task_data(task, splits, drawn)
+    if plan.partition(":")[0] in _DRAWN:
+        plan = f"{plan}, seed {told['seed']}"
+    return task_data(task, splits, plan)
 
 
 def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBatch]]:
