@@ -148,6 +148,36 @@ def test_rows_that_do_not_fit_are_halved_and_nothing_else_changes(
     assert halved["losses"][0] == pytest.approx(whole["losses"][0], abs=0.2)
 
 
+def test_a_processor_takes_few_long_rows_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory that runs out there is no exception: the system kills the process."""
+    task, _ = example_rows("requirement_type", 1)
+    names = task.label_names
+    table = rows(task, [("gravel " * (1 + 7 * at), names[at % 2]) for at in range(16)])
+
+    def train(name: str) -> Any:
+        given = lesson(task, table, tmp_path / name)
+        made = fit("llama", given, batch=8, learning_rate=0.01)
+        return made.facts["losses"], made.answer(table)
+
+    whole = train("whole")
+    forward = torch.nn.Embedding.forward
+    sizes = []
+
+    def watched(self: Any, ids: Any) -> Any:
+        sizes.append(tuple(ids.shape))
+        return forward(self, ids)
+
+    monkeypatch.setattr(torch.nn.Embedding, "forward", watched)
+    monkeypatch.setattr("goldpan.evaluation.finetune.batches._CPU_TOKENS", 128)
+    few = train("few")
+    assert all(count == 1 or count * length <= 128 for count, length in sizes)
+    assert max(count for count, _ in sizes) > 1
+    assert few[0] == pytest.approx(whole[0], rel=1e-3)
+    assert few[1].values == whole[1].values
+
+
 def test_accumulation_gives_the_same_gradients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

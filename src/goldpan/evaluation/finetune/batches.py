@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 _POOL = 50
 """Steps whose rows are sorted by length together: padding is little, order still random."""
+_CPU_TOKENS = 4_096
+"""Tokens that a processor takes at once: more are no faster, and a machine whose memory is full
+kills the process instead of telling it."""
 
 
 def steps_of_epoch(
@@ -47,6 +50,11 @@ class Part:
     counts: bool = True
     """False where there are no rows left for it: it takes one that does not count, since all
     processes must take part in every exchange."""
+
+
+def rows_at_once(most: int, longest: int, device: str) -> int:
+    """Return how many rows a device takes at once, of which the longest has `longest` tokens."""
+    return max(1, min(most, _CPU_TOKENS // max(1, longest))) if device == "cpu" else most
 
 
 def parts_of(step: Sequence[int], rank: int, world: int, device_batch: int) -> list[Part]:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from goldpan.evaluation.finetune.batches import rows_at_once
 from goldpan.evaluation.finetune.words import Words
 from goldpan.evaluation.model import Answers
 from goldpan.evaluation.models.extras import load
@@ -152,7 +153,8 @@ def asked(
     asker.module.eval()
     with torch.no_grad():
         while start < len(order):
-            places = order[start : start + size]
+            fit = rows_at_once(size, examples[order[start]].length, asker.device.type)
+            places = order[start : start + fit]
             try:
                 said = ask([examples[at] for at in places])
             except RuntimeError as error:
@@ -163,7 +165,7 @@ def asked(
             for at, one in zip(places, said, strict=True):
                 found[at] = one
             asker.answered(sum(examples[at].length for at in places))
-            start += size
+            start += fit
     return found
 
 

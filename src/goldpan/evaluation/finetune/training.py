@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from goldpan.errors import EvaluationError
-from goldpan.evaluation.finetune.batches import Part, parts_of, steps_of_epoch
+from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
 from goldpan.evaluation.finetune.checkpoints import State, resume, save
 from goldpan.evaluation.finetune.engines import Engine, Plain, Zero
 from goldpan.evaluation.finetune.heads import Batch, Example, out_of_memory
@@ -143,7 +143,9 @@ def _steps(training: _Training, state: State, each: int, progress: Task) -> None
 def _step(training: _Training, state: State, rows: Sequence[int], salt: str) -> Any:
     """Change the weights once, by the mean loss over all that the step asks for; return it."""
     place, loaded = training.place, training.loaded
-    parts = parts_of(rows, place.rank, place.world, training.device_batch)
+    longest = max(training.examples[row].length for row in rows)
+    size = rows_at_once(training.device_batch, longest, place.device.type)
+    parts = parts_of(rows, place.rank, place.world, size)
     batches = [
         loaded.head.batch(loaded.words, [training.examples[row] for row in part.rows], salt)
         for part in parts
