@@ -257,7 +257,8 @@ def _fitted(compared: Compared) -> Iterator[str]:
         lost.sort(key=lambda pair: (-pair[0], pair[1]))
         gap, worst = lost[0]
         others = f" and {len(lost) - 1} more lose over {_OVERFIT}" if len(lost) > 1 else ""
-        yield f"From train to test {worst} loses {told(gap)} on average{others}: they overfit."
+        who = "they overfit" if len(lost) > 1 else "it overfits"
+        yield f"From train to test {worst} loses {told(gap)} on average{others}: {who}."
 
 
 def _unseen_noise(compared: Compared) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from goldpan.evaluation.comparing import Compared
@@ -18,6 +19,9 @@ from goldpan.evaluation.statistics.step_training import (
 from goldpan.evaluation.statistics.study import Study
 from goldpan.evaluation.studying import chosen_by
 from goldpan.evaluation.systems import System, setting
+
+_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
+_WEIGHTS = "weights"
 
 
 def splits(compared: Compared, study: Study) -> tuple[Content, ...]:
@@ -61,8 +65,8 @@ def tuning(compared: Compared, study: Study) -> tuple[Content, ...]:
         by = sorted({chosen_by(run) for run in one.every()})
         among = [each.candidates for each in study.trainings if each.model == one.name]
         told = ", ".join(filter(None, by)) or "nothing: fixed"
-        rows.append((one.name, told, _span([each for each in among if each]), _settings(one)))
-    columns = ("model", "chosen on", "candidates", "settings that were given")
+        rows.append((one.name, told, _span([each for each in among if each])))
+    columns = ("model", "chosen on", "candidates")
     warnings = [one for one in found if isinstance(one, Text) and one.text.startswith("The test")]
     return (Table("What settings were chosen on", columns, tuple(rows)), *warnings)
 
@@ -113,12 +117,15 @@ def _settings(one: System) -> str:
     values: dict[str, set[str]] = {}
     for run in one.every():
         for name, value in run.result["settings"].items():
-            values.setdefault(name, set()).add(setting(value))
+            values.setdefault(name, set()).add(_HASH.sub(r"\1", setting(value)))
     if not values:
         return "none"
     told = (
         f"{name}={next(iter(found))}" if len(found) == 1 else f"{name}: differs by task"
-        for name, found in sorted(values.items())
+        # Which weights were trained matters more than how: long lists lose their end.
+        for name, found in sorted(
+            values.items(), key=lambda one: (not one[0].startswith(_WEIGHTS), one[0])
+        )
     )
     return ", ".join(told)
 
