@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,20 @@ import pytest
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import Question, compare_runs
 from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.statistics.comparison import Approach
+from goldpan.evaluation.statistics.curves import roc_curve
+from goldpan.evaluation.statistics.plots import (
+    critical_difference_plot,
+    decision_plot,
+    interval_plot,
+    posterior_plot,
+    pr_plot,
+    roc_plot,
+)
+from goldpan.evaluation.statistics.scores import Score, score_matrix
 from goldpan.report.evaluation import EvaluationFiles, write_evaluation
+from goldpan.report.figures import inline_figure
 from goldpan.workspace import Workspace
 from tests.browser import Browser, needs_chromium
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
@@ -92,6 +106,65 @@ def test_everything_is_seen_and_nothing_sticks_out(
     seen = "[...document.querySelectorAll('.plot svg')].filter(one => one.checkVisibility()"
     seen += " && one.getBoundingClientRect().height < 100).length"
     assert browser.ask(seen) == 0
+
+
+CUT = """[...document.querySelectorAll('svg')].flatMap(figure => {
+  const box = figure.getBoundingClientRect();
+  return [...figure.querySelectorAll('text')].filter(one => {
+    const word = one.getBoundingClientRect();
+    return word.left < box.left - 1 || word.right > box.right + 1
+      || word.top < box.top - 1 || word.bottom > box.bottom + 1;
+  }).map(one => figure.getAttribute('aria-label') + ': ' + one.textContent);
+})"""
+
+
+def figures(count: int, length: int, approach: Approach) -> dict[str, str]:
+    """Return every kind of figure for so many models, whose names are so long."""
+    names = [
+        f"{'tokens-and-more-of-that-kind' * 2}"[: length - 2] + f"{n:02}" for n in range(count)
+    ]
+    found = compare(
+        score_matrix(
+            [
+                Score(model, f"t{at}", 0, 0.9 - place / 100 + (at * (place + 3) % 7) / 50)
+                for place, model in enumerate(names)
+                for at in range(8)
+            ],
+            "f1",
+        ),
+        approach=approach,
+    )
+    fragile = replace(found, pairs=tuple(replace(one, fragile=True) for one in found.pairs))
+    drawn = {"decisions": decision_plot(fragile), "intervals": interval_plot(fragile)}
+    if approach == "bayesian":
+        drawn["posterior"] = posterior_plot(fragile)
+    elif found.test.critical_difference is not None:
+        drawn["critical difference"] = critical_difference_plot(fragile)
+    lines = [roc_curve(name, "t", [True, False, True], [0.9, 0.5, 0.4]) for name in names]
+    return {**drawn, "roc": roc_plot((), lines), "pr": pr_plot((), lines)}
+
+
+def test_no_word_of_a_figure_is_cut_off(browser: Browser, page: Path, tmp_path: Path) -> None:
+    browser.open(page, 1600, 1000)
+    browser.ask(OPEN)
+    assert browser.ask("document.querySelectorAll('.plot svg text').length") > 50
+    assert browser.ask(CUT) == []
+    shapes: list[tuple[int, int, Approach]] = [
+        (count, length, approach)
+        for count in (2, 7, 20)
+        for length in (3, 12, 40)
+        for approach in ("bayesian", "frequentist")
+    ]
+    drawn = [
+        inline_figure(svg, f"{name} of {shape}", f"{name}-{at}")
+        for at, shape in enumerate(shapes)
+        for name, svg in figures(*shape).items()
+    ]
+    path = tmp_path / "figures.html"
+    path.write_text("<!doctype html><meta charset=utf-8>" + "".join(drawn), encoding="utf-8")
+    browser.open(path, 1600, 1000)
+    assert browser.ask("document.querySelectorAll('svg').length") == len(drawn) > 80
+    assert "\n".join(browser.ask(CUT)) == ""
 
 
 def test_figures_follow_the_scheme(browser: Browser, page: Path) -> None:

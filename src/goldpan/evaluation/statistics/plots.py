@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LABELS = 24
+_LEGEND = 2.9
+"""Inches that the longest line of a legend takes."""
 _MOST_TICKS = 16
 _SHADES: dict[Decision, str] = {
     "better": "#3f8fc5",
@@ -136,7 +138,7 @@ def posterior_plot(comparison: Comparison) -> str:
             "Compare with the Bayesian approach",
         )
     size = 0.34 * len(comparison.models) + 2.2
-    with canvas(2 * size, size) as drawn:
+    with canvas(2 * size, size + 0.4) as drawn:
         left, right = drawn.figure.subplots(1, 2)
         _grid(left, comparison.models, "P(row is better than column)")
         _grid(right, comparison.models, "Decision", rows_named=False)
@@ -155,7 +157,7 @@ def posterior_plot(comparison: Comparison) -> str:
 def decision_plot(comparison: Comparison) -> str:
     """Draw the decision of each pair, whatever test made it."""
     size = 0.34 * len(comparison.models) + 2.4
-    with canvas(size, size) as drawn:
+    with canvas(max(size, _LEGEND), size + 0.6) as drawn:
         axes = drawn.figure.subplots()
         _grid(axes, comparison.models, "Decision")
         place = {model: at for at, model in enumerate(comparison.models)}
@@ -237,7 +239,8 @@ def _space(
                     color=SOFT,
                 )
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=axis_names[0], ylabel=axis_names[1])
-        axes.set_aspect("equal")
+        # In the middle, its label would be laid out beyond the edge.
+        axes.set_aspect("equal", anchor="W")
         axes.grid(color=PALE, lw=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
@@ -266,7 +269,7 @@ def _grid(axes: Axes, models: Sequence[str], title: str, *, rows_named: bool = T
     axes.set_yticks(range(len(models) - 1), names[:-1] if rows_named else [], fontsize=8)
     axes.tick_params(length=0, labeltop=True, labelbottom=False, labelcolor=INK)
     axes.spines[:].set_visible(False)
-    axes.set_aspect("equal")
+    axes.set_aspect("equal", anchor="NW")
     axes.set_title(title, loc="left", color=SOFT, fontsize=11, pad=8)
 
 
@@ -299,6 +302,7 @@ def _legend(figure: Figure, pairs: Sequence[Pair]) -> None:
     if any(pair.fragile for pair in pairs):
         label = "another seed could decide otherwise"
         handles.append(Line2D([], [], color=INK, marker="o", ms=3, ls="", label=label))
+    columns = max(1, int(figure.get_figwidth() / _LEGEND))
     figure.legend(
-        handles=handles, loc="outside lower left", frameon=False, fontsize=9, ncols=len(handles)
+        handles=handles, loc="outside lower left", frameon=False, fontsize=9, ncols=columns
     )
