@@ -90,7 +90,13 @@ def split_rows(task: Task, pairs: Sequence[tuple[Any, Any]], train: int) -> Task
         "train": rows(task, list(pairs[:train])),
         "test": rows(task, list(pairs[train:]), start=train),
     }
-    return task_data(task, splits)
+    return task_data(task, {name: _partitioned(name, table) for name, table in splits.items()})
+
+
+def _partitioned(split: str, table: pa.Table) -> pa.Table:
+    """Return rows that say in which split they were given."""
+    place = table.schema.get_field_index("partition")
+    return table.set_column(place, "partition", pa.array([split] * len(table), pa.string()))
 
 
 def add_run(
@@ -117,14 +123,7 @@ def add_run(
 def write_rows(workspace: Workspace, data: TaskData) -> Path:
     """Write the rows where the report looks for them."""
     family = task_family(data.task)
-    tables = [
-        table.set_column(
-            table.schema.get_field_index("partition"),
-            "partition",
-            pa.array([split] * len(table), pa.string()),
-        )
-        for split, table in data.splits.items()
-    ]
+    tables = list(data.splits.values())
     directory = workspace.dataset(data.task.name)
     plan = SplitPlan.parse("given")
     write_dataset(

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.task_data import TaskData
 from goldpan.errors import EvaluationError
+from goldpan.evaluation.answers import projects
 from goldpan.evaluation.comparing import Compared, Question, compare_runs, mean_score
 from goldpan.evaluation.metrics.result import Interval, Metric, Scores
+from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.nlbse import BASELINE
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import run as execute
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.evaluation.suites import ORGANIZERS, comment_ranking
 from goldpan.evaluation.systems import complete
 from goldpan.evaluation.turned import turned
+from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 from tests.comparing import SIX, add_run, six_tasks, split_rows, two_labels
 
@@ -195,9 +204,9 @@ def test_a_run_without_a_score_is_named(place: Workspace) -> None:
 
 
 def test_the_competition_ranks_who_ran_every_category(place: Workspace) -> None:
-    for task in BASELINE:
-        add_run(place, two_labels(task, train=10, test=20), "all", 1.0)
-    add_run(place, two_labels("nlbse23_java_usage", train=10, test=20), "some", 1.0)
+    for name in BASELINE:
+        add_run(place, official(name), "all", 1.0)
+    add_run(place, official("nlbse23_java_usage"), "some", 1.0)
     found = comment_ranking(compared(place).systems)
     assert found is not None
     assert [(one.name, one.place) for one in found.entries] == [("all", 1), (ORGANIZERS, 2)]
@@ -207,3 +216,68 @@ def test_the_competition_ranks_who_ran_every_category(place: Workspace) -> None:
     assert second.score.mean_f1 == pytest.approx(0.309, abs=0.0005)
     assert found.incomplete == ("some ran 1 of 19 categories",)
     assert comment_ranking(()) is None
+
+
+def test_scores_on_other_rows_are_not_set_against_the_competition(place: Workspace) -> None:
+    for name in BASELINE:
+        add_run(place, two_labels(name, train=10, test=20), "mine", 1.0)
+    found = comment_ranking(compared(place).systems)
+    assert found is not None
+    assert [one.name for one in found.entries] == [ORGANIZERS]
+    assert found.incomplete == (
+        "mine ran 19 of 19 categories on other rows than the official test",
+    )
+
+
+def official(name: str) -> TaskData:
+    """Rows with as many positives and negatives as the official test."""
+    task, base = find_task(name), BASELINE[name]
+    first, second = task.label_names
+    test = [first] * (base.tp + base.fn) + [second] * (base.fp + base.tn)
+    labels = [*([first, second] * 5), *test]
+    return split_rows(task, [(f"text {at}", label) for at, label in enumerate(labels)], 10)
+
+
+@dataclass(frozen=True)
+class _BySeed:
+    """Always gives the label that its seed names."""
+
+    label: str = ""
+
+    def fit(self, lesson: Lesson) -> _BySeed:
+        return _BySeed(lesson.task.label_names[lesson.seed])
+
+    def answer(self, rows: pa.Table) -> Answers:
+        return Answers([self.label] * len(rows))
+
+
+def test_seeds_count_by_the_mean_of_their_scores(place: Workspace) -> None:
+    """Counts that are averaged over two useless seeds would look like a fair model."""
+    data = two_labels(test=400)
+    for seed in (0, 1):
+        model = Model("collapsing", _BySeed().fit)
+        execute(place, data, model, find_protocol("default"), seed, Reporter(quiet=True))
+        add_run(place, data, "steady", 0.41, seed=seed)
+    add_run(place, data, "steady", 0.41, seed=2)
+    found = compared(place)
+    told = comparison(found)
+    assert told.models == ("steady", "collapsing")
+    for one in found.systems:
+        (standing,) = [each for each in told.standings if each.model == one.name]
+        assert standing.mean == pytest.approx(mean_score(one, "requirement_type"))
+    assert told.decision("steady", "collapsing") == "better"
+
+
+@pytest.mark.parametrize("alpha", [-1.0, 0.0, 1.0, 5.0, float("nan")])
+def test_alpha_is_checked_on_one_task_too(place: Workspace, alpha: float) -> None:
+    for name in ("a", "b"):
+        add_run(place, two_labels(), name, 0.8)
+    with pytest.raises(StatisticsError, match="alpha"):
+        compared(place, Question(alpha=alpha))
+
+
+def test_projects_are_swapped_whole_only_where_that_can_decide() -> None:
+    six = [f"octo/{number % 6}" for number in range(60)]
+    assert projects(six, pairs=1, alpha=0.05) == six
+    assert projects(six, pairs=3, alpha=0.05) is None
+    assert projects(six, pairs=1, alpha=0.03) is None

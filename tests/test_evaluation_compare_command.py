@@ -94,6 +94,7 @@ _FILES = {"output": "html", "markdown": "md", "latex": "tex"}
         (("--protocol", "none"), "of the protocol 'none'"),
         (("--task", "qa"), "no finished run"),
         (("--alpha", "2"), "alpha 2"),
+        (("--task", "sentiment", "--task", "no_such_task"), "no_such_task"),
     ],
 )
 def test_what_cannot_be_done_is_named(
@@ -103,6 +104,15 @@ def test_what_cannot_be_done_is_named(
     assert found.exit_code != 0
     assert isinstance(found.exception, UsageError | EvaluationError | StatisticsError)
     assert problem in str(found.exception)
+
+
+def test_runs_of_others_on_other_tasks_are_no_hindrance(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    for name in ("a", "b"):
+        add_run(place, two_labels(), name, 0.8)
+    add_run(place, two_labels("sentiment"), "c", 0.8)
+    found = told("compare", "--workspace", tmp_path, "--model", "a", "--model", "b")
+    assert {one["model"] for one in found["comparison"]["standings"]} == {"a", "b"}
 
 
 def test_report_takes_stored_runs(place: Path, tmp_path: Path) -> None:

@@ -212,6 +212,17 @@ def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
     assert [row[1] for row in around] == ["yes", "no"]
 
 
+def test_rows_with_other_texts_are_not_shown(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    task = find_task("bug_issue")
+    pairs = [(f"Text {n}", task.label_names[n % 2]) for n in range(120)]
+    for name in ("a", "b"):
+        add_run(place, split_rows(task, pairs, 60), name, 0.7)
+    write_rows(place, split_rows(task, [(f"Other {text}", label) for text, label in pairs], 60))
+    found = reported(place)
+    assert "are not those that were tested, so only ids are shown" in texts(found, "errors")
+
+
 def test_rows_of_another_version_are_not_taken(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
     for name in ("a", "b"):

@@ -97,6 +97,7 @@ def test_markdown_takes_hostile_names_as_text(text: str) -> None:
     assert "@you" not in text
     assert "&lt;script&gt;" in text
     assert markdown.escape("- no list") == r"\- no list"
+    assert markdown.escape("$x$ www.example.org") == r"\$x\$ www&#46;example.org"
     assert markdown.escape("1. no list") == r"1\. no list"
     assert markdown.escape("# no title") == r"\# no title"
     assert "https://" not in markdown.escape("https://evil.example")

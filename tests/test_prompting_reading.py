@@ -76,6 +76,9 @@ def test_a_label_inside_of_another_is_not_meant_too() -> None:
         ("large", None),
         ("9" * 400, None),
         ("v1.2.3", None),
+        ("1e3", 1000.0),
+        ('{"value": 1e400}', None),
+        ("\u22125", -5.0),
     ],
 )
 def test_a_number_is_the_only_one_there(said: str, value: float | None) -> None:

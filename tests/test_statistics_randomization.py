@@ -155,5 +155,16 @@ def test_models_are_ranked_on_one_data_set() -> None:
         (1, 2, 1),
         (3, 3, 2),
     ]
+    assert found.test.samples == 2000
     assert (found.test.name, found.test.seed, found.tasks) == ("randomization", 0, ("issue_type",))
     assert found.standings[0].low is None
+
+
+def test_many_pairs_can_still_be_decided() -> None:
+    """Of 561 pairs the surest wants a p below 0.05 / 561, which 10,000 rounds cannot give."""
+    answers = {f"bad {at}": right(0.2, 200, at) for at in range(33)} | {
+        "good": right(0.99, 200, 99)
+    }
+    found = compare_answers(answers, mean_of(200), metric="accuracy", task="t", rounds=1_000)
+    assert (found.test.samples or 0) > 561 / 0.05
+    assert all(found.decision("good", f"bad {at}") == "better" for at in range(33))

@@ -60,7 +60,13 @@ def compare(
     tasks = known_tasks(place)
     names = [*(task or ()), *_members(tasks, suite)]
     compared = compare_stored(
-        place, tasks, names, question, models=model or (), protocol=protocol or ""
+        place,
+        tasks,
+        names,
+        question,
+        required=task or (),
+        models=model or (),
+        protocol=protocol or "",
     )
     written = write_files(
         place, compared, tasks, title=suite or "", page=output, markdown=markdown, latex=latex
@@ -74,14 +80,19 @@ def compare_stored(
     names: Sequence[str],
     question: Question,
     *,
+    required: Collection[str] = (),
     models: Collection[str] = (),
     protocol: str = "",
 ) -> Compared:
-    """Compare the stored runs of these tasks, of all where none is named."""
+    """Compare the stored runs of these tasks, of all where none is named.
+
+    Raises `UsageError` where one of those that are `required`, or a model, has no run.
+    """
     from goldpan.evaluation.comparing import compare_runs
     from goldpan.evaluation.runs import read_runs
 
     every = read_runs(place, tasks=names)
+    _require(required, {run.task for run in every}, "task")
     _require(models, {run.model for run in every}, "model")
     runs = [run for run in every if not models or run.model in models]
     if protocol:

@@ -57,11 +57,12 @@ def finetune(
 ) -> None:
     """Fine-tune language models on tasks and test them; a run that was stopped goes on."""
     from goldpan.datasets.registry import find_task, tasks_directory
-    from goldpan.datasets.task_data import read_task_data, task_directory
+    from goldpan.datasets.task_data import task_directory
     from goldpan.evaluation.finetune.settings import RECIPES
     from goldpan.evaluation.models.finetuned import finetuned
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.evaluation.run import run
+    from goldpan.evaluation.task_input import read_task_input
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     chosen = find_protocol(protocol)
@@ -84,10 +85,10 @@ def finetune(
     results = []
     with reporting(json) as reporter:
         for one in known:
-            data = read_task_data(dataset or task_directory(place, one), one)
+            read = read_task_input(dataset or task_directory(place, one), one)
             for model in models:
                 for number in seed or (0,):
-                    ran = run(place, data, model, chosen, number, reporter)
+                    ran = run(place, read.data, model, chosen, number, reporter, files=read.files)
                     results.append(ran.result)
                     if not json:
                         show.ran(ran)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +21,6 @@ from goldpan.evaluation.metrics.multi_label import indicate_labels, multi_label_
 from goldpan.evaluation.metrics.regression import regression_evidence
 from goldpan.evaluation.score import PATHS, positive_label
 from goldpan.evaluation.turned import turned_values
-
-FEWEST_PROJECTS = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,20 +52,41 @@ def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNu
     return None
 
 
-def averaged(runs: Sequence[ExampleNumbers]) -> ExampleNumbers:
-    """Return the mean over seeds of what each example adds."""
-    columns = np.mean([one.columns for one in runs], axis=0)
-    return ExampleNumbers(runs[0].ids, runs[0].repos, columns, runs[0].measure)
+def side_by_side(systems: Mapping[str, Sequence[ExampleNumbers]]) -> dict[str, ExampleNumbers]:
+    """Return each system's runs as one, whose score is the mean of the scores of its seeds.
+
+    F1 of counts that are averaged over seeds is not the mean of F1. Where systems have unlike
+    numbers of seeds, seeds are repeated, so that answers can be swapped.
+    """
+    many = math.lcm(*(len(runs) for runs in systems.values()))
+    return {
+        name: replace(
+            runs[0],
+            columns=np.hstack([one.columns for one in runs] * (many // len(runs))),
+            measure=_mean_of_seeds(runs[0].measure, many),
+        )
+        for name, runs in systems.items()
+    }
 
 
-def projects(repos: Sequence[str | None]) -> list[str] | None:
+def projects(repos: Sequence[str | None], pairs: int, alpha: float) -> list[str] | None:
     """Return the project of each example, None where too few are named for a test of them.
 
-    Swapping fewer than six projects has less than 64 outcomes, so p cannot fall below 0.05.
+    Swapping whole projects has two outcomes a project, so p of the surest of `pairs` pairs
+    cannot fall below what this tells.
     """
-    if len({repo for repo in repos if repo}) < FEWEST_PROJECTS:
+    many = len({repo for repo in repos if repo})
+    if pairs * 2.0 ** (1 - many) >= alpha:
         return None
     return [repo or f"\0{place}" for place, repo in enumerate(repos)]
+
+
+def _mean_of_seeds(measure: Callable[[Floats], Floats], many: int) -> Callable[[Floats], Floats]:
+    def mean(sums: Floats) -> Floats:
+        seeds = np.hsplit(sums, many)
+        return np.asarray(np.mean([measure(one) for one in seeds], axis=0))
+
+    return mean
 
 
 def _turned(measure: Measure) -> Callable[[Floats], Floats]:

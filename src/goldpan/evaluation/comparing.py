@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,15 +10,15 @@ import numpy as np
 
 from goldpan.datasets.task import Task
 from goldpan.evaluation.answers import (
-    FEWEST_PROJECTS,
     ExampleNumbers,
-    averaged,
     example_numbers,
     projects,
+    side_by_side,
 )
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
+from goldpan.evaluation.statistics.errors import check_settings
 from goldpan.evaluation.statistics.few import FEWEST_TASKS
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
@@ -140,6 +141,7 @@ def mean_score(system: System, task: str) -> float | None:
 def _compare(
     found: Compared, tasks: Mapping[str, Task], question: Question
 ) -> tuple[Comparison | str, tuple[Comparison, ...]]:
+    check_settings(question.alpha, question.rope)
     models, shared = found.block.models, found.block.tasks
     if len(found.systems) < 2:
         return f"There is one model, {found.systems[0].name}; a comparison needs two", ()
@@ -166,7 +168,7 @@ def _alone(found: Compared, name: str, task: Task | None, question: Question) ->
     """Compare by the answers to one task, None where the metric does not allow it."""
     if task is None:
         return None
-    answers: dict[str, ExampleNumbers] = {}
+    runs_of: dict[str, list[ExampleNumbers]] = {}
     for system in found.systems:
         if system.name in found.block.models:
             runs = [
@@ -176,11 +178,14 @@ def _alone(found: Compared, name: str, task: Task | None, question: Question) ->
             there = [one for one in runs if one is not None]
             if len(there) < len(runs) or len({one.ids for one in there}) > 1:
                 return None
-            answers[system.name] = averaged(there)
+            runs_of[system.name] = there
+    answers = side_by_side(runs_of)
     first = next(iter(answers.values()))
     measured = [float(one.measure(one.columns.sum(axis=0)[None, :])[0]) for one in answers.values()]
     if {one.ids for one in answers.values()} != {first.ids} or not np.isfinite(measured).all():
         return None
+    pairs = math.comb(len(answers), 2)
+    groups = projects(first.repos, pairs, question.alpha)
     comparison = compare_answers(
         {system: one.columns for system, one in answers.items()},
         _defined(first.measure),
@@ -188,14 +193,14 @@ def _alone(found: Compared, name: str, task: Task | None, question: Question) ->
         task=name,
         alpha=question.alpha,
         seed=question.seed,
-        groups=projects(first.repos),
+        groups=groups,
     )
     few = len({repo for repo in first.repos if repo})
-    if not 1 < few < FEWEST_PROJECTS:
+    if groups is not None or few < 2:
         return comparison
     note = (
-        f"The examples are of {few} projects, too few to swap whole projects: decisions hold for"
-        " these projects, and others may differ"
+        f"The examples are of {few} projects, too few to swap whole projects in so many"
+        " comparisons: decisions hold for these projects, and others may differ"
     )
     return replace(comparison, notes=(*comparison.notes, note))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from goldpan.evaluation.nlbse import BASELINE, CommentScore, baseline_f1, comment_score, rank
+from goldpan.evaluation.runs import Run
 from goldpan.evaluation.systems import System
 
 ORGANIZERS = "organizers' random forest"
@@ -25,7 +26,7 @@ class CommentEntry:
 
 @dataclass(frozen=True, slots=True)
 class CommentRanking:
-    """All that ran every category, by place, and who did not."""
+    """All that ran every category on the official test, by place, and who did not."""
 
     entries: tuple[CommentEntry, ...]
     incomplete: tuple[str, ...]
@@ -42,14 +43,18 @@ def comment_ranking(systems: Iterable[System]) -> CommentRanking | None:
     incomplete = []
     ran = 0
     for system in systems:
-        there = [task for task in BASELINE if task in system.runs]
-        ran += len(there)
+        every = [task for task in BASELINE if task in system.runs]
+        there = [task for task in every if all(map(_official, system.runs[task]))]
+        ran += len(every)
+        if len(there) < len(every):
+            other = f"{len(every) - len(there)} of {len(BASELINE)} categories"
+            incomplete.append(f"{system.name} ran {other} on other rows than the official test")
         if len(there) == len(BASELINE):
             f1 = {task: _mean(system, task, "f1") for task in BASELINE}
             precision = _over(_mean(system, task, "precision") for task in BASELINE)
             recall = _over(_mean(system, task, "recall") for task in BASELINE)
             found[system.name] = precision, recall, comment_score(f1)
-        elif there:
+        elif len(there) == len(every):
             incomplete.append(f"{system.name} ran {len(there)} of {len(BASELINE)} categories")
     if not ran:
         return None
@@ -59,6 +64,12 @@ def comment_ranking(systems: Iterable[System]) -> CommentRanking | None:
     places = rank({name: one[2].score for name, one in found.items()})
     entries = tuple(CommentEntry(one.name, one.place, *found[one.name]) for one in places)
     return CommentRanking(entries, tuple(incomplete))
+
+
+def _official(run: Run) -> bool:
+    """Tell whether the test has as many examples and positives as the official one."""
+    base, found = BASELINE[run.task], run.scores.label_confusions[0]
+    return (run.scores.examples, found.tp + found.fn) == (base.size, base.tp + base.fn)
 
 
 def _mean(system: System, task: str, metric: str) -> float:

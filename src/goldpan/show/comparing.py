@@ -31,7 +31,7 @@ def compared(found: Compared, written: Sequence[Written]) -> None:
     comparison = found.comparison
     if isinstance(comparison, Comparison):
         table = Table("place", "model", box=None, header_style="dim")
-        by_median = comparison.central == "median"
+        by_median = comparison.by_median
         middle = "median" if by_median else "mean"
         for name in (f"{middle} {comparison.metric}", "tier"):
             table.add_column(name, justify="right")

@@ -23,7 +23,8 @@ from goldpan.evaluation.prompting.inputs import Shown
 
 _THOUGHT_START, _THOUGHT_END = "<think>", "</think>"
 _FENCE = re.compile(r"\A\s*```[a-z]{0,10}\n(.*)\n```\s*\Z", re.DOTALL)
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_MINUS = "\u2212"
 _BULLET = re.compile(r"\A(?:\d{1,4}[.)]|[-*])\s+")
 _AHEAD = 50
 """Words that a model may leave out between two that it tags."""
@@ -145,7 +146,7 @@ def _of_words(wording: Wording, shown: Shown, text: str) -> Answer:
             found = find_label(texts, text)
             return None if found is None else wording.names[found]
         case "regression":
-            numbers = {float(number) for number in _NUMBER.findall(text)}
+            numbers = {float(number) for number in _NUMBER.findall(text.replace(_MINUS, "-"))}
             return _finite(numbers.pop()) if len(numbers) == 1 else None
         case "multi-label":
             several = find_labels(texts, text)

@@ -43,10 +43,14 @@ _LONGEST_CELL = 120
 def latex_tables(compared: Compared) -> str:
     """Return ranking, scores, decisions and costs as LaTeX.
 
-    A document needs the packages booktabs, graphicx and textcomp. Wide tables are made smaller,
-    then split by columns, and long ones by rows, so that each part fits a page.
+    A document needs the packages booktabs, graphicx, textcomp and fontenc with T1. Wide tables are
+    made smaller, then split by columns, and long ones by rows, so that each part fits a page.
     """
-    parts = ["% Tables of goldpan evaluate compare\n% \\usepackage{booktabs,graphicx,textcomp}"]
+    parts = [
+        "% Tables of goldpan evaluate compare\n"
+        "% \\usepackage{booktabs,graphicx,textcomp}\n"
+        "% \\usepackage[T1]{fontenc}"
+    ]
     for place, table in enumerate(_tables(compared), 1):
         for part, piece in enumerate(_pieces(table), 1):
             parts.append(_one(piece, f"goldpan-{place}-{part}"))

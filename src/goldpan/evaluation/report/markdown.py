@@ -19,9 +19,11 @@ from goldpan.evaluation.report.told import told
 from goldpan.evaluation.statistics.step_shapes import Cell, Figure, Text
 from goldpan.visible import line, visible
 
-_MARKS = re.compile(r"[\\`*_\[\]#!|~]")
+_MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 """HTML, and names that GitHub would tell people of."""
+_ADDRESS = re.compile(r"\b(www)\.", re.IGNORECASE)
+"""What GitHub would make a link of."""
 _START = re.compile(r"^(\d{0,9})([-+=.)])")
 """What would begin a list or a heading."""
 _LONGEST_CELL = 400
@@ -75,7 +77,7 @@ def _inline(text: str, most: int) -> str:
     marked = _MARKS.sub(r"\\\g<0>", line(text, most))
     for mark, named in _NAMED.items():
         marked = marked.replace(mark, named)
-    return marked.replace("://", ":&#47;/")
+    return _ADDRESS.sub(r"\1&#46;", marked.replace("://", ":&#47;/"))
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -9,11 +9,14 @@ from typing import Any
 
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import task_batches, task_directory
+from goldpan.datasets.task_data import read_task_data, task_directory
 from goldpan.datasets.task_rows import input_column, target_column
 from goldpan.errors import DatasetError
 from goldpan.evaluation.runs import Run
+from goldpan.evaluation.systems import split_of
 from goldpan.workspace import Workspace
+
+_BATCH = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,7 @@ class Material:
 def read_material(
     workspace: Workspace, task: Task, runs: Iterable[Run], wanted: Collection[str]
 ) -> Material | str:
-    """Read the rows of a task once, or say why they are no help.
-
-    Memory follows a batch, beside some bytes a row. The test rows must be those that the runs
-    answered.
-    """
+    """Read the rows of a task, or say why they are no help: they are not those of the runs."""
     directory = task_directory(workspace, task)
     if not (directory / PROVENANCE).exists():
         return f"The rows of {task.name} are not in the workspace"
@@ -63,24 +62,24 @@ def read_material(
     tested: dict[str, tuple[bytes, bytes | None]] = {}
     rows: dict[str, Row] = {}
     try:
-        for split, batch in task_batches(directory, task):
-            for row in batch.to_pylist():
-                text = row[given] if isinstance(row[given], str) else " ".join(row[given])
-                marks = _digest(" ".join(text.casefold().split())), _document(row)
-                if split == "test":
-                    tested[row["id"]] = marks
-                    if row["id"] in wanted:
-                        rows[row["id"]] = Row(text, row[given], row[target])
-                else:
-                    train_texts.add(marks[0])
-                    if marks[1] is not None:
-                        train_documents.add(marks[1])
+        data = read_task_data(directory, task)
     except DatasetError as error:
         return error.problem
-    if any(int(run.result["rows"]["test"]) != len(tested) for run in runs) or (
-        len(rows) < len(set(wanted))
-    ):
+    if any(split_of(run) != (data.data_hash, data.split_hash) for run in runs):
         return f"The rows of {task.name} in the workspace are not those that were tested"
+    for split, table in data.splits.items():
+        # A batch at a time: rows as Python objects take many times the room.
+        for row in (row for batch in table.to_batches(_BATCH) for row in batch.to_pylist()):
+            text = row[given] if isinstance(row[given], str) else " ".join(row[given])
+            marks = _digest(" ".join(text.casefold().split())), _document(row)
+            if split == "test":
+                tested[row["id"]] = marks
+                if row["id"] in wanted:
+                    rows[row["id"]] = Row(text, row[given], row[target])
+            else:
+                train_texts.add(marks[0])
+                if marks[1] is not None:
+                    train_documents.add(marks[1])
     return Material(
         rows,
         Overlap(

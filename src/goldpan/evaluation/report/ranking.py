@@ -36,7 +36,7 @@ def ranking_table(compared: Compared, comparison: Comparison) -> Table:
     """Return the standings: places that decisions leave open are ties."""
     if len(comparison.tasks) == 1:
         return _on_one_task(compared, comparison)
-    by_median = comparison.central == "median"
+    by_median = comparison.by_median
     enough = len(comparison.tasks) >= FEWEST_TASKS
     level = f" [{100 * (comparison.confidence or 0):.4g} % interval]" if enough else ""
     columns = (
@@ -135,14 +135,14 @@ def _on_one_task(compared: Compared, comparison: Comparison) -> Table:
 
 
 def _central(comparison: Comparison, one: Standing) -> str:
-    middle = one.median if comparison.central == "median" else one.mean
+    middle = one.median if comparison.by_median else one.mean
     if len(comparison.tasks) < FEWEST_TASKS:
         return told(middle)
     return with_interval(middle, one.low, one.high)
 
 
 def _drawn(comparison: Comparison) -> list[Content]:
-    middle = "Median" if comparison.central == "median" else "Mean"
+    middle = "Median" if comparison.by_median else "Mean"
     caption = (
         f"{middle} over {len(comparison.tasks)} tasks with its interval; intervals of models that"
         " are told apart may still overlap, since tests compare models task by task. Models of"

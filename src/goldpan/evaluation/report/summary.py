@@ -65,7 +65,7 @@ def sentences(compared: Compared, comments: CommentRanking | None) -> tuple[str,
         )
     found = [_first(comparison), *_others(comparison)]
     found += [f"One task by itself: {_first(one)}" for one in compared.alone]
-    if comments is not None and comments.entries:
+    if comments is not None and len(comments.entries) > 1:
         first = comments.entries[0]
         found.append(
             f"By the rule of the NLBSE'23 competition {first.name} reaches"
@@ -230,8 +230,8 @@ def _protocol_warnings(compared: Compared) -> Iterator[str]:
 def _opened(compared: Compared) -> Iterator[str]:
     opened: dict[str, int] = {}
     for run in compared.every:
-        kept = next(one.runs[run.task][0] for one in compared.systems if run.task in one.runs)
-        if split_of(run) == split_of(kept):
+        kept = [one.runs[run.task][0] for one in compared.systems if run.task in one.runs]
+        if kept and split_of(run) == split_of(kept[0]):
             opened[run.task] = opened.get(run.task, 0) + int(run.result["test_opened"])
     most = max(opened.values(), default=0)
     if most > 1:

@@ -11,7 +11,7 @@ from goldpan.evaluation.statistics.assumptions import Assumptions
 from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair, Standing
 from goldpan.evaluation.statistics.decide import Verdict, Verdicts
 from goldpan.evaluation.statistics.effects import akinshin_gamma, cohen_d, magnitude
-from goldpan.evaluation.statistics.few import FEWEST_TASKS
+from goldpan.evaluation.statistics.few import FEWEST_TASKS, least_p
 from goldpan.evaluation.statistics.intervals import Interval, mean_interval, median_interval
 from goldpan.evaluation.statistics.omnibus import mean_ranks
 from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix
@@ -152,6 +152,11 @@ def _notes(scores: ScoreMatrix, verdicts: Verdicts, pairs: Sequence[Pair]) -> tu
         notes.append(
             "With five tasks Wilcoxon's p cannot fall below 0.0625: nothing can be decided at 0.05"
         )
+    if verdicts.test.name == "permutation of seeds":
+        least = least_p(scores)
+        if least >= verdicts.test.alpha:
+            floor = f"{min(1.0, least):.2g}"
+            notes.append(f"With so few seeds p cannot fall below {floor}: nothing can be decided")
     if scores.fewest_seeds == 1 and len(scores.tasks) >= FEWEST_TASKS:
         notes.append("Some scores come from one seed, so the noise of training is not seen")
     fragile = [f"{pair.first} and {pair.second}" for pair in pairs if pair.fragile]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 from goldpan.evaluation.statistics.arrange import EffectSize, arrange
@@ -10,7 +9,7 @@ from goldpan.evaluation.statistics.assumptions import check_assumptions
 from goldpan.evaluation.statistics.bayes import SAMPLES
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
 from goldpan.evaluation.statistics.decide import Choice, decide_bayesian, decide_frequentist
-from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.errors import check_settings
 from goldpan.evaluation.statistics.few import FEWEST_TASKS, decide_few
 from goldpan.evaluation.statistics.scores import ScoreMatrix
 
@@ -34,11 +33,7 @@ def compare(
     decide where there are several, else pairs stay untested, and the test says why. Raises
     `StatisticsError` for settings out of range and where scipy is missing.
     """
-    if not 0 < alpha < 1 or not 0 <= rope < math.inf or samples < 1:
-        raise StatisticsError(
-            f"alpha {alpha}, rope {rope} and samples {samples} cannot be used",
-            "Give an alpha between 0 and 1, a rope of at least 0 and at least one sample",
-        )
+    check_settings(alpha, rope, samples)
     values = scores.means()
     if len(scores.tasks) < FEWEST_TASKS:
         return arrange(scores, decide_few(scores, alpha=alpha, approach=approach, seed=seed))

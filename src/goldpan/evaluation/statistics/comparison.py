@@ -124,6 +124,15 @@ class Comparison:
         """Return the models by place."""
         return tuple(standing.model for standing in self.standings)
 
+    @property
+    def by_median(self) -> bool:
+        """Whether intervals are of medians: scores that are not normal are ranked so."""
+        return self.central == "median" or (
+            self.central == "mean rank"
+            and self.assumptions is not None
+            and not self.assumptions.normal
+        )
+
     def decision(self, first: str, second: str) -> Decision:
         """Return how the first of two models compares to the second."""
         for pair in self.pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import Any
 
@@ -23,3 +24,12 @@ def scipy_stats() -> Any:
         raise StatisticsError(
             "Statistics need scipy, which is not installed", 'Run pip install "goldpan[statistics]"'
         ) from None
+
+
+def check_settings(alpha: float, rope: float = 0.0, samples: int = 1) -> None:
+    """Raise `StatisticsError` for settings of a comparison that are out of range."""
+    if not 0 < alpha < 1 or not 0 <= rope < math.inf or samples < 1:
+        raise StatisticsError(
+            f"alpha {alpha}, rope {rope} and samples {samples} cannot be used",
+            "Give an alpha between 0 and 1, a rope of at least 0 and at least one sample",
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from goldpan.evaluation.statistics.comparison import Approach, ChosenTest
@@ -53,6 +55,20 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach, seed: i
         for pair, p, (_, side) in zip(pairs, corrected, found, strict=True)
     }
     return Verdicts(test, "mean", verdicts)
+
+
+def least_p(scores: ScoreMatrix) -> float:
+    """Return the smallest p that a permutation of seeds can give the surest pair, corrected."""
+    models = range(len(scores.models))
+    shuffles = [
+        math.prod(
+            math.comb(len(mine) + len(theirs), len(mine))
+            for mine, theirs in zip(scores.cells[i], scores.cells[j], strict=True)
+        )
+        for i in models
+        for j in models[i + 1 :]
+    ]
+    return 2 * len(shuffles) / max(shuffles)
 
 
 def permute_seeds(

@@ -54,8 +54,8 @@ def interval_plot(comparison: Comparison) -> str:
             colour = COLOURS[(one.tier - 1) % len(COLOURS)]
             if one.low is not None and one.high is not None:
                 axes.plot([one.low, one.high], [row, row], color=colour, lw=2, alpha=0.6)
-            by_median = comparison.central == "median"
-            axes.plot(one.median if by_median else one.mean, row, "o", color=colour, ms=6)
+            middle = one.median if comparison.by_median else one.mean
+            axes.plot(middle, row, "o", color=colour, ms=6)
             place = f"{one.best}" if one.best == one.worst else f"{one.best}–{one.worst}"
             axes.text(
                 1.02, row, place, transform=axes.get_yaxis_transform(), va="center", color=SOFT
@@ -90,7 +90,9 @@ def critical_difference_plot(comparison: Comparison) -> str:
         )
     standings = sorted(comparison.standings, key=lambda one: (one.mean_rank, one.model))
     count = len(standings)
-    bars = _bars([one.mean_rank for one in standings], difference)
+    bars = [(0, count - 1)]
+    if (comparison.test.omnibus_p or 0.0) < comparison.test.alpha:
+        bars = _bars([one.mean_rank for one in standings], difference)
     half = math.ceil(count / 2)
     top = 0.8 + 0.35 * len(bars)
     with canvas(9, 0.3 * (half + top) + 1.4) as drawn:

@@ -7,6 +7,7 @@ pair of answers may be swapped; how often that gives a difference as large is th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from goldpan.evaluation.statistics.decide import (
     near_limit,
     significant_decision,
 )
-from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.errors import StatisticsError, check_settings
 from goldpan.evaluation.statistics.paired import holm
 from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
 
@@ -106,8 +107,10 @@ def compare_answers(
 ) -> Comparison:
     """Rank models on one data set: a randomization test a pair, corrected after Holm.
 
-    `answers` holds each model's examples x numbers, as `randomization_test` takes them.
+    `answers` holds each model's examples x numbers, as `randomization_test` takes them. With many
+    pairs there are more than `rounds` rounds, as else no p could fall below `alpha`.
     """
+    check_settings(alpha)
     scores = score_matrix(
         [
             Score(model, task, seed, float(measure(rows.sum(axis=0)[None, :])[0]))
@@ -116,6 +119,7 @@ def compare_answers(
         metric,
     )
     pairs = [(i, j) for i in range(len(scores.models)) for j in range(i + 1, len(scores.models))]
+    rounds = max(rounds, math.ceil(2 * len(pairs) / alpha))
     found = [
         randomization_test(
             answers[scores.models[i]],
