@@ -118,6 +118,33 @@ def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
     assert done.result["learning"]["chosen_on"] == "train rows left out one by one"
 
 
+def test_many_rows_of_words_need_no_memory_for_each_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = _of("story_points", points(), 120)
+    near = scores(tmp_path / "one by one", data, "tfidf-lr").value("smape")
+    monkeypatch.setattr("goldpan.evaluation.models.heads._MOST_LEFT_OUT", 50)
+    model, protocol = find_model("tfidf-lr", {}), find_protocol("default")
+    done = run(Workspace(tmp_path / "folds"), data, model, protocol, 0, QUIET)
+    assert done.result["learning"]["chosen_on"] == "5 folds inside train"
+    assert done.result["validation_scores"]["examples"] == 120
+    assert scores_of(done.result["scores"]).value("smape") == pytest.approx(near, abs=0.05)
+
+
+def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) -> None:
+    data = requirements(120, 40)
+    nobody = {
+        name: table.set_column(
+            table.schema.get_field_index("document"),
+            "document",
+            pa.nulls(len(table), pa.string()),
+        )
+        for name, table in data.splits.items()
+    }
+    found = scores(tmp_path, task_data(data.task, nobody), "tfidf-svm", context="neighbours")
+    assert (found.value("macro_f1") or 0) > 0.8
+
+
 def test_what_the_test_chose_has_no_validation_scores(tmp_path: Path) -> None:
     protocol = find_protocol("selu-paper")
     model = find_model("tfidf-xgboost", {})

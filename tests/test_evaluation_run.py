@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.errors import EvaluationError, UsageError
+from goldpan.evaluation import run as runner
 from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
-from goldpan.evaluation.run import Ran, rescore, run
+from goldpan.evaluation.run import Ran, identity, rescore, run
 from goldpan.evaluation.runs import read_runs
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
@@ -156,6 +159,33 @@ def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path:
     assert not ran.again
     assert ran.result["test_opened"] == 2
     assert not list(tmp_path.rglob("*.work"))
+
+
+def test_a_run_that_another_process_finished_meanwhile_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = runner._alone
+
+    @contextmanager
+    def late(work: Path) -> Iterator[None]:
+        monkeypatch.undo()
+        assert not _run(tmp_path, _Spy().model()).again
+        with real(work):
+            yield
+
+    monkeypatch.setattr(runner, "_alone", late)
+    spy = _Spy()
+    ran = _run(tmp_path, spy.model())
+    assert ran.again
+    assert spy.lesson is None
+    assert not list(tmp_path.rglob("*.work"))
+
+
+def test_labels_tell_runs_apart() -> None:
+    data = requirements()
+    other = replace(data.task, labels=tuple(reversed(data.task.labels)))
+    told = [identity(one, _Spy().model(), DEFAULT, 0) for one in (data, replace(data, task=other))]
+    assert told[0] != told[1]
 
 
 def test_says_what_cannot_be_run(tmp_path: Path) -> None:

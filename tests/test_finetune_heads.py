@@ -11,15 +11,16 @@ import pytest
 
 from goldpan.errors import EvaluationError
 from goldpan.evaluation.finetune.generation import GenerationHead
-from goldpan.evaluation.finetune.heads import NOT_ASKED, padded
+from goldpan.evaluation.finetune.heads import NOT_ASKED, out_of_memory, padded
 from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device
 from goldpan.evaluation.finetune.settings import Settings
 from goldpan.evaluation.finetune.tagging import TaggingHead
+from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.score import score
 from tests.evaluating import rows
-from tests.finetuning import SEQUENCES, example_rows, fit, lesson, masked
-from tests.tiny_models import KINDS, tiny, torch
+from tests.finetuning import QUICK, SEQUENCES, example_rows, fit, lesson, masked
+from tests.tiny_models import KINDS, distilbert, tiny, torch
 
 ENCODERS = ("bert", "roberta")
 DECODERS = ("gpt2", "llama", "starcoder2")
@@ -290,6 +291,22 @@ def test_adapters_learn_instead_of_the_model(kind: str, tmp_path: Path) -> None:
     assert any("modules_to_save" in name for name in kept)
 
 
+@pytest.mark.parametrize("kind", ["bert", "distilbert"])
+def test_adapters_keep_the_layers_that_the_weights_lack(kind: str, tmp_path: Path) -> None:
+    """Weights of a masked language model have no pooler: one is drawn, trained and kept."""
+    weights = tiny("bert") if kind == "bert" else distilbert(tmp_path / "weights")
+    given = lesson(*example_rows("issue_type"), tmp_path / "work")
+    model = finetuned({**QUICK, "weights": str(weights), "lora": True, "lora_rank": 2})
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        found.append(model.fit(given).answer(given.train))
+    assert found[0] == found[1]
+    kept = torch.load(tmp_path / "work" / "learned.pt", weights_only=True)
+    drawn = "pooler" if kind == "bert" else "pre_classifier"
+    assert any(drawn in name and "modules_to_save" in name for name in kept)
+
+
 @pytest.mark.parametrize(("kind", "lora"), [("bert", False), ("llama", True)])
 def test_computes_in_bfloat16_where_told(kind: str, lora: bool, tmp_path: Path) -> None:
     task, table = example_rows("requirement_type")
@@ -298,6 +315,45 @@ def test_computes_in_bfloat16_where_told(kind: str, lora: bool, tmp_path: Path) 
     kept = torch.load(tmp_path / "learned.pt", weights_only=True)
     assert {weight.dtype for weight in kept.values()} == {torch.float32}
     assert min(learned.facts["losses"][4:]) < learned.facts["losses"][0]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "t5"])
+def test_the_weights_own_rules_of_writing_do_not_count(kind: str) -> None:
+    loaded = _load(kind, "qa", answer_tokens=8)
+    table = example_rows("qa", 4)[1]
+    plain = loaded.head.answers(loaded.asker(2), loaded.words, table)
+    rules = loaded.module.generation_config
+    rules.min_length, rules.repetition_penalty = 7, 5.0
+    rules.suppress_tokens = [loaded.words.tokenizer(one)["input_ids"][0] for one in plain.values]
+    assert loaded.head.answers(loaded.asker(2), loaded.words, table) == plain
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_an_answer_is_never_longer_than_what_was_learned(kind: str) -> None:
+    table = rows(example_rows("qa", 1)[0], [("gravel " * 200, "wash")])
+    loaded = _load(kind, "qa", answer_tokens=10_000)
+    # Beyond its positions GPT-2 would end with an error.
+    assert len(loaded.head.answers(loaded.asker(1), loaded.words, table).values) == 1
+    assert loaded.module.generation_config.max_new_tokens == loaded.words.limit // 2
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "t5"])
+def test_a_model_that_reads_the_start_of_a_row_is_not_filled_there(kind: str) -> None:
+    with pytest.raises(EvaluationError, match="cannot be filled on the left"):
+        _load(kind, "requirement_type", padding="left")
+
+
+@pytest.mark.parametrize(
+    ("said", "full"),
+    [
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)", True),
+        ("CUDA error: out of memory", True),
+        ("[enforce fail] DefaultCPUAllocator: can't allocate memory", True),
+        ("index out of range in self", False),
+    ],
+)
+def test_memory_runs_out_in_many_words(said: str, full: bool) -> None:
+    assert out_of_memory(RuntimeError(said)) is full
 
 
 def test_flash_attention_is_not_pretended(tmp_path: Path) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.evaluation.finetune import launch
 from goldpan.evaluation.finetune.batches import parts_of, steps_of_epoch
+from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.sequences import scale_of
 from goldpan.evaluation.finetune.settings import Settings
 from goldpan.evaluation.finetune.tagging import word_spans
 from goldpan.evaluation.finetune.words import covering, windows
 from goldpan.evaluation.finetune.zero import accumulation, deepspeed_config
+from tests.finetuning import example_rows
+from tests.tiny_models import tiny
 
 LENGTHS = st.lists(st.integers(1, 500), min_size=1, max_size=300)
 
@@ -97,6 +102,26 @@ def test_numbers_come_back_from_their_scale(values: list[float]) -> None:
 def test_numbers_below_a_logarithm_stay_as_they_are() -> None:
     assert scale_of([-3.0, 5.0], logarithm=True).outer(7.5) == 7.5
     assert scale_of([1.0, 5.0], logarithm=False).inner(4.0) == 4.0
+
+
+def test_deepspeed_starts_on_the_gpus_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, table = example_rows("issue_type", 4)
+    settings = Settings(launcher="deepspeed", processes=2)
+    job = Job(task, table, None, settings, 0, tiny("bert"), Path())
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6")
+    command = launch._launcher(job)
+    assert command[command.index("--include") + 1] == "localhost:4,5"
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    first, second = launch._launcher(job), launch._launcher(job)
+    assert first[first.index("--num_gpus") + 1] == "2"
+    port = first.index("--master_port") + 1
+    assert first[port] != second[port]
+
+
+def test_the_cause_is_told_and_not_the_launchers_own_error(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("IndexError: the real cause\ntorch.ChildFailedError: \nRoot Cause\n")
+    assert launch._last_line(log) == "IndexError: the real cause"
 
 
 def test_deepspeed_is_told_what_the_settings_say() -> None:

@@ -114,6 +114,23 @@ def bert(path: Path) -> Path:
     return _save(path, tokenizer, names, config, "AutoModelForMaskedLM")
 
 
+def distilbert(path: Path) -> Path:
+    """An encoder whose head has two layers, of which one is named like the end of the other."""
+    bert(path)
+    config = transformers.DistilBertConfig(
+        vocab_size=transformers.AutoConfig.from_pretrained(path).vocab_size,
+        dim=HIDDEN,
+        hidden_dim=2 * HIDDEN,
+        n_layers=_LAYERS,
+        n_heads=_HEADS,
+        max_position_embeddings=_POSITIONS,
+        initializer_range=_SPREAD,
+    )
+    torch.manual_seed(7)
+    transformers.AutoModelForMaskedLM.from_config(config).save_pretrained(path)
+    return path
+
+
 def roberta(path: Path) -> Path:
     """An encoder whose positions begin after its padding token, of byte pairs."""
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]

@@ -93,8 +93,10 @@ def run(
     if (directory / RESULT).exists():
         return Ran(directory, read_result(directory), again=True)
     work = directory.with_name(directory.name + ".work")
-    make_directory(work)
     with _alone(work):
+        if (directory / RESULT).exists():  # another process was faster
+            shutil.rmtree(work, ignore_errors=True)
+            return Ran(directory, read_result(directory), again=True)
         lesson, test = _lesson(workspace, data, protocol, seed, work, reporter)
         with counting(lesson.costs), reporter.task(f"{data.task.name} by {model.name}", 2) as task:
             fitted = model.fit(lesson)
@@ -128,7 +130,7 @@ def run(
         }
         tables = {PREDICTIONS: predictions, TRAIN: learned, VALIDATION: chosen}
         _publish(workspace, directory, result, tables)
-    shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(work, ignore_errors=True)
     return Ran(directory, result, again=False)
 
 
@@ -158,6 +160,7 @@ def identity(
         "format": FORMAT,
         "task": data.task.name,
         "metric": data.task.metric,
+        "labels": list(data.task.label_names),
         "data_hash": data.data_hash,
         "split_hash": data.split_hash,
         "model": model.name,
@@ -357,6 +360,7 @@ def _json(result: Mapping[str, Any]) -> bytes:
 
 @contextmanager
 def _alone(work: Path) -> Iterator[None]:
+    make_directory(work)
     descriptor = os.open(work / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

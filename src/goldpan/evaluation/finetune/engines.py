@@ -59,7 +59,8 @@ class Plain:
         if place.world > 1:
             parallel = load("torch.nn.parallel").DistributedDataParallel
             devices = [place.device] if place.device.type == "cuda" else None
-            self._wrapped = parallel(module, device_ids=devices)
+            # Poolers and the like may lie unused, which else is an error at the second step.
+            self._wrapped = parallel(module, device_ids=devices, find_unused_parameters=True)
         groups = weight_groups(module, settings.weight_decay)
         self._optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
 

@@ -73,13 +73,16 @@ class GenerationHead:
         return made
 
     def _answer(self, words: Words, ids: Sequence[int]) -> list[int]:
-        most = min(self.answer_tokens, words.limit // 2)
-        return [*ids[: most - 1], words.tokenizer.eos_token_id]
+        return [*ids[: self._most(words) - 1], words.tokenizer.eos_token_id]
+
+    def _most(self, words: Words) -> int:
+        """Return how many tokens an answer has at most."""
+        return min(self.answer_tokens, words.limit // 2)
 
     def _prompt(self, words: Words, ids: Sequence[int]) -> list[int]:
         """Return the prompt with room for the answer; a long one loses its end, not the cue."""
         cue = self._cue(words)
-        most = words.limit - min(self.answer_tokens, words.limit // 2)
+        most = words.limit - self._most(words)
         return [*words.before, *ids[: max(0, most - len(cue) - len(words.before))], *cue]
 
     def _cue(self, words: Words) -> list[int]:
@@ -110,6 +113,16 @@ class GenerationHead:
     def answers(self, asker: Asker, words: Words, rows: pa.Table) -> Answers:
         """Write the likeliest token after the other, until the end token comes."""
         torch = load("torch")
+        # A configuration of our own: that of the weights may forbid to repeat words, and the like.
+        inner = getattr(asker.module, "get_base_model", lambda: asker.module)()
+        inner.generation_config = load("transformers").GenerationConfig(
+            max_new_tokens=self._most(words),
+            do_sample=False,
+            num_beams=1,
+            pad_token_id=words.pad,
+            eos_token_id=words.tokenizer.eos_token_id,
+            decoder_start_token_id=self.start,
+        )
 
         def ask(some: Sequence[Example]) -> Sequence[str]:
             # Prompts must end where the answer begins, so a decoder's are filled on the left.
@@ -117,14 +130,7 @@ class GenerationHead:
             inputs.pop("position_ids", None)  # generate counts them itself
             moved = {name: value.to(asker.device) for name, value in inputs.items()}
             with torch.autocast(asker.device.type, torch.bfloat16, enabled=asker.half):
-                said = asker.module.generate(
-                    **moved,
-                    max_new_tokens=self.answer_tokens,
-                    do_sample=False,
-                    num_beams=1,
-                    pad_token_id=words.pad,
-                    eos_token_id=words.tokenizer.eos_token_id,
-                )
+                said = asker.module.generate(**moved)
             if self.start is None:
                 said = said[:, moved["input_ids"].shape[1] :]
             return [words.decode(row) for row in said.cpu().tolist()]

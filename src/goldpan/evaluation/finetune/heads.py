@@ -176,5 +176,8 @@ def cut_texts(examples: Sequence[Example]) -> dict[str, int]:
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Return whether a device had no room; a processor says so in a sentence."""
-    return isinstance(error, load("torch").OutOfMemoryError) or "can't allocate" in str(error)
+    """Return whether a device had no room; only some say so by the kind of the error."""
+    said = str(error).lower()
+    return isinstance(error, load("torch").OutOfMemoryError) or any(
+        each in said for each in ("can't allocate", "out of memory", "_alloc_failed")
+    )

@@ -10,6 +10,7 @@ import fcntl
 import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -112,7 +113,19 @@ def _launcher(job: Job) -> list[str]:
         return [*start, "--nproc_per_node", processes, "-m", module]
     load("deepspeed.launcher")
     program = Path(sysconfig.get_path("scripts")) / "deepspeed"
-    return [sys.executable, str(program), "--num_gpus", processes, "--module", module]
+    where = ["--num_gpus", processes]
+    # With a number it would take the first GPUs, also those of somebody else.
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    if seen and job.settings.device != "cpu":
+        where = ["--include", "localhost:" + ",".join(seen.split(",")[: job.settings.processes])]
+    port = ["--master_port", str(_free_port())]
+    return [sys.executable, str(program), *where, *port, "--module", module]
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def _watched(job: Job, command: list[str], reporter: Reporter) -> int:
@@ -187,5 +200,6 @@ def _last_line(log: Path) -> str:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 10_000))
         lines = file.read().decode(errors="replace").splitlines()
-    errors = [line for line in lines if "Error" in line]
+    # The launcher's own error, which comes last, only says that there was one.
+    errors = [line for line in lines if "Error" in line and "ChildFailedError" not in line]
     return "".join(char for char in (errors or lines or [""])[-1] if char.isprintable())[:300]

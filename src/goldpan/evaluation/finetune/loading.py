@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -69,18 +69,20 @@ def load_model(job: Job, device: Any, *, master_copies: bool = False) -> Loaded:
             setattr(config, name, value)
         torch = load("torch")
         frozen = settings.lora or master_copies
-        module = auto.from_pretrained(
+        module, told = auto.from_pretrained(
             job.weights,
             config=config,
             attn_implementation=attention,
             dtype=torch.bfloat16 if half and frozen else torch.float32,
             ignore_mismatched_sizes=True,
             local_files_only=True,
+            output_loading_info=True,
         )
         if settings.recompute:
             module.gradient_checkpointing_enable({"use_reentrant": False})
         if settings.lora:
-            module = _adapted(module, job)
+            names = {*told["missing_keys"], *(each[0] for each in told["mismatched_keys"])}
+            module = _adapted(module, job, {name.rpartition(".")[0] for name in names})
         module = module.to(device)
     return Loaded(module, words, head, attention, half, device)
 
@@ -206,12 +208,16 @@ def _attention(job: Job, auto: Any, config: Any, device: Any, *, half: bool) -> 
     return "sdpa"
 
 
-def _adapted(module: Any, job: Job) -> Any:
-    """Return the model with low-rank adapters at all its linear layers but those of the head."""
+def _adapted(module: Any, job: Job, fresh: Set[str]) -> Any:
+    """Return the model with low-rank adapters at all its linear layers.
+
+    The head, and `fresh` layers that the weights lack, are trained whole: they know nothing yet.
+    """
     peft = load("peft")
     torch = load("torch")
     conv = load("transformers.pytorch_utils").Conv1D  # GPT-2's linear layer
     heads = [name for name, _ in module.named_children() if name in _HEADS]
+    whole = [*heads, *sorted(name for name in fresh if name.partition(".")[0] not in heads)]
     out = module.get_output_embeddings()
     targets = [
         name
@@ -219,13 +225,14 @@ def _adapted(module: Any, job: Job) -> Any:
         if isinstance(layer, torch.nn.Linear | conv)
         and layer is not out
         and name.partition(".")[0] not in heads
+        and not name.endswith(tuple(whole))  # as peft finds what it saves
     ]
     settings = peft.LoraConfig(
         r=job.settings.lora_rank,
         lora_alpha=job.settings.lora_alpha,
         lora_dropout=0.05,
         target_modules=targets,
-        modules_to_save=heads or None,
+        modules_to_save=whole or None,
     )
     if job.settings.recompute:
         module.enable_input_require_grads()

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.errors import EvaluationError
+from goldpan.evaluation.models.extras import load
 
 _ROWS = 1_000
 _NO_LIMIT = 1_000_000
@@ -101,6 +102,12 @@ def make_words(tokenizer: Any, config: Any, wanted: int, padding: str) -> Words:
     before, after = _frame(tokenizer)
     if config.is_encoder_decoder and tokenizer.eos_token_id not in after:
         after = (*after, tokenizer.eos_token_id)  # its heads read the state at the end token
+    encoders = load("transformers").AutoModelForMaskedLM._model_mapping
+    if padding == "left" and (config.is_encoder_decoder or type(config) in encoders):
+        raise EvaluationError(
+            f"A {config.model_type} model cannot be filled on the left",
+            "Leave padding=auto",
+        )
     left = padding == "left" or (padding == "auto" and config.model_type == "starcoder2")
     limit = min(wanted, longest(tokenizer, config))
     return Words(tokenizer, before, after, limit, int(tokenizer.pad_token_id), left)

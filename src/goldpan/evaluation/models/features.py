@@ -40,7 +40,9 @@ class Features:
         self._names = vectorizer(ngram_range=(3, 5), **letters)
         if self._documents is not None:
             around = self._documents.around(unlabelled)
-            self._names.fit([f" {each.document} " for each in around])
+            names = [f" {each.document} " for each in around]
+            # Of rows that name no documents there is nothing to learn, which is no error.
+            self._names.fit(names if any(map(str.strip, names)) else [" - "])
             if context == "neighbours":
                 self._near.fit(texts)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.datasets.task import Task
 from goldpan.errors import UsageError
 from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.launch import run_job
@@ -73,6 +74,7 @@ def _fit(weights: Weights, settings: Settings, lesson: Lesson) -> Finetuned:
     device = pick_device(settings.device)
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices):
+        torch.manual_seed(job.seed)
         loaded = load_model(job, device)
     kept = torch.load(job.directory / LEARNED, map_location="cpu", weights_only=True)
     put_back(loaded.module, kept)
@@ -114,7 +116,11 @@ def finetuned(given: Mapping[str, Any]) -> Model:
         **asdict(check(settings)),
     }
     name = f"{NAME}-{weights.short}" + ("-lora" if settings.lora else "")
-    return Model(name, partial(_fit, weights, settings), told)
+
+    def facts(task: Task) -> Mapping[str, Any]:
+        return {"max_length": settings.max_length or task.max_length}
+
+    return Model(name, partial(_fit, weights, settings), told, task_facts=facts)
 
 
 def _learning_rate(settings: Settings, weights: Weights) -> float:
