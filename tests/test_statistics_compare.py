@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import orjson
@@ -246,3 +247,20 @@ def test_open_places_hold_what_was_decided(flags: list[bool]) -> None:
     for name, (best, worst) in places.items():
         assert 1 <= best <= worst <= 6
         assert best == 1 + sum(name in beats[other] for other in order)
+
+
+def test_seeds_that_are_too_few_to_decide_are_told() -> None:
+    random = np.random.default_rng(0)
+    rows = [
+        Score(model, task, seed, base + float(random.normal(0, 0.01)))
+        for model, base in (("good", 0.95), ("bad", 0.1))
+        for task in ("a", "b")
+        for seed in (0, 1)
+    ]
+    found = compare(score_matrix(rows, "f1"))
+    assert found.decision("good", "bad") == "undecided"
+    assert any("p cannot fall below 0.056: nothing can be decided" in one for one in found.notes)
+    more = [*rows, *(replace(one, seed=2, value=one.value + 0.001) for one in rows if not one.seed)]
+    decided = compare(score_matrix(more, "f1"))
+    assert decided.decision("good", "bad") == "better"
+    assert not any("nothing can be decided" in one for one in decided.notes)
