@@ -100,6 +100,13 @@ def test_a_dataset_takes_what_the_review_kept(place: Workspace) -> None:
     assert "qa: 15 examples" in done.stdout
 
 
+def test_the_report_passes_over_imported_tasks(place: Workspace, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = _goldpan("report", "--workspace", str(place.root), "--output", str(page))
+    assert done.returncode == 0, done.stderr
+    assert "code-edit" in page.read_text(encoding="utf-8")
+
+
 def test_keeps_the_reviews_of_others(tmp_path: Path) -> None:
     with Archive(tmp_path / "reviews") as archive:
         archive.begin(resume=False)

@@ -139,11 +139,15 @@ def _report_datasets(
     output: Path,
     json: bool,
 ) -> None:
-    from goldpan.datasets.provenance import finished_datasets
+    from goldpan.datasets.examples import FAMILIES
+    from goldpan.datasets.provenance import finished_datasets, read_provenance
     from goldpan.report.page import write_report
 
     repos = known_repositories(place, repo, "tables")
-    datasets = dataset if dataset is not None else finished_datasets(place)
+    datasets = dataset
+    if datasets is None:  # imported tasks, which tell of no repository, lie there too
+        found = finished_datasets(place)
+        datasets = [each for each in found if read_provenance(each).get("family") in FAMILIES]
     facts = write_report(place, repos, load_profile(profile), datasets, output)
     print_result(json, asdict(facts), lambda: show.reported(facts))
 

@@ -21,7 +21,7 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
-from goldpan.errors import UsageError
+from goldpan.errors import EvaluationError, UsageError
 from goldpan.show import evaluating as show
 from goldpan.workspace import Workspace
 
@@ -56,7 +56,8 @@ def run_models(
     ] = None,
     model: Models = None,
     seed: Annotated[
-        list[int] | None, typer.Option(help="May be given several times. (default: 0)")
+        list[int] | None,
+        typer.Option(min=0, max=2**32 - 1, help="May be given several times. (default: 0)"),
     ] = None,
     protocol: Annotated[str, typer.Option(help="See goldpan evaluate protocols.")] = "default",
     setting: Annotated[
@@ -88,7 +89,8 @@ def run_models(
 ) -> None:
     """Run models on tasks, once a seed; what was run before is not run again.
 
-    Exits with 3 when a model behind an endpoint has not answered all yet.
+    Of several runs, those that cannot be done are told and the others are done. Exits with 1 when
+    one failed, with 3 when a model behind an endpoint has not answered all yet.
     """
     from goldpan.evaluation.held_out import hold_out
     from goldpan.evaluation.models.catalogue import find_model
@@ -101,9 +103,11 @@ def run_models(
     given = dict(_pair(text) for text in setting or ())
     models = [find_model(name, given) for name in model or ("majority",)]
     results: list[Mapping[str, Any]] = []
-    answered = True
+    answered, failed = True, 0
+    names = list(_named(place, task, suite))
+    alone = len(names) * len(models) * len(seed or (0,)) == 1
     with reporting(json) as reporter:
-        for name in _named(place, task, suite):
+        for name in names:
             given_rows = _input(place, name, dataset, ablate or ())
             data, rules = given_rows.data, chosen
             if held_out is not None:
@@ -131,13 +135,19 @@ def run_models(
                     answered = False
                     complain(error)
                     continue
+                except EvaluationError as error:
+                    if alone:
+                        raise
+                    failed += 1
+                    complain(error)
+                    continue
                 results.append(ran.result)
                 if not json:
                     show.ran(ran)
     if json:
         print_result(json, results, lambda: None)
-    if not answered:
-        raise typer.Exit(PARTIAL)
+    if failed or not answered:
+        raise typer.Exit(1 if failed else PARTIAL)
 
 
 @app.command()

@@ -28,7 +28,8 @@ def finetune(
         bool, typer.Option(help="Fetch weights from the Hub that are not on this machine.")
     ] = False,
     seed: Annotated[
-        list[int] | None, typer.Option(help="May be given several times. (default: 0)")
+        list[int] | None,
+        typer.Option(min=0, max=2**32 - 1, help="May be given several times. (default: 0)"),
     ] = None,
     protocol: Annotated[
         str,

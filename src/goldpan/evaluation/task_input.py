@@ -49,6 +49,13 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
     Raises `DatasetError` where the directory holds no data of the task, and `UsageError` where
     the input has no such parts.
     """
+    if not directory.exists():
+        built = task.source.access == "built"
+        how = f"build {task.source.builder}" if built else f"tasks import {task.name} FILES"
+        raise DatasetError(
+            f"There are no rows of {task.name} in {directory}",
+            f"Run goldpan {how}, or name their directory with --dataset",
+        )
     data = read_task_data(directory, task)
     family = built_family(task)
     if family is None or read_provenance(directory).get("family") != family.name:

@@ -63,8 +63,8 @@ def find_weights(given: str, *, download: bool = False) -> Weights:
         told = f"{commit!r} is no commit, and may mean other weights tomorrow" if commit else ""
         raise UsageError(
             told or f"{name} is not pinned to a commit, and may mean other weights tomorrow",
-            f"Write {name}@COMMIT, with the 40 digits from "
-            f"https://huggingface.co/{name}/commits/main, or give a folder",
+            f"Write {name}@COMMIT, with the 40 digits of a commit on the Hugging Face Hub; there is"
+            f" no folder {given!r}",
         )
     return _read(given, _downloaded(name, commit) if download else _cached(name, commit))
 

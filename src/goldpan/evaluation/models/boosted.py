@@ -14,13 +14,15 @@ import pyarrow as pa
 
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import EvaluationError, UsageError
+from goldpan.errors import EvaluationError
 from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.models.catalogue import Entry, settled
+from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.choosing import value_of
 from goldpan.evaluation.models.extras import load
 
 Numbers = npt.NDArray[np.float64]
+_NAME = "tfidf-xgboost"
 _GRIDS: dict[str, tuple[Sequence[int], Sequence[int]]] = {
     "paper": (range(3, 11), range(1, 8)),
     "small": ((3, 6, 9), (1, 4)),
@@ -144,19 +146,16 @@ def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, places: list[i
 
 
 def _model(given: Mapping[str, Any]) -> Model:
-    settings = settled("tfidf-xgboost", _DEFAULTS, given)
-    for name, known in (("grid", tuple(_GRIDS)), ("selection", _SELECTIONS)):
-        if settings[name] not in known:
-            raise UsageError(
-                f"{name} of the model tfidf-xgboost cannot be {settings[name]!r}",
-                f"Choose {', '.join(known)}",
-            )
-    return Model("tfidf-xgboost", partial(_fit, settings), settings)
+    settings = settled(_NAME, _DEFAULTS, given)
+    require_choice(_NAME, settings, "grid", _GRIDS)
+    require_choice(_NAME, settings, "selection", _SELECTIONS)
+    require_least(_NAME, settings, rounds=1, features=1)
+    return Model(_NAME, partial(_fit, settings), settings)
 
 
 MODELS = (
     Entry(
-        "tfidf-xgboost",
+        _NAME,
         "Boosted trees on TF-IDF of words; grid=paper is SELU's, selection=paper repeats its "
         "choice of the worst candidate for numbers.",
         _model,

@@ -24,7 +24,7 @@ from goldpan.annotation.llm.memory import Memory, open_archive
 from goldpan.annotation.llm.outcome import Outcome, understand
 from goldpan.annotation.llm.request import CUTS, Request
 from goldpan.annotation.llm.rounds import ask_all
-from goldpan.errors import EvaluationError
+from goldpan.errors import EvaluationError, UsageError
 from goldpan.evaluation.model import Costs, Estimate
 from goldpan.evaluation.prompting.errors import UnansweredError
 from goldpan.evaluation.prompting.inputs import Shown
@@ -79,6 +79,8 @@ def ask_rows(
             walk = _ask(walk, reporter)
         except ReviewError as error:
             raise EvaluationError(in_settings(error.problem), in_settings(error.remedy)) from None
+        except UsageError as error:
+            raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
         tally = _Tally()
         found = [read(walk.reply(tally.add(walk.last(row)))) for row in walk.rows()]
         _require(walk, tally)
