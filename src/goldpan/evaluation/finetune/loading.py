@@ -217,7 +217,9 @@ def _adapted(module: Any, job: Job, fresh: Set[str]) -> Any:
     torch = load("torch")
     conv = load("transformers.pytorch_utils").Conv1D  # GPT-2's linear layer
     heads = [name for name, _ in module.named_children() if name in _HEADS]
-    whole = [*heads, *sorted(name for name in fresh if name.partition(".")[0] not in heads)]
+    leaves = {name for name, layer in module.named_modules() if not any(layer.children())}
+    drawn = sorted(name for name in fresh & leaves if name.partition(".")[0] not in heads)
+    whole = [*heads, *drawn]
     out = module.get_output_embeddings()
     targets = [
         name
