@@ -241,7 +241,7 @@ def _do(work: Callable[[T], R], unit: T) -> R:
         return work(unit)
     except GoldpanError as error:
         raise type(error)(f"{_name(unit)}: {error.problem}", error.remedy) from error
-    except Exception as error:
+    except Exception as error:  # any kind: without the unit's name nobody finds what broke
         raise UnitError(f"{_name(unit)}: {type(error).__name__}: {error}") from error
 
 

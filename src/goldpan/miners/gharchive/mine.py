@@ -101,7 +101,7 @@ def mine_archive(
                 for report in _read(wish, units, reporter):
                     reports[report.hour] = report
                     _drop_download(place, report)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: what was read so far is kept, whatever ends the run
             with contextlib.suppress(OSError, WorkspaceError):
                 _write(workspace, place, known | reports)
             raise
