@@ -8,7 +8,7 @@ READY := $(VENV)/ready
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo demo-annotate test check bench lock clean
+.PHONY: demo demo-annotate test check bench chaos lock clean
 
 demo: $(READY)  ## run the whole pipeline offline on a small repository
 	$(BIN)/goldpan demo
@@ -27,6 +27,7 @@ check: $(READY)  ## formatting, lint and types
 bench: $(READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.mining
 	$(BIN)/python -m benchmarks.normalize
+	$(BIN)/python -m benchmarks.backup
 	$(BIN)/python -m benchmarks.git
 	$(BIN)/python -m benchmarks.filters
 	$(BIN)/python -m benchmarks.duplicates
@@ -34,6 +35,9 @@ bench: $(READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.gharchive
 	$(BIN)/python -m benchmarks.issue_type
 	$(BIN)/python -m benchmarks.nlbse_comments --quick
+
+chaos: $(READY)  ## kill, fill, flip and race every stage; takes at most 15 minutes
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.chaos --minutes 15
 
 lock: $(READY)  ## write the versions of this environment to constraints.txt
 	$(BIN)/python -m pip freeze --all --exclude-editable | grep -vE '^(pip|setuptools)==' > constraints.txt

@@ -16,14 +16,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from benchmarks.scale import FAST, REPO, scratch
 from goldpan.config import Settings, Via
 from goldpan.miners.archive import Archive
+from goldpan.miners.github.flow import Flow
 from goldpan.miners.mine import Mined, mine
 from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
+from tests.twin import Fault, Faults, Limits, Twin, workload_world
 
 _WORKLOAD = "workload/mill"
 
@@ -76,10 +79,58 @@ def compare(name: str, url: str, repo: str) -> None:
     )
 
 
+class FixedFlow(Flow):
+    """A gate of one width, whatever GitHub answers."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self.width = float(most)
+
+    def eased(self) -> None:
+        """Let nothing change."""
+
+    def choked(self) -> None:
+        """Let nothing change."""
+
+
+def compare_flow() -> None:
+    """Print what following GitHub's answers costs beside a fixed two requests at once.
+
+    The server takes 50 ms for a request. A strict one refuses a second request at once with a
+    secondary limit, as GitHub does now and then.
+    """
+    print("Requests at once: following the answers against a fixed two (REST, 50 ms a request)")
+    for what, at_once in (("patient server", 100), ("strict server", 1)):
+        for name, kind, most in (("fixed two", FixedFlow, 2), ("following", Flow, 4)):
+            slow = Faults(chosen=[Fault("late", wait=0.05)])
+            limits = Limits(concurrency=at_once, retry_after=1)
+            world = workload_world(issues=100, pulls=100)
+            with (
+                Twin(world, slow, limits) as twin,
+                scratch() as directory,
+                patch("goldpan.miners.github.client.Flow", kind),
+            ):
+                settings = Settings(
+                    Path(directory),
+                    twin.url,
+                    ("benchmark",),
+                    via="rest",
+                    concurrency=most,
+                    workers=1,
+                )
+                result = mine(settings, _WORKLOAD, Reporter(quiet=True), FAST)
+                refused = len([r for r in twin.requests if r.status == 403])
+            print(
+                f"  {what}, {name:<9} {result.requests:>4,} requests, {refused:>3} refused, "
+                f"{result.seconds:5.1f} s"
+            )
+
+
 def main() -> None:
     """Measure the workload and, where it is present, the real repository."""
     with served("--workload", "1000") as url:
         compare("1,000 issues with 4 comments, 1,000 pulls with 3 review comments", url, _WORKLOAD)
+    compare_flow()
     folder = Path(os.environ.get("GOLDPAN_REAL_DATA", "../shared/data"))
     backup = folder / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
     if backup.exists():

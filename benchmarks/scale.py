@@ -23,11 +23,17 @@ _DATABASE_ID = re.compile(rb'("fullDatabaseId":")(\d+)')
 _OID = re.compile(rb'("(?:oid|baseRefOid|headRefOid)":")[0-9a-f]{5}')
 
 
-def real_world() -> World | None:
-    """Return the real repository, or None where the real data is missing."""
+def real_backup() -> Path | None:
+    """Return the real repository's backup, or None where the real data is missing."""
     folder = Path(os.environ.get("GOLDPAN_REAL_DATA", "../shared/data"))
     path = folder / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
-    return load_backup(path, REPO) if path.exists() else None
+    return path if path.exists() else None
+
+
+def real_world() -> World | None:
+    """Return the real repository, or None where the real data is missing."""
+    path = real_backup()
+    return load_backup(path, REPO) if path else None
 
 
 def base_world() -> World:

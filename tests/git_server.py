@@ -18,7 +18,8 @@ class GitServer:
     """Serves the repositories below a folder while its `with` block runs.
 
     With a `token` it answers 401 to whoever does not send it; from `cut_after` on it ends each
-    packed reply after so many bytes. `authorizations` lists what came with each request.
+    packed reply after so many bytes. `renamed` leads from names to addresses. `authorizations`
+    lists what came with each request.
     """
 
     def __init__(self, root: Path, *, token: str | None = None, cut_after: int = 0) -> None:
@@ -26,6 +27,7 @@ class GitServer:
         self.token = token
         self.cut_after = cut_after
         self.authorizations: list[str | None] = []
+        self.renamed: dict[str, str] = {}
         self.posts = 0
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
@@ -89,6 +91,12 @@ def _handler(owner: GitServer) -> type[BaseHTTPRequestHandler]:
                 self.end_headers()
                 return
             path, _, query = self.path.partition("?")
+            name, _, rest = path.lstrip("/").partition("/")
+            if name in owner.renamed:
+                self.send_response(301)
+                self.send_header("Location", f"{owner.renamed[name]}/{rest}?{query}")
+                self.end_headers()
+                return
             done = subprocess.run(
                 [str(backend)],
                 input=body,

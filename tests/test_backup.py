@@ -5,21 +5,29 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import os
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
+import orjson
 import pytest
 
 from goldpan.config import Settings
-from goldpan.errors import GoldpanError, UsageError
+from goldpan.errors import UsageError
 from goldpan.miners.backup import mine_backup
+from goldpan.miners.backup_files import LARGEST_ENTRY, Unreadable, list_files, read_texts
+from goldpan.miners.backup_shapes import Glance, glance
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
-from tests.mining import Row, Tables, archive, rows, table_bytes
+from tests.mining import Notes, Row, Tables, archive, rows, table_bytes
 
 GEM = "octo/gem"
 HASH = "5eed" * 10
@@ -151,9 +159,9 @@ def as_mixed_folder(root: Path, entries: list[Row]) -> Path:
 FORMS = (as_lines, as_xz, as_gz, as_folder, as_mixed_folder)
 
 
-def take(root: Path, source: Path) -> Coverage:
+def take(root: Path, source: Path, notes: Notes | None = None) -> Coverage:
     settings = Settings(workspace=root / "workspace", workers=1)
-    return mine_backup(settings, source, GEM, Reporter(quiet=True))
+    return mine_backup(settings, source, GEM, notes or Notes())
 
 
 def tables(root: Path) -> Tables:
@@ -190,7 +198,7 @@ def test_tables_hold_what_the_backup_holds(tmp_path: Path) -> None:
     told = [(one["number"], one["kind"], one["comment_id"]) for one in read(tmp_path, "comments")]
     assert told == [(1, "comment", 11), (2, "review", 21), (2, "review_comment", 31)]
     assert [one["sha"] for one in read(tmp_path, "commits")] == [HASH]
-    assert read(tmp_path, "files") == read(tmp_path, "missing") == []
+    assert read(tmp_path, "files") == []
     place = Workspace(tmp_path / "workspace")
     assert pair(place, GEM, RULES["faun-eval"]).pairs == 0
     assert pair(place, GEM, RULES["unconfirmed"]).pairs == 1
@@ -249,7 +257,7 @@ def test_coverage_tells_a_short_entry(tmp_path: Path) -> None:
     counted = {one.kind: (one.announced, one.stored) for one in found.counts}
     assert (found.via, found.complete, found.gaps) == ("backup", True, ())
     assert counted["issues"] == counted["pulls"] == (None, 1)
-    assert (counted["comments"], counted["files"]) == ((1, 1), (2, 0))
+    assert (counted["comments"], counted["files"]) == ((1, 1), (None, 0))
     short = issue()
     short["issue"]["comments"] = 4
     found = take(tmp_path, as_lines(tmp_path, [short]))
@@ -269,19 +277,223 @@ def broken(key: str, value: object) -> Row:
     [
         *([], 7, {}, {"type": "issue"}, {"type": "issue", "pull": {"number": 1}}),
         {"type": "discussion", "discussion": {"number": 1}},
-        *(broken("number", value) for value in ("1", None, -5, 10**11, 1.5)),
-        *(broken("base", value) for value in ("x", {"repo": "x"})),
-        broken("created_at", "yesterday"),
-        broken("title", 7),
+        {"number": 3, "title": "", "user": None, "state": "", "created_at": "", "comment_data": 7},
+        *(broken("number", value) for value in ("1", None, -5, 10**11, 1.5, True)),
     ],
     ids=lambda entry: json.dumps(entry)[:60],
 )
-def test_what_is_no_entry_is_told(tmp_path: Path, entry: object) -> None:
-    """Some are told when tables are made, by the record that holds them."""
+def test_what_is_no_entry_is_named_and_the_rest_is_kept(tmp_path: Path, entry: object) -> None:
     source = tmp_path / "entries.jsonl"
-    source.write_bytes(lines([issue()]) + json.dumps(entry).encode())
-    with pytest.raises(GoldpanError, match=r"entries\.jsonl:2|[Rr]ecord run-0001\.zst@\d+"):
-        take(tmp_path, source)
+    source.write_bytes(lines([issue()]) + json.dumps(entry).encode() + b"\n" + lines([pull()]))
+    found = take(tmp_path, source)
+    (gap,) = found.gaps
+    assert not found.complete
+    assert gap.reason.startswith("1 entries cannot be read: entries.jsonl:2 ")
+    assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
+    assert take(tmp_path, as_lines(tmp_path, [issue(), pull()])).complete  # mended
+
+
+@pytest.mark.parametrize("value", ["x", {"repo": "x"}, {"ref": 7, "sha": "a" * 40}])
+def test_a_bad_value_costs_its_field_and_is_named(tmp_path: Path, value: object) -> None:
+    found = take(tmp_path, as_lines(tmp_path, [issue(), broken("base", value)]))
+    (gap,) = found.gaps
+    assert (gap.number, gap.part, gap.state) == (2, "entry", "failed")
+    first, second = read(tmp_path, "entries")
+    assert (first["number"], second["number"], second["base_ref"]) == (1, 2, None)
+    assert (second["title"], second["head_ref"]) == ("Do not crash", pull()["pull"]["head"]["ref"])
+
+
+def checkout(root: Path) -> Path:
+    """Return a folder as backups are published: a git checkout with more than entries."""
+    folder = root / "gem-backup"
+    for name, text in {
+        ".git/objects.json": "{",
+        "README.md": "# Backup",
+        "state.json": '{"version": 1, "last_backup": "2024-03-09T10:00:00Z"}',
+        "metadata.json": '{"number": 5, "title": "No entry", "state": "open"}',
+        "labels/labels.json": '[{"name": "bug"}]',
+        "issues/1.json": json.dumps(issue(), indent=2),
+        "pulls/2.json": json.dumps(pull(), indent=2),
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def test_files_without_entries_are_passed_over(tmp_path: Path) -> None:
+    notes = Notes()
+    assert take(tmp_path, checkout(tmp_path), notes).complete
+    assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
+    assert notes.lines[-1] == (
+        "Passed over 4 files without entries: README.md; labels/labels.json; metadata.json; "
+        "state.json"
+    )
+
+
+def test_a_broken_file_of_a_folder_is_named(tmp_path: Path) -> None:
+    folder = checkout(tmp_path)
+    (folder / "issues" / "3.json").write_text('{"type": "issue", "issue": {"num')
+    (folder / "issues" / "4.json").write_text('{"type": "issue", "issue": {"title": "x"}}')
+    found = take(tmp_path, folder)
+    (gap,) = found.gaps
+    assert gap.reason.startswith("2 entries cannot be read: issues/3.json is not JSON (")
+    assert gap.reason.endswith("; issues/4.json is no entry: it has no type or no number")
+    assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
+
+
+def test_of_many_the_first_ones_are_named(tmp_path: Path) -> None:
+    source = tmp_path / "entries.jsonl"
+    source.write_bytes(lines([issue()]) + b"no\n" * 1_000)
+    (gap,) = take(tmp_path, source).gaps
+    assert gap.reason.startswith("1,000 entries cannot be read: entries.jsonl:2 is not JSON")
+    assert gap.reason.endswith("; and 995 more")
+    assert len(gap.reason) < 1_000
+
+
+@pytest.mark.parametrize("form", [as_xz, as_gz], ids=lambda form: form.__name__)
+def test_what_stands_before_a_cut_is_kept(
+    tmp_path: Path, form: Callable[[Path, list[Row]], Path]
+) -> None:
+    many = [{**issue(), "issue": {**issue()["issue"], "number": n}} for n in range(1, 2_000)]
+    source = form(tmp_path, many)
+    source.write_bytes(source.read_bytes()[:-50])
+    found = take(tmp_path, source)
+    (gap,) = found.gaps
+    assert "the file is cut off" in gap.reason
+    assert len(read(tmp_path, "entries")) > 1_000
+
+
+@pytest.mark.parametrize(("suffix", "opener"), [("gz", gzip.open), ("xz", lzma.open)])
+def test_a_line_that_explodes_is_named_and_never_held(
+    tmp_path: Path, suffix: str, opener: Callable[..., IO[bytes]]
+) -> None:
+    """A few hundred kB unpack to a line of 80 MB."""
+    source = tmp_path / f"entries.jsonl.{suffix}"
+    with opener(source, "wb") as file:
+        file.write(lines([issue()]))
+        for _ in range(80):
+            file.write(b" " * 2**20)
+        file.write(b"\n" + lines([pull()]))
+    tracemalloc.start()
+    texts = list(read_texts(list_files(source)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert isinstance(texts[1], Unreadable)
+    assert texts[1].reason == "it is larger than 32 MB, which no entry is"
+    assert [text.place for text in texts] == [f"{source.name}:{n}" for n in (1, 2, 3)]
+    assert peak < 2.5 * LARGEST_ENTRY
+    assert len(take(tmp_path, source).gaps) == 1
+
+
+def test_xz_that_asks_for_much_memory_is_named(tmp_path: Path) -> None:
+    """The header of a block says how much its reader must remember: here 1.5 GiB."""
+    packed = bytearray(lzma.compress(lines([pull()])))
+    header = slice(12, 12 + (packed[12] + 1) * 4)
+    block = packed[header]
+    assert block[2:4] == b"\x21\x01"  # LZMA2
+    block[4] = 37
+    block[-4:] = zlib.crc32(block[:-4]).to_bytes(4, "little")
+    packed[header] = block
+    source = as_xz(tmp_path, [issue()])
+    source.write_bytes(source.read_bytes() + packed)
+    (gap,) = take(tmp_path, source).gaps
+    assert gap.reason.startswith("1 entries cannot be read: entries.jsonl.xz:2")
+    assert "Memory usage limit" in gap.reason
+
+
+def test_several_streams_in_one_file_are_read(tmp_path: Path) -> None:
+    source = tmp_path / "entries.jsonl.xz"
+    source.write_bytes(lzma.compress(lines([issue()])) + bytes(8) + lzma.compress(lines([pull()])))
+    assert take(tmp_path, source).complete
+    assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
+
+
+def test_names_that_are_no_text_are_told(tmp_path: Path) -> None:
+    folder = checkout(tmp_path)
+    (folder / os.fsdecode(b"\xff.json")).write_text("{}")
+    (folder / os.fsdecode(b"issues/\xfe.json")).write_text("{")
+    notes = Notes()
+    (gap,) = take(tmp_path, folder, notes).gaps
+    assert r"issues/\xfe.json is not JSON" in gap.reason
+    assert r"\xff.json" in notes.lines[-1]
+
+
+def test_python_github_backup_is_read(tmp_path: Path) -> None:
+    """It adds lists to the objects that REST gives."""
+    one, two = issue(), pull()
+    said, labeled, closed = one["events"]
+    committed, review = two["events"]
+    message = {name: committed[name] for name in ("message", "author", "committer")}
+    plain = {"user": None, "created_at": times(1)["created_at"], "title": "x", "state": "open"}
+    files = {
+        "issues/1.json": one["issue"] | {"comment_data": [said], "event_data": [labeled, closed]},
+        "issues/2.json": plain | {"number": 2, "pull_request": {}},
+        "pulls/2.json": two["pull"]
+        | {
+            "comment_data": two["comments"],
+            "comment_regular_data": [],
+            "review_data": [{name: review[name] for name in review if name != "event"}],
+            "commit_data": [{"sha": committed["sha"], "commit": message}],
+        },
+        "milestones/1.json": {"number": 1, "title": "1.0", "state": "open", "creator": None},
+    }
+    for name, entry in files.items():
+        path = tmp_path / "there" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(entry))
+    notes = Notes()
+    assert take(tmp_path, tmp_path / "there", notes).complete
+    assert "issues/2.json; milestones/1.json" in notes.lines[-1]
+    (same := tmp_path / "same").mkdir()
+    take(same, as_lines(same, [one, two]))
+    assert tables(same) == tables(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["Octo/Gem", "octo/GEM"])
+def test_tables_made_while_reading_are_those_made_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A name in other letters is known to be the repository's only at the end."""
+    monkeypatch.setattr(module, "_CHUNK_BYTES", 1)
+    entries = [{**issue(), "issue": {**issue()["issue"], "number": n}} for n in range(3, 12)]
+    source = as_lines(tmp_path, [issue(), pull(), *entries])
+    settings = Settings(workspace=tmp_path / "workspace", workers=2)
+    assert mine_backup(settings, source, name, Notes()).complete
+    found = tables(tmp_path)
+    assert {one["repo"] for one in read(tmp_path, "references")} == {"Octo/Gem"}
+    monkeypatch.undo()
+    normalize(Workspace(tmp_path / "workspace"), GEM, Reporter(quiet=True), workers=1)
+    assert tables(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        *(rb'"\q"', b'"\xff"', b"01", b'"\x01"', b"1.", b"tru", b"[1,]", rb'"\ud800"', b"1e400"),
+        *(b"1" * 400, b"[1", b"{1:2}", b"-", b'"\xed\xa0\x80"', rb'"\u12"', b"NaN", b"[1 2]"),
+        *(b"[" * 3_000 + b"]" * 3_000, b'"\xc3\xa9"', b"-0.5e-3", b"null"),
+    ],
+    ids=lambda inner: repr(inner[:12]),
+)
+def test_what_a_glance_takes_can_be_parsed(inner: bytes) -> None:
+    body = b'{"type": "issue", "issue": {"number": 1, "rest": ' + inner + b"}}"
+    glanced = glance(body)
+    if glanced is not None:
+        assert orjson.loads(body)["issue"]["number"] == glanced.number == 1
+
+
+@pytest.mark.parametrize("entry", [issue(), pull()], ids=["issue", "pull"])
+def test_a_glance_sees_what_a_whole_look_sees(entry: Row) -> None:
+    kind = entry["type"]
+    base = entry[kind].get("base", {}).get("repo", {}).get("full_name")
+    assert glance(json.dumps(entry).encode()) == Glance(kind, entry[kind]["number"], base)
+    values: list[object] = [None, 7.5, [], "x"]
+    for key in ("base", "number", "type"):
+        for value in values:
+            twisted = entry | {key: value, kind: entry[kind] | {key: value}}
+            found = glance(json.dumps(twisted).encode())
+            assert found is None or key in ("base", "type")
 
 
 def test_a_source_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None:
@@ -292,6 +504,15 @@ def test_a_source_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None
     assert len(archive(tmp_path / "workspace", GEM).records) == before
 
 
-def test_a_source_without_entries_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"entries\.jsonl"):
-        take(tmp_path, as_lines(tmp_path, []))
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "holds no entries"),
+        (b"{\n", r"holds no entry that can be read \(entries\.jsonl:1 is not JSON"),
+    ],
+)
+def test_a_source_without_entries_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "entries.jsonl").write_bytes(content)
+    with pytest.raises(UsageError, match=told):
+        take(tmp_path, tmp_path / "entries.jsonl")
+    assert not (tmp_path / "workspace" / "raw").exists()

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.miners.github.batches import BatchSize, Drain
-from goldpan.miners.github.client import OverloadError
+from goldpan.miners.github.client import NoAnswerError
 from goldpan.miners.github.limits import Pace
+from goldpan.miners.replies import read_reply
 
 FAST = Pace(backoff=0.0, longest=0.0)
 
@@ -36,7 +37,7 @@ def drain(items: list[int], most: int, poison: set[int]) -> tuple[list[int], lis
     async def fetch(batch: list[int]) -> list[int]:
         batches.append(len(batch))
         if len(batch) > most or poison & set(batch):
-            raise OverloadError("too much", "Ask for less")
+            raise NoAnswerError("The batch", read_reply(502, {}, b"", graphql=True))
         got.extend(batch)
         return []
 

@@ -158,16 +158,18 @@ def test_exit_code_3_and_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "goldpan-workspace" / "goldpan.toml").write_text("retries = 1")
     with Twin(world, Faults(poison_null=[world.main.entries[9].node_id])) as twin:
         done = run(*mining(twin), folder=tmp_path, GITHUB_TOKEN=TOKEN)
-    assert (done.code, "1 missing:" in done.out, "#9 entry: " in done.out) == (3, True, True)
+    assert (done.code, "1 missing:" in done.out, "#9 entry failed: " in done.out) == (3, True, True)
     assert run("status", folder=tmp_path).code == 3
-    assert "Missing entry: " in run("why", f"{SLUICE}#9", folder=tmp_path).out
+    assert "Entry failed: " in run("why", f"{SLUICE}#9", folder=tmp_path).out
 
 
 def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> None:
     names = ("prospector/nuggets", PAN)
     done = run(*mining(twin, *names), "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN)
     sentence(done, 1, "prospector/nuggets is not there", "Check the spelling")
-    assert [one["repo"] for one in json.loads(done.out)] == [PAN]
+    found = {result["repo"]: result["failure"] for result in json.loads(done.out)}
+    assert found[PAN] is None
+    assert "prospector/nuggets is not there" in found["prospector/nuggets"]
 
 
 def test_dry_runs_keep_nothing(tmp_path: Path, twin: Twin) -> None:
@@ -180,7 +182,7 @@ def test_dry_runs_keep_nothing(tmp_path: Path, twin: Twin) -> None:
     assert (people.code, done.code, done.err) == (0, 0, "")
     assert list(costs) == [SLUICE, PAN]
     for name, cost in costs.items():
-        assert cost["requests"] == cost["points"] > 1
+        assert cost["points"] >= cost["requests"] > 1
         assert name in people.out
     assert not (tmp_path / "goldpan-workspace").exists()
 
@@ -190,7 +192,7 @@ def test_without_a_token_it_says_so_first(tmp_path: Path) -> None:
         done = run(*mining(twin, "workload/mill"), folder=tmp_path)
         assert {request.token for request in twin.requests} == {""}
     assert (done.code, "over REST" in done.out) == (0, True), done.err
-    assert done.err.startswith("No token: GitHub allows 60 requests an hour, and this needs about ")
+    assert done.err.startswith("No token: GitHub allows 60 requests an hour.")
 
 
 def test_hostile_text_is_printed_not_obeyed(tmp_path: Path) -> None:
@@ -199,7 +201,7 @@ def test_hostile_text_is_printed_not_obeyed(tmp_path: Path) -> None:
         **ENTRY,
         "number": 2,
         "body": "Fixes #1 [red]\x1b]0;own\x07[/red]",
-        "head": {"sha": "a"},
+        "user": {"login": "eve\x1b[2J\u202e\nNothing is missing.", "type": "User"},
     }
     pull |= {"base": {"ref": "main", "sha": "b"}, "head": {"ref": "x", "sha": "a"}}
     entries = [hostile, {"type": "pull", "pull": pull, "events": []}]
@@ -210,9 +212,14 @@ def test_hostile_text_is_printed_not_obeyed(tmp_path: Path) -> None:
     for number in (1, 2):
         done = run("why", f"a/b#{number}", folder=tmp_path)
         assert done.code == 0
-        assert "�[31mred �1m [bold]loud[/bold] [/nope] �" in done.out
-        assert "Fixes #1 [red]�]0;own�[/red]" in done.out
-        assert not set("\x1b\x07\x9b") & set(done.out)
+        red = "⟨U+001B⟩[31mred ⟨U+009B⟩1m [bold]loud[/bold] [/nope] ⟨U+0007⟩"
+        assert red in done.out
+        assert "Fixes #1 [red]⟨U+001B⟩]0;own⟨U+0007⟩[/red]" in done.out
+        assert not set("\x1b\x07\x9b\u202e") & set(done.out)
+        plain = run("why", f"a/b#{number}", "--json", folder=tmp_path)
+        assert json.loads(plain.out)["number"] == number
+        assert not set("\x1b\x07\x9b\u202e") & set(plain.out)
+    assert "by eve⟨U+001B⟩[2J⟨U+202E⟩ Nothing is missing., 2024" in done.out
 
 
 @pytest.fixture(scope="module")
@@ -259,12 +266,12 @@ BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("mine --repo a/b --from-backup good.jsonl --workspace /proc/x", 1, ("/proc", "--workspace")),
     ("mine --repo a/b --from-backup none.jsonl", 2, ("none.jsonl is not there", "backup")),
     ("mine --repo a/b --from-backup bad.jsonl", 2, ("bad.jsonl:1 is not JSON", "Mend")),
-    ("mine --repo a/b --from-backup other.jsonl", 2, ("other.jsonl:1 is no entry", "See ")),
-    ("mine --repo a/b --from-backup cut.jsonl.xz", 2, ("cut.jsonl.xz is cut off", "Copy")),
-    ("mine --repo a/b --from-backup false.jsonl.gz", 2, ("false.jsonl.gz", "Copy")),
+    ("mine --repo a/b --from-backup other.jsonl", 2, ("other.jsonl:1 is no entry",)),
+    ("mine --repo a/b --from-backup cut.jsonl.xz", 2, ("cut.jsonl.xz:1", "cut off", "copy")),
+    ("mine --repo a/b --from-backup false.jsonl.gz", 2, ("false.jsonl.gz:1", "copy it again")),
     ("mine --repo a/b --from-backup empty", 2, ("empty holds no .json",)),
     ("mine --repo a/b --repo a/c --from-backup good.jsonl", 2, ("exactly one --repo",)),
-    *((f"{name} --workspace empty", 2, ("holds no repository", "goldpan mine"))
+    *((f"{name} --workspace empty", 1, ("holds no repository", "goldpan mine"))
       for name in ("status", "pair", "normalize")),
     *((f"{name} --repo x/y --workspace w", 1, ("x/y", "goldpan mine --repo x/y"))
       for name in ("status", "pair", "normalize")),
@@ -290,7 +297,7 @@ def test_damage_is_told(shelf: Path, tmp_path: Path, part: str) -> None:
     shutil.copytree(shelf / "w", tmp_path / "w")
     place = Workspace(tmp_path / "w")
     path = place.raw("a/b") / "run-0001.zst"
-    remedy = "delete it and mine again"
+    remedy = "goldpan mine --repo a/b --repair"
     if part == "table":
         path, remedy = place.table("a/b", "entries"), "goldpan normalize"
     data = bytearray(path.read_bytes())

@@ -16,7 +16,7 @@ from goldpan.miners.github.limits import Pace, TokenPool
 from goldpan.miners.replies import Reply
 
 Answer = tuple[int, dict[str, str], bytes]
-FAST = Pace(backoff=0.01, longest=0.02, secondary=0.05, margin=0.01, per_minute=10**6)
+FAST = Pace(backoff=0.01, longest=0.02, secondary=0.05, margin=0.01, per_minute=10**6, patience=0.2)
 TOKEN = "ghp_ThisMustGoNowhereElse"
 
 
@@ -66,7 +66,7 @@ def test_a_token_does_not_follow_a_redirect_to_another_host() -> None:
         target = other.replace("127.0.0.1", "localhost")
         with (
             serving(lambda _: (301, {"Location": f"{target}/y"}, b"{}")) as (url, _),
-            pytest.raises(QueryError, match="redirects to another host"),
+            pytest.raises(QueryError, match="leads to another host"),
         ):
             ask(url)
         assert seen_there == []
@@ -111,7 +111,7 @@ def test_a_refused_query_names_the_reason_and_a_remedy() -> None:
 def test_nobody_there_is_told_after_the_last_try() -> None:
     with serving(lambda _: (200, {}, b"{}")) as (url, _):
         pass
-    with pytest.raises(ServerError, match=r"GET /x failed 3 times \(ConnectError"):
+    with pytest.raises(ServerError, match=r"127\.0\.0\.1:\d+ cannot be reached"):
         ask(url)
 
 

@@ -160,7 +160,7 @@ def test_the_language_that_parses(path: str, text: str, language: str, parsed: P
         ("a()\n", "# x\n", 3, "1: a() => the end"),
         ("if a:\n  b\n  c\n", "if a:\n  b\nc\n", 0, "3: c => 3: c"),
         ("a = 'x'\n", "a = 'y'\n", 0, "1: a = 'x' => 1: a = 'y'"),
-        ("a\x1b[2J\n", "b\u202e\n", 5, "1: a\ufffd[2J => 1: b\ufffd"),
+        ("a\x1b[2J\n", "b\u202e\n", 5, "1: a⟨U+001B⟩[2J => 1: b⟨U+202E⟩"),
     ],
 )
 def test_evidence(before: str, after: str, tokens: int, evidence: str) -> None:

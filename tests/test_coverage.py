@@ -1,8 +1,7 @@
-"""`status` tells what is short, missing, unfinished or left out on purpose."""
+"""`status` tells what is short, missing, unfinished or left out on purpose: the ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -12,24 +11,31 @@ import pyarrow as pa
 import pytest
 
 from goldpan.errors import WorkspaceError
+from goldpan.explain import explain
+from goldpan.miners.announced import Path as Via
 from goldpan.miners.archive import Archive
-from goldpan.miners.coverage import Coverage, Gap, measure_coverage
+from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
 from goldpan.miners.journal import Journal
-from goldpan.miners.tables.live import NOT_YET
+from goldpan.miners.tables.live import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize
 from goldpan.parquet import write, writer
 from goldpan.progress import Reporter
-from goldpan.records import COMMENTS, ENTRIES, FILES, MISSING, REPOSITORIES, Table
+from goldpan.records import ENTRIES, LEDGER, UNKNOWN, Table
 from goldpan.show import mining as show
 from goldpan.workspace import Workspace
-from tests.mining import SLUICE, Row, mine_twin, rows
+from tests.archives import keep, make_tables, records_of
+from tests.mining import BOTH, SLUICE, Row, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Editor, Faults, Twin, synthetic_world
+from tests.twin.asking import titled
+from tests.twin.world import File
 
 GEM = "octo/gem"
 PLAN = {"via": "graphql", "repo": GEM, "host": "github.com", "since": None}
 
+both = pytest.mark.parametrize("via", BOTH)
 
-def save(place: Workspace, table: Table, content: Iterable[Row]) -> None:
+
+def save(place: Workspace, table: Table, content: list[Row]) -> None:
     names = table.schema.names
     made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
     path = place.table(GEM, table.name)
@@ -47,23 +53,11 @@ def begin(place: Workspace, *, end: bool = True, **plan: Any) -> None:
             journal.end({})
 
 
-def build(
-    root: Path,
-    entries: Iterable[Row] = (),
-    *,
-    comments: Iterable[Row] = (),
-    files: Iterable[Row] = (),
-    missing: Iterable[Row] = (),
-    announced: tuple[int | None, int | None] = (None, None),
-    **plan: Any,
-) -> Workspace:
+def build(root: Path, *ledger: Row, unknown: tuple[Row, ...] = (), **plan: Any) -> Workspace:
     place = Workspace(root / "it's")
-    issues, pulls = announced
-    save(place, REPOSITORIES, [{"issues_announced": issues, "pulls_announced": pulls}])
-    save(place, ENTRIES, entries)
-    save(place, COMMENTS, comments)
-    save(place, FILES, files)
-    save(place, MISSING, missing)
+    save(place, ENTRIES, [])
+    save(place, LEDGER, list(ledger))
+    save(place, UNKNOWN, list(unknown))
     begin(place, **plan)
     return place
 
@@ -77,96 +71,81 @@ def shown(found: Coverage, capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-def issue(number: int, comments: int = 0) -> Row:
-    return {"number": number, "kind": "issue", "comment_count": comments}
+def row(
+    number: int | None,
+    part: str,
+    announced: int | None,
+    stored: int,
+    state: str = "complete",
+    reason: str | None = None,
+) -> Row:
+    return {
+        "number": number,
+        "part": part,
+        "announced": announced,
+        "stored": stored,
+        "state": state,
+        "reason": reason,
+    }
 
 
-def pull(number: int, files: int | None) -> Row:
-    return {"number": number, "kind": "pull", "comment_count": 0, "changed_files": files}
-
-
-def comment(number: int, identity: int, kind: str = "comment") -> Row:
-    return {"number": number, "comment_id": identity, "kind": kind}
-
-
-def test_short_comments_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_reads_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reason = "GitHub announced 3, 1 came"
     place = build(
         tmp_path,
-        [issue(1, 2), issue(2, 3), issue(3), pull(4, 2), pull(5, 1), pull(6, None), pull(7, 0)],
-        comments=[
-            *(comment(1, 10), comment(1, 11), comment(2, 12), comment(3, 17)),
-            *(comment(2, 13, "review"), comment(2, 14, "review"), comment(2, 15, "review_comment")),
-        ],
-        files=[{"number": 5, "path": "a"}],
-        announced=(3, 4),
+        row(1, "comments", 2, 2),
+        row(2, "comments", 3, 1, "short", reason),
+        row(2, "links", None, 0, "unseen", "the way that it was mined does not show it"),
+        row(2, "files", 5_000, 3_000, "withheld", "GitHub lists 3,000 of 5,000 at most"),
+        row(None, "issues", 3, 3),
+        row(None, "pulls", None, 1),
+        row(None, "comments", None, 3, "failed", "page 3: 502"),
     )
     found = measure_coverage(place, GEM)
     assert found.gaps == (
-        Gap(2, "comments", "GitHub announced 3, 1 came"),
-        Gap(4, "files", "GitHub announced 2, 0 came"),
+        Gap(None, "comments", "failed", "page 3: 502"),
+        Gap(2, "comments", "short", reason),
+        Gap(2, "files", "withheld", "GitHub lists 3,000 of 5,000 at most"),
     )
     assert (found.finished, found.complete) == (True, False)
     assert counted(found) == {
         "issues": (3, 3),
-        "pulls": (4, 4),
-        "comments": (5, 4),
-        "reviews": (None, 2),
-        "review comments": (None, 1),
-        "files": (3, 1),
+        "pulls": (None, 1),
+        "comments": (5, 3),
+        "reviews": (None, 0),
+        "review comments": (None, 0),
+        "commits": (None, 0),
+        "files": (5_000, 3_000),
     }
     text = shown(found, capsys)
-    assert "2 missing:" in text
-    assert "#2 comments: GitHub announced 3, 1 came" in text
+    assert "3 missing: repository comments failed: page 3: 502" in text
+    assert f"#2 comments short: {reason}" in text
     assert "Nothing is missing" not in text
 
 
-def test_a_named_reason_outranks_the_count(tmp_path: Path) -> None:
-    reason = "502 again and again"
-    place = build(
-        tmp_path, [issue(2, 3)], missing=[{"number": 2, "part": "comments", "reason": reason}]
-    )
-    assert measure_coverage(place, GEM).gaps == (Gap(2, "comments", reason),)
+def test_a_sum_is_announced_only_where_every_part_is(tmp_path: Path) -> None:
+    place = build(tmp_path, row(1, "reviews", 2, 2), row(2, "reviews", None, 3))
+    assert counted(measure_coverage(place, GEM))["reviews"] == (None, 5)
 
 
-def test_a_backup_is_not_blamed_for_files(tmp_path: Path) -> None:
-    place = build(tmp_path, [pull(4, 2)], via="backup")
-    assert measure_coverage(place, GEM).complete
-    begin(place)
-    assert not measure_coverage(place, GEM).complete
-
-
-def test_announced_entries_that_nobody_saw(tmp_path: Path) -> None:
-    found = measure_coverage(build(tmp_path, [issue(1)], announced=(3, 1_001)), GEM)
-    assert found.gaps == (
-        Gap(None, "issues", "2 announced and not found"),
-        Gap(None, "pulls", "1,001 announced and not found"),
-    )
-
-
-def test_announced_entries_beyond_those_named(tmp_path: Path) -> None:
-    """One of two missing issues is known by number: the other one must not go unsaid."""
-    named = {"number": 2, "part": "entry", "reason": NOT_YET}
-    place = build(tmp_path, [issue(1)], missing=[named], announced=(3, 0))
-    gaps = measure_coverage(place, GEM).gaps
-    assert Gap(2, "entry", NOT_YET) in gaps
-    assert [gap.part for gap in gaps if gap.number is None] == ["issues"]
-
-
-def test_more_than_announced_is_no_gap(tmp_path: Path) -> None:
-    place = build(tmp_path, [issue(1), issue(2)], comments=[comment(1, 5)], announced=(1, 0))
-    assert measure_coverage(place, GEM).complete
+def test_unknown_events_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    strange = {"kind": "event", "name": "\x1b[2Jdreamt", "count": 12, "number": 7}
+    found = measure_coverage(build(tmp_path, unknown=(strange,)), GEM)
+    assert found.unknown == (Unknown("event", "\x1b[2Jdreamt", 12, 7),)
+    assert found.complete
+    assert "Unknown event ⟨U+001B⟩[2Jdreamt: 12 times, as in #7" in shown(found, capsys)
 
 
 def test_an_empty_repository_is_complete(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = measure_coverage(build(tmp_path, announced=(0, 0)), GEM)
+    found = measure_coverage(build(tmp_path), GEM)
     assert found.complete
     assert shown(found, capsys).endswith("Nothing is missing.")
 
 
 def test_an_unfinished_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = build(tmp_path, [issue(1)], announced=(1, 0))
+    place = build(tmp_path, row(1, "entry", 1, 1))
     begin(place, end=False)
     found = measure_coverage(place, GEM)
     assert (found.finished, found.complete, found.gaps) == (False, False, ())
@@ -178,23 +157,125 @@ def test_an_unfinished_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_long_list_of_gaps_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    missing = [{"number": n, "part": "entry", "reason": "\x1b[31m[red]"} for n in range(1, 31)]
-    text = shown(measure_coverage(build(tmp_path, missing=missing), GEM), capsys)
+    hostile = "\x1b[31m[red]"
+    ledger = [row(n, "entry", 1, 0, "pending", hostile) for n in range(1, 31)]
+    text = shown(measure_coverage(build(tmp_path, *ledger), GEM), capsys)
     assert "30 missing:" in text
-    assert "#20 entry: �[31m[red]" in text
+    assert "#20 entry pending: ⟨U+001B⟩[31m[red]" in text
     assert "#21 entry" not in text
-    assert "and 10 more: see the table missing.parquet" in text
+    assert "and 10 more: see the table ledger.parquet" in text
 
 
-def test_a_run_limited_by_date_announces_no_entries(
+@both
+def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
+    ledger = {(one["number"], one["part"]): one for one in rows_of(undisturbed(via), "ledger")}
+    world = synthetic_world()
+    for number, entry in world.main.entries.items():
+        parts = {"entry", "comments", "labels", "timeline", "links"}
+        parts |= {"files", "reviews", "review_comments", "commits"} if entry.pull else {"relations"}
+        assert {part for whose, part in ledger if whose == number} == parts
+        assert ledger[number, "comments"]["announced"] == len(entry.comments)
+        lengths = {
+            "commits": len(entry.commits),
+            "review_comments": len(list(entry.review_comments())),
+        }
+        if via == "graphql":
+            lengths["reviews"] = len(entry.reviews)
+        for part, length in lengths.items():
+            if entry.pull:
+                told = ledger[number, part]
+                assert told["stored"] == length
+                silent = via == "rest" and told["announced"] is None
+                assert silent or told["announced"] == length
+        relations = ledger.get((number, "relations"))
+        if relations:
+            count = sum(map(len, (entry.sub_issues, entry.blocked_by, entry.blocking)))
+            assert (relations["announced"], relations["stored"]) == (count, count)
+    states = {one["state"] for one in ledger.values()}
+    assert states == ({"complete"} if via == "graphql" else {"complete", "unseen"})
+    assert {part for (_, part), one in ledger.items() if one["state"] == "unseen"} <= {"links"}
+
+
+def test_commits_that_never_came_are_short(tmp_path: Path) -> None:
+    def drop(meta: dict[str, Any], data: Any) -> None:
+        if meta["part"] == "entries":
+            for node in data["data"]["nodes"]:
+                items = node["timelineItems"]
+                items["nodes"] = [
+                    one for one in items["nodes"] if one["__typename"] != "PullRequestCommit"
+                ]
+
+    place = keep(tmp_path, records_of("graphql"), drop)
+    make_tables(place)
+    pulls = {n: e for n, e in synthetic_world().main.entries.items() if e.pull}
+    found = measure_coverage(place, SLUICE).gaps
+    gaps = {gap.number: gap for gap in found if gap.part == "commits"}
+    assert set(gaps) == set(pulls)
+    one = gaps[min(gaps, key=lambda n: n or 0)]
+    assert (one.state, one.reason) == ("short", "GitHub announced 2, 0 came")
+
+
+@pytest.mark.parametrize(
+    ("connection", "part"),
+    [
+        ("reviews", "reviews"),
+        ("files", "files"),
+        ("labels", "labels"),
+        ("comments", "comments"),
+        ("closingIssuesReferences", "links"),
+        ("reviewThreads", "review_comments"),
+    ],
+)
+def test_one_item_less_than_announced_is_short(connection: str, part: str, tmp_path: Path) -> None:
+    lost: list[int] = []
+
+    def drop(meta: dict[str, Any], data: Any) -> None:
+        if meta["part"] == "entries" and not lost:
+            for node in data["data"]["nodes"]:
+                page = node.get(connection)
+                if page and page["nodes"] and not page["pageInfo"]["hasNextPage"]:
+                    page["nodes"].pop()
+                    lost.append(node["number"])
+                    return
+
+    place = keep(tmp_path, records_of("graphql"), drop)
+    make_tables(place)
+    gaps = [(g.number, g.part, g.state) for g in measure_coverage(place, SLUICE).gaps]
+    assert gaps == [(lost[0], part, "short")]
+    told = {one["part"]: one for one in explain(place, f"{SLUICE}#{lost[0]}").ledger}
+    assert told[part]["state"] == "short"
+    assert told["entry"]["state"] == "complete"
+
+
+@both
+def test_files_beyond_what_github_lists_are_withheld(via: Via, tmp_path: Path) -> None:
+    world = synthetic_world()
+    files = [File(f"part/{i:04}.py", "added", 1, 0) for i in range(3_010)]
+    number = Editor(world).pull("All at once", files=files)
+    with Twin(world) as twin:
+        mined = mine_twin(twin, tmp_path, via)
+    assert mined.coverage is not None
+    (gap,) = mined.coverage.gaps
+    assert (gap.number, gap.part, gap.state) == (number, "files", "withheld")
+    assert "3,010" in gap.reason
+
+
+def test_an_interrupted_first_crawl_is_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    since = "2024-01-01T00:00:00Z"
-    place = build(tmp_path, [issue(1, 1)], announced=(500, 500), since=since)
-    found = measure_coverage(place, GEM)
-    assert (counted(found)["issues"], found.since) == ((None, 1), since)
-    assert found.gaps == (Gap(1, "comments", "GitHub announced 1, 0 came"),)
-    assert f"entries updated since {since}" in shown(found, capsys)
+    """Killed before tables were made, a repository is still known by its raw replies."""
+    records = records_of("graphql")
+    first = next(i for i, (meta, _) in enumerate(records) if meta["part"] == "entries")
+    place = keep(tmp_path, records[: first + 1])
+    assert not place.tables(SLUICE).exists()
+    found = measure_coverage(place, SLUICE)
+    assert (found.finished, found.complete) == (False, False)
+    fetched = {node[1] for node in records[first][0]["nodes"]}
+    numbers = set(synthetic_world().main.entries) - fetched
+    assert {gap.number for gap in found.gaps if gap.part == "entry"} == numbers
+    assert Gap(None, "tables", "pending", NOT_YET) in found.gaps
+    assert sum(stored for _, stored in counted(found).values()) == len(fetched)
+    assert "The last run did not end" in shown(found, capsys)
 
 
 def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
@@ -205,7 +286,8 @@ def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
         mined = mine_twin(twin, tmp_path, since=datetime.fromisoformat(middle))
     found = measure_coverage(Workspace(tmp_path), SLUICE)
     assert found == mined.coverage
-    assert (found.complete, found.since) == (True, middle)
+    assert (found.gaps, found.complete, found.since) == ((), True, middle)
+    assert counted(found)["issues"][0] is None
     assert {row["number"] for row in rows(tmp_path, "entries")} == late
     assert 0 < len(late) < len(world.main.entries)
 
@@ -216,13 +298,9 @@ def test_the_twin_with_a_missing_entry_and_an_unfinished_run(tmp_path: Path) -> 
     with Twin(world, Faults(poison_null=[node])) as twin:
         mine_twin(twin, tmp_path)
         found = measure_coverage(place, SLUICE)
-        assert [(gap.number, gap.part) for gap in found.gaps] == [(9, "entry")]
+        assert [(gap.number, gap.part, gap.state) for gap in found.gaps] == [(9, "entry", "failed")]
         assert (found.finished, found.complete) == (True, False)
         assert counted(found)["issues"][0] == counted(found)["issues"][1] + 1
-        Editor(world).comment(1, "One more thing")
-        twin.faults = Faults(rate=1, kinds=("502",), only="Sweep", max_consecutive=99)
-        assert mine_twin(twin, tmp_path, retries=1).failure is not None
-        assert not measure_coverage(place, SLUICE).finished
         twin.faults = Faults()
         mine_twin(twin, tmp_path)
     assert measure_coverage(place, SLUICE).complete
@@ -230,12 +308,33 @@ def test_the_twin_with_a_missing_entry_and_an_unfinished_run(tmp_path: Path) -> 
     assert measure_coverage(place, SLUICE).complete
 
 
+def test_unknown_events_and_values_are_counted(tmp_path: Path) -> None:
+    def dream(meta: dict[str, Any], data: Any) -> None:
+        if meta["part"] == "timeline" and data:
+            data.append({"event": "dreamt", "created_at": "2024-01-01T00:00:00Z"})
+        if meta["part"] == "issues":
+            data[0]["author_association"] = "SLEEPER"
+
+    place = keep(tmp_path, records_of("rest"), dream)
+    make_tables(place)
+    found = measure_coverage(place, SLUICE)
+    event, value = found.unknown
+    assert (event.kind, event.name) == ("event", "dreamt")
+    assert event.count > 1
+    assert value == Unknown("value", "entries.author_association = sleeper", 1, 1)
+    assert titled(synthetic_world(), "Still open") > event.number >= 1
+
+
+def test_many_losses_of_one_list_are_named_in_short() -> None:
+    assert joined(["b", "a", "a"]) == "a; b"
+    assert joined([str(n) for n in range(5)]) == "0; 1; 2; and 2 more"
+
+
 def test_it_says_what_it_lacks(tmp_path: Path) -> None:
-    place = build(tmp_path, [issue(1)])
+    place = build(tmp_path, row(1, "entry", 1, 1))
     assert asdict(measure_coverage(place, GEM))["repo"] == GEM
-    with pytest.raises(WorkspaceError, match=r"no tables of octo/other\. Run goldpan mine"):
+    with pytest.raises(WorkspaceError, match=r"no raw replies of octo/other\. Run goldpan mine"):
         measure_coverage(place, "octo/other")
-    for path in place.raw(GEM).iterdir():
-        path.unlink()
-    with pytest.raises(WorkspaceError, match=r"no raw replies of octo/gem"):
+    place.table(GEM, "ledger").unlink()
+    with pytest.raises(WorkspaceError, match="goldpan normalize --repo octo/gem"):
         measure_coverage(place, GEM)

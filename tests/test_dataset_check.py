@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import Problem
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
 from goldpan.datasets.provenance import digest
+from goldpan.sealed import read_json, sealed_json
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 
@@ -60,10 +60,10 @@ def change_card(directory: Path, change: Callable[[dict[str, Any]], Any]) -> Non
 
 def vouch(directory: Path, *names: str) -> None:
     path = directory / "provenance.json"
-    told = json.loads(path.read_text())
+    told = read_json(path)
     for name in names:
         told["files"][name] = {"sha256": digest(directory / name), "bytes": 0}
-    path.write_text(json.dumps(told))
+    path.write_bytes(sealed_json(told))
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
@@ -81,13 +81,13 @@ def test_what_is_no_dataset_is_one_problem(dataset: Path, tmp_path: Path) -> Non
     (problem,) = check(tmp_path)
     assert problem.file == "provenance.json"
     assert "holds no provenance.json" in problem.cause
-    told = json.loads((dataset / "provenance.json").read_text())
+    told = read_json(dataset / "provenance.json")
     songs = {**told, "family": "songs", "columns": [{"name": "tune", "type": "string"}]}
-    (dataset / "provenance.json").write_text(json.dumps(songs))
+    (dataset / "provenance.json").write_bytes(sealed_json(songs))
     (problem,) = check(dataset)
     assert "does not know the family 'songs'" in problem.cause
     older = {**told, "goldpan": {"format": 0, "version": "0.0.1"}}
-    (dataset / "provenance.json").write_text(json.dumps(older))
+    (dataset / "provenance.json").write_bytes(sealed_json(older))
     (problem,) = check(dataset)
     assert "by Goldpan 0.0.1 in another format" in problem.cause
 
@@ -138,8 +138,8 @@ def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
     for path in dataset.iterdir():
         if path.name != "provenance.json":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    told = json.loads((dataset / "provenance.json").read_text())
-    (dataset / "provenance.json").write_text(json.dumps({**told, "files": {}}))
+    told = read_json(dataset / "provenance.json")
+    (dataset / "provenance.json").write_bytes(sealed_json({**told, "files": {}}))
     assert [problem.cause for problem in check(dataset)] == [
         "it names no README.md",
         "it names no data",

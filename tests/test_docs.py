@@ -27,6 +27,7 @@ from goldpan.records import (
     REVISIONS,
     VERDICTS,
 )
+from tests.mining import ONE_PATH_ONLY
 from tests.twin import Twin
 from tests.twin.history import history_world
 
@@ -103,6 +104,7 @@ def test_every_command_and_option_is_documented() -> None:
         "pair",
         "status",
         "clone",
+        "check",
         "filter",
         "funnel",
         "why",
@@ -137,6 +139,13 @@ def test_every_column_is_documented(table: object) -> None:
     section = text.split(f"## {name}\n")[1].split("\n## ")[0]
     documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
     assert documented == table.schema.names  # type: ignore[attr-defined]
+
+
+def test_what_one_path_alone_sees_is_documented() -> None:
+    text = (ROOT / "docs" / "mining.md").read_text(encoding="utf-8")
+    section = text.partition("## What each path cannot see")[2].partition("\n## ")[0]
+    documented = set(re.findall(r"`(\w+)\.(\w+)`", section))
+    assert documented == set(ONE_PATH_ONLY)
 
 
 def test_rules_and_signals_are_documented() -> None:

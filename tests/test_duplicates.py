@@ -282,10 +282,10 @@ def test_signatures_are_the_same_everywhere() -> None:
     ]
 
 
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with Path("/dev/full").open("r+b", buffering=0) as file:
-        shingle_file = ShingleFile(file)
-        with pytest.raises(WorkspaceError, match="No space left on device"):
+        shingle_file = ShingleFile(file, tmp_path)
+        with pytest.raises(WorkspaceError, match=f"{tmp_path} .*No space left on device"):
             shingle_file.append(np.arange(4, dtype=np.uint64), np.array([4]))
 
 

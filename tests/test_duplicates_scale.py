@@ -78,18 +78,18 @@ def test_recall_and_precision_of_planted_edits(length: int) -> None:
 
 
 def test_a_hub_of_equal_texts() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     cluster, answer = clusters(["This issue was opened by a robot. " * 20] * 50_000)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert set(cluster.values()) == {"o/r#0"}
     assert set(answer["size"].to_pylist()) == {50_000}
 
 
 def test_a_hub_of_nearly_equal_texts() -> None:
     body = prose(random.Random(1), 80)
-    start = time.perf_counter()
+    start = time.process_time()
     cluster, _ = clusters([" ".join([*body[:40], f"#{n}", *body[40:]]) for n in range(10_000)])
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert len(cluster) == 10_000
     assert set(cluster.values()) == {"o/r#0"}
 
@@ -101,9 +101,9 @@ def test_a_template_filled_in_thousands_of_times_hides_no_copy() -> None:
     filled = [template + prose(chance, 30) for _ in range(3_000)]
     assert 0.55 < jaccard(filled[0], filled[1]) < 0.65
     copies = [edited(words, chance, 2) for words in filled[:500]]
-    start = time.perf_counter()
+    start = time.process_time()
     cluster, _ = clusters([" ".join(words) for words in filled + copies])
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert (
         sum(cluster.get(at) == f"o/r#{at}" == cluster.get(3_000 + at) for at in range(500)) >= 499
     )
@@ -129,9 +129,9 @@ def test_a_template_filled_in_thousands_of_times_hides_no_copy() -> None:
     ids=lambda text: ascii(text[:8]),
 )
 def test_hostile_texts_take_bounded_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     cluster, _ = clusters([text, f"{text} ", f"{text}b"])
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert cluster[0] == cluster[1] == "o/r#0"
 
 

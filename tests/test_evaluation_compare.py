@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from goldpan.evaluation.suites import ORGANIZERS, comment_ranking
 from goldpan.evaluation.systems import complete
 from goldpan.evaluation.turned import turned
 from goldpan.progress import Reporter
+from goldpan.sealed import read_json, sealed_json
 from goldpan.workspace import Workspace
 from tests.comparing import SIX, add_run, six_tasks, split_rows, two_labels
 
@@ -44,6 +47,13 @@ def comparison(found: Compared) -> Comparison:
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
+
+
+def rescore(path: Path, metric: str) -> None:
+    """Let a run say that its main metric is another one."""
+    text = json.dumps(read_json(path))
+    changed = re.sub(r'"main": "\w+"', f'"main": "{metric}"', text)
+    path.write_bytes(sealed_json(json.loads(changed)))
 
 
 def test_models_are_ranked_over_tasks(place: Workspace) -> None:
@@ -168,7 +178,7 @@ def test_runs_that_contradict_each_other_are_named(place: Workspace) -> None:
     with pytest.raises(EvaluationError, match="are both one on requirement_type with seed 0"):
         compared(place)
     result = copy / "result.json"
-    result.write_bytes(result.read_bytes().replace(b'"main": "macro_f1"', b'"main": "mcc"'))
+    rescore(result, "mcc")
     with pytest.raises(EvaluationError, match="goldpan evaluate score --task requirement_type"):
         compared(place)
 
@@ -194,7 +204,7 @@ def test_a_run_without_a_score_is_named(place: Workspace) -> None:
     for name, silent in (("quiet", 0.5), ("loud", 0.0)):
         add_run(place, data, name, 0.9, wrong=3.0, silent=silent)
     for path in place.root.glob("runs/*/*/*/result.json"):
-        path.write_bytes(path.read_bytes().replace(b'"main": "smape"', b'"main": "mae"'))
+        rescore(path, "mae")
     found = compared(place)
     assert found.metrics == {"story_points": "-mae"}
     assert [text.partition(":")[0] for text in found.without_value] == [

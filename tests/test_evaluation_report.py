@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -27,6 +28,7 @@ from goldpan.evaluation.report.told import told
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.step_shapes import Figure, Text
 from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
+from goldpan.sealed import read_json, sealed_json
 from goldpan.workspace import Workspace
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.reporting import HOSTILE
@@ -341,12 +343,13 @@ def test_values_are_told_for_people() -> None:
 def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
     ran = add_run(place, two_labels(train=20, test=20), "model-000", 0.8)
-    text = (ran.directory / "result.json").read_text(encoding="utf-8")
+    result = read_json(ran.directory / "result.json")
+    text = json.dumps(result)
     for number in range(1, 45):
         copy = place.root / "runs" / "requirement_type" / f"model-{number:03d}" / "seed-0-x"
         shutil.copytree(ran.directory, copy)
         changed = text.replace('"model-000"', f'"model-{number:03d}"')
-        (copy / "result.json").write_text(changed, encoding="utf-8")
+        (copy / "result.json").write_bytes(sealed_json(json.loads(changed)))
     runs = read_runs(place)
     assert len(runs) == 45
     found = compare_runs(runs, runs, {}, Question())

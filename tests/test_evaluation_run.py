@@ -25,6 +25,7 @@ from goldpan.evaluation.protocol import find_protocol, protocols
 from goldpan.evaluation.run import Ran, identity, rescore, run
 from goldpan.evaluation.runs import read_runs
 from goldpan.progress import Reporter
+from goldpan.sealed import KEY
 from goldpan.workspace import Workspace
 from tests.evaluating import requirements
 
@@ -118,6 +119,7 @@ def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     results = [orjson.loads((path / "result.json").read_bytes()) for path in made]
     for result in results:
         result.pop("costs")
+        result.pop(KEY)
     assert results[0] == results[1]
 
 

@@ -24,7 +24,7 @@ from goldpan.filters.profile import load_profile
 from goldpan.filters.rejects import write_rejects
 from goldpan.filters.stored import current_verdicts
 from goldpan.progress import Reporter
-from goldpan.records import MISSING, VERDICTS
+from goldpan.records import LEDGER, VERDICTS
 from goldpan.workspace import Workspace
 from tests.filtering import REPO, build, comment, issue, pair, pull
 
@@ -192,7 +192,7 @@ def test_what_was_not_filtered_is_said(place: Workspace) -> None:
 
 
 def test_why_tells_the_verdicts(place: Workspace, profile: str) -> None:
-    pq.write_table(MISSING.schema.empty_table(), place.table(REPO, "missing"))
+    pq.write_table(LEDGER.schema.empty_table(), place.table(REPO, "ledger"))
     run(place, profile)
     against = [
         row["criterion"]
@@ -205,7 +205,7 @@ def test_why_tells_the_verdicts(place: Workspace, profile: str) -> None:
 
 
 def test_why_tells_what_people_said(place: Workspace, profile: str) -> None:
-    pq.write_table(MISSING.schema.empty_table(), place.table(REPO, "missing"))
+    pq.write_table(LEDGER.schema.empty_table(), place.table(REPO, "ledger"))
     run(place, profile)
     common = {"subject": "issue", "issue": 2, "stage": "people", "criterion": "question-answer"}
     rows = [

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from goldpan.errors import GitError
-from goldpan.miners.git.clone import clone
+from goldpan.miners.git.clone import clone, promisor
 from goldpan.miners.git.failures import failure
-from goldpan.miners.git.process import check_version, git
+from goldpan.miners.git.process import check_version, environment, git
 from goldpan.miners.git.remote import find_remote
+from goldpan.secrecy import register
 from goldpan.workspace import Workspace
 from tests.git_repositories import REPO, Repository
 from tests.git_server import GitServer
+from tests.hostile import Server
 from tests.mining import Notes
 
 TOKEN = "ghp_verysecret0123456789"
@@ -78,13 +80,15 @@ def files(root: Path) -> list[Path]:
 def test_the_token_goes_to_its_host_alone_and_never_in_the_clear() -> None:
     def told(source: str | None) -> bool:
         remote = find_remote(REPO, source, TOKEN, "git.example.org")
-        return any(TOKEN in secret for secret in remote.reach.secrets)
+        return any(name.endswith("extraHeader") for name, _ in remote.reach.settings)
 
     assert told(None)
     assert told("https://git.example.org/o/n.git")
+    assert told("https://GIT.example.org:443/o/n.git")
     for source in (
         "http://git.example.org/o/n.git",
         "https://example.org/o/n.git",
+        "https://git.example.org:8443/o/n.git",
         "https://git.example.org.evil.org/o/n.git",
         "ssh://git@git.example.org/o/n.git",
         "git@git.example.org:o/n.git",
@@ -95,9 +99,71 @@ def test_the_token_goes_to_its_host_alone_and_never_in_the_clear() -> None:
     assert TOKEN not in repr(find_remote(REPO, None, TOKEN).reach)
 
 
+def test_a_renamed_repository_is_followed_on_its_own_host(
+    source: Repository, workspace: Workspace
+) -> None:
+    with GitServer(source.path.parent, token=TOKEN) as server:
+        server.renamed = {"old.git": "/older.git", "older.git": server.url("n.git")}
+        given = {"source": server.url("old.git"), "token": TOKEN, "host": server.host}
+        made = clone(workspace, REPO, Notes(), **given)
+        assert (made.refs, promisor(made.path)) == (1, server.url("n.git"))
+        server.renamed["n.git"] = server.url("old.git")
+        with pytest.raises(GitError, match="redirects again and again"):
+            clone(workspace, REPO, Notes(), **given)
+
+
+def test_a_redirect_takes_the_token_to_no_other_place(
+    source: Repository, workspace: Workspace
+) -> None:
+    with GitServer(source.path.parent) as server, GitServer(source.path.parent) as other:
+        _, _, port = server.host.partition(":")
+        for place in (other.url("n.git"), f"http://localhost:{port}/n.git", "file:///etc"):
+            server.renamed = {"old.git": place}
+            with pytest.raises(GitError, match="redirects to another place") as caught:
+                clone(
+                    workspace,
+                    REPO,
+                    Notes(),
+                    source=server.url("old.git"),
+                    token=TOKEN,
+                    host=server.host,
+                )
+            assert place in str(caught.value)
+        assert other.authorizations == []
+        # Without a token there is nothing to take along.
+        server.renamed = {"old.git": other.url("n.git")}
+        assert clone(workspace, REPO, Notes(), source=server.url("old.git")).refs == 1
+        assert set(other.authorizations) == {None}
+
+
+def test_neither_proxies_nor_helpers_nor_children_get_the_token(
+    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = tmp_path / "asked"
+    script(tmp_path / "bin" / "git-credential-spy", f"#!/bin/sh\ncat >> {asked}\nenv >> {asked}\n")
+    script(tmp_path / "bin" / "askpass", f"#!/bin/sh\nenv >> {asked}\n")
+    (tmp_path / ".gitconfig").write_text("[credential]\n\thelper = spy\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SSH_ASKPASS", str(tmp_path / "bin" / "askpass"))
+    monkeypatch.setenv("GIT_ASKPASS", str(tmp_path / "bin" / "askpass"))
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    with GitServer(source.path.parent, token=TOKEN) as server, Server() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        given = {"source": server.url("n.git"), "host": server.host}
+        assert clone(workspace, REPO, Notes(), token=TOKEN, **given).refs == 1
+        assert proxy.got == []
+        monkeypatch.delenv("http_proxy")
+        with pytest.raises(GitError, match="needs a token"):
+            clone(workspace, REPO, Notes(), token="ghp_wrong0123456789", **given)
+    assert not asked.exists()
+    assert TOKEN not in str(environment(find_remote(REPO, source.path).reach))
+
+
 def test_what_a_server_says_cannot_show_secrets_or_move_the_cursor() -> None:
     said = f"fatal: no {TOKEN} \x1b[2J\u202e here\n".encode() + b"x" * 9_000
-    told = str(failure("https://h/x", said, 128, (TOKEN,)))
+    register(TOKEN)
+    told = str(failure("https://h/x", said, 128))
     assert TOKEN not in told
     assert told.isprintable()
     assert len(told) < 500

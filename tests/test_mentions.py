@@ -294,6 +294,6 @@ def test_texts_apart_do_not_influence_each_other(left: str, right: str) -> None:
 )
 def test_hostile_texts_take_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    start = time.perf_counter()
+    start = time.process_time()
     find_mentions(text)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

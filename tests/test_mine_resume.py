@@ -18,7 +18,7 @@ import pytest
 
 from goldpan.errors import WorkspaceError
 from goldpan.miners import archive as archive_module
-from goldpan.miners.mine import Path as Via
+from goldpan.miners.announced import Path as Via
 from goldpan.workspace import Workspace
 from tests.mining import (
     BOTH,
@@ -41,9 +41,9 @@ from tests.twin import Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 
 both = pytest.mark.parametrize("via", BOTH)
-CLEAN_REQUESTS: dict[Via, int] = {"graphql": 10, "rest": 117}
-START_REQUESTS: dict[Via, int] = {"graphql": 1, "rest": 5}
-_UNDER_WAY = 2
+CLEAN_REQUESTS: dict[Via, int] = {"graphql": 13, "rest": 123}
+START_REQUESTS: dict[Via, int] = {"graphql": 2, "rest": 3}
+_UNDER_WAY = 4
 _PATIENCE = 60
 
 
@@ -150,7 +150,7 @@ def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin, Workspace(tmp_path).lock(SLUICE):
         with pytest.raises(WorkspaceError, match=r"Another goldpan works on .*--workspace of its"):
             mine_twin(twin, tmp_path)
-        assert operations(twin.requests) == {"Repository": 1}
+        assert operations(twin.requests) == {"Dialect": 1, "Repository": 1}
         assert not list(tmp_path.rglob("*.zst"))
         mine_twin(twin, tmp_path / "other")
 
@@ -162,7 +162,7 @@ def test_interrupted_by_the_user(tmp_path: Path) -> None:
     running: list[subprocess.Popen[bytes]] = []
 
     def interrupt(count: int) -> None:
-        if count == CLEAN_REQUESTS["graphql"] - 3:
+        if count == START_REQUESTS["graphql"] + 4:
             running[0].send_signal(signal.SIGINT)
             time.sleep(0.3)
 
@@ -217,7 +217,7 @@ def test_the_command_line_tells_what_is_missing_and_exits_with_3(tmp_path: Path)
         done = command_line(twin, tmp_path, "--repo", SLUICE)
         assert done.returncode == 3, done.stderr
         assert "1 missing:" in done.stdout
-        assert f"#{number} entry: " in done.stdout
+        assert f"#{number} entry failed: " in done.stdout
         told = command_line(twin, tmp_path, "--repo", SLUICE, "--json")
         (gap,) = json.loads(told.stdout)[0]["coverage"]["gaps"]
         assert (told.returncode, gap["number"], gap["part"]) == (3, number, "entry")
@@ -233,3 +233,25 @@ def test_one_bad_name_does_not_stop_the_others(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Error: nobody/nothing is not there" in done.stderr
     assert len(rows(tmp_path, "entries")) == 60
+
+
+def test_killed_between_the_timelines_and_the_lists_of_relations(tmp_path: Path) -> None:
+    """An entry whose timeline is there has all of its lists only once those are there, too."""
+    killer = Killer()
+    with Twin(synthetic_world()) as twin:
+
+        def react(_: int) -> None:
+            path = twin.requests[-1].path
+            if killer.miner and "/sub_issues" in path:
+                killer.miner.kill()
+
+        twin.requests = Watched(react)
+        with start_miner(twin, tmp_path, "rest") as killer.miner:
+            killer.miner.communicate(timeout=_PATIENCE)
+        assert killer.miner.returncode == -signal.SIGKILL
+        killer.miner = None
+        done = mine_twin(twin, tmp_path, "rest")
+        assert done.coverage is not None
+        assert done.coverage.gaps == ()
+    assert_same(table_bytes(tmp_path), undisturbed("rest"))
+    assert keys_kept_twice(tmp_path) == []

@@ -10,6 +10,7 @@ import pytest
 
 from goldpan.errors import WorkspaceError
 from goldpan.miners.archive import Archive
+from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables import parts
 from goldpan.miners.tables.normalize import normalize
@@ -70,17 +71,19 @@ def test_rows_cross_ranges_whole(
         assert pq.read_table(Workspace(tmp_path / "w").tables(REPO) / name).equals(table), name
 
 
-def test_a_reply_of_another_shape_is_named(mined: Path, tmp_path: Path) -> None:
+def test_a_reply_of_another_shape_costs_its_row(mined: Path, tmp_path: Path) -> None:
     shutil.copytree(mined, tmp_path / "w")
     place = Workspace(tmp_path / "w").raw(REPO)
     with Archive(place) as archive:
         archive.begin(resume=True)
-        meta = {"part": "timeline", "run": 3, "keys": [], "number": 1, "first": True, "next": None}
-        record = archive.append({**meta, "items": 1}, b'[{"event": "commented", "id": "x"}]')
-    with pytest.raises(WorkspaceError) as raised:
-        again(tmp_path / "w", 2)
-    assert record.name in str(raised.value)
-    assert table_bytes(tmp_path / "w") == table_bytes(mined)  # the old tables still stand
+        meta = {"part": "timeline", "run": 3, "keys": [], "at": "", "number": 1, "items": 1}
+        archive.append(
+            {**meta, "first": True, "next": None}, b'[{"event": "commented", "id": "x"}]'
+        )
+    again(tmp_path / "w", 2)
+    (gap,) = measure_coverage(Workspace(tmp_path / "w"), REPO).gaps
+    assert (gap.number, gap.part, gap.state) == (1, "comments", "failed")
+    assert "comment_id cannot be read: 'x'" in gap.reason
 
 
 def test_nothing_mined_is_told(tmp_path: Path) -> None:

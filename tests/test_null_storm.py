@@ -21,8 +21,8 @@ Field = tuple[str, str]
 
 DOCUMENTS = (
     queries.REPOSITORY,
-    queries.SWEEP_ISSUES,
-    queries.SWEEP_PULLS,
+    queries.sweep_document("issue"),
+    queries.sweep_document("pull"),
     queries.entries_document("issue"),
     queries.entries_document("pull"),
     queries.continuations_document(list(queries.CONNECTIONS.values())),
@@ -30,6 +30,7 @@ DOCUMENTS = (
 
 NOTHING_TO_TELL = {
     ("ClosedEvent", "closer"),
+    ("Issue", "parent"),
     ("MarkedAsDuplicateEvent", "canonical"),
     ("MarkedAsDuplicateEvent", "duplicate"),
     ("UnmarkedAsDuplicateEvent", "canonical"),

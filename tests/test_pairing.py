@@ -15,12 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldpan.errors import UsageError, WorkspaceError
+from goldpan.miners.former import candidate_names
 from goldpan.miners.pairing import RULES, Paired, find_rules, pair, paired_rules
 from goldpan.parquet import write, writer
 from goldpan.records import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
 from goldpan.workspace import Workspace
 from tests.mining import SLUICE, Row, mine_twin, rows
-from tests.twin import Twin, synthetic_world
+from tests.twin import Editor, Twin, synthetic_world
+from tests.twin.world import Ref
 
 PAN = "prospector/pan"
 GEM = "Octo/Gem"
@@ -123,6 +125,28 @@ def test_commit_of_a_pull_closes(place: Workspace, found: dict[str, Found]) -> N
     taken = found["unconfirmed"].pairs[49, SLUICE, 50]
     assert (taken["signals"], taken["confirmed"]) == (["closed_by_commit", "keyword"], False)
     assert {**told, "signal": "keyword", "excerpt": "Fixes #49"} in taken["evidence"]
+
+
+def test_a_closing_keyword_with_a_former_name_pairs(tmp_path: Path) -> None:
+    """Texts keep the address of before a transfer: it is the same repository."""
+    world = synthetic_world()
+    editor = Editor(world)
+    issue = editor.issue("Gold is lost at the rim", "")
+    text = f"Fixes https://github.com/Mozilla/Sluice/issues/{issue}, not other/sluice#{issue}."
+    pull = editor.pull("Raise the rim", text)
+    editor.refer(issue, Ref(SLUICE, pull))
+    editor.merge(pull)
+    world.add_former_name("Mozilla/Sluice", SLUICE)
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path)
+    (about,) = rows(tmp_path, "repositories")
+    assert about["former_names"] == ["Mozilla/Sluice"]
+    place = Workspace(tmp_path)
+    assert "other/sluice" in candidate_names(place, SLUICE)
+    pairs = find(place, SLUICE, "faun-eval").pairs
+    assert pairs[issue, SLUICE, pull]["keyword"] == "fixes"
+    targets = {row["target_repo"] for row in rows(tmp_path, "references")}
+    assert "Mozilla/Sluice" not in targets
 
 
 def test_table_is_as_promised_and_stays(place: Workspace, found: dict[str, Found]) -> None:

@@ -40,7 +40,9 @@ def test_every_table_is_listed_once() -> None:
         "commits",
         "files",
         "references",
-        "missing",
+        "events",
+        "ledger",
+        "unknown",
     }
 
 

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from goldpan.miners.replies import Verdict, parse_json, read_reply
+from goldpan.secrecy import register
 
 PLAIN: dict[str, str] = {}
 SPENT = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}
@@ -29,10 +30,10 @@ LEFT = {"x-ratelimit-remaining": "17", "x-ratelimit-reset": "1"}
         (404, PLAIN, {"message": "Not Found"}, Verdict.REFUSED),
         (410, PLAIN, {"message": "This issue was deleted"}, Verdict.REFUSED),
         (451, PLAIN, {"message": "blocked"}, Verdict.REFUSED),
-        (502, PLAIN, None, Verdict.OVERLOAD),
-        (504, PLAIN, None, Verdict.OVERLOAD),
-        (500, PLAIN, None, Verdict.BROKEN),
-        (503, PLAIN, None, Verdict.BROKEN),
+        (502, PLAIN, None, Verdict.FAILED),
+        (504, PLAIN, None, Verdict.FAILED),
+        (500, PLAIN, None, Verdict.FAILED),
+        (503, PLAIN, None, Verdict.FAILED),
     ],
 )
 def test_rest(status: int, headers: dict[str, str], body: object, verdict: Verdict) -> None:
@@ -47,14 +48,14 @@ def test_rest(status: int, headers: dict[str, str], body: object, verdict: Verdi
         ({"data": {"x": 1}, "errors": []}, Verdict.DONE),
         ({"errors": [{"type": "RATE_LIMITED", "message": "spent"}]}, Verdict.PRIMARY),
         ({"data": {"x": None}, "errors": [{"type": "RATE_LIMITED"}]}, Verdict.PRIMARY),
-        ({"data": {"x": 1}, "errors": [{"type": "RESOURCE_LIMITS_EXCEEDED"}]}, Verdict.OVERLOAD),
-        ({"data": None, "errors": [{"message": "Something went wrong"}]}, Verdict.OVERLOAD),
-        ({"data": {"x": 1}, "errors": [{"message": "timeout", "path": ["x"]}]}, Verdict.OVERLOAD),
+        ({"data": {"x": 1}, "errors": [{"type": "RESOURCE_LIMITS_EXCEEDED"}]}, Verdict.FAILED),
+        ({"data": None, "errors": [{"message": "Something went wrong"}]}, Verdict.FAILED),
+        ({"data": {"x": 1}, "errors": [{"message": "timeout", "path": ["x"]}]}, Verdict.DONE),
         ({"data": {"x": None}, "errors": [{"type": "NOT_FOUND", "path": ["x"]}]}, Verdict.DONE),
         ({"errors": [{"message": "Field 'y' doesn't exist"}]}, Verdict.REFUSED),
-        ({"data": None}, Verdict.BROKEN),
-        ({"message": "hello"}, Verdict.BROKEN),
-        ([], Verdict.BROKEN),
+        ({"data": None}, Verdict.FAILED),
+        ({"message": "hello"}, Verdict.FAILED),
+        ([], Verdict.FAILED),
     ],
 )
 def test_graphql(result: object, verdict: Verdict) -> None:
@@ -67,7 +68,7 @@ def test_errors_beside_data_are_never_silent() -> None:
 
 
 def test_a_cut_body_is_broken() -> None:
-    assert read_reply(200, PLAIN, b'{"data": {"x"', graphql=True).verdict is Verdict.BROKEN
+    assert read_reply(200, PLAIN, b'{"data": {"x"', graphql=True).verdict is Verdict.FAILED
 
 
 def test_no_credential_is_kept() -> None:
@@ -82,3 +83,19 @@ def test_lone_surrogates_become_replacement_characters() -> None:
 
 def test_nul_is_kept() -> None:
     assert parse_json(rb'"a\u0000b"') == "a\x00b"
+
+
+@pytest.mark.parametrize("before", range(0, 520, 7))
+@pytest.mark.parametrize("kind", ["page", "errors", "message"])
+def test_no_cut_leaves_half_a_secret(kind: str, before: int) -> None:
+    token = "ghp_" + "Half0Of1It2" * 3
+    register(token)
+    said = f"{'x' * before} {token} and more" + " y" * 400
+    body = {
+        "page": f"<p>{said}</p>".encode(),
+        "errors": orjson.dumps({"errors": [{"type": "NO", "message": said}]}),
+        "message": orjson.dumps({"message": said}),
+    }[kind]
+    status = 200 if kind == "errors" else 500
+    told = read_reply(status, {}, body, graphql=True).problem
+    assert token[:5] not in told

@@ -20,7 +20,7 @@ from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import load_profile, shipped_profiles
 from goldpan.records import COMMENTS, ENTRIES, VERDICTS
 from goldpan.report.page import ReportFacts, write_report
-from goldpan.visible import visible
+from goldpan.sanitize import visible
 from goldpan.workspace import Workspace
 from tests.reporting import (
     HOSTILE,

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from goldpan.diff import Line, side_by_side
 from goldpan.errors import UsageError, WorkspaceError
+from goldpan.excerpts import excerpt
 from goldpan.filters.funnel import Funnel, Step
 from goldpan.report.blocks import blocks_as_diff
 from goldpan.report.charts import percent, share, short
 from goldpan.report.plot import plot_funnel
 from goldpan.report.tree import draw_around
-from goldpan.visible import excerpt, line, visible
+from goldpan.sanitize import line, visible
 
 FUNNEL = Funnel(
     "issue",

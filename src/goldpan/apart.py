@@ -11,6 +11,8 @@ from pathlib import Path
 
 from goldpan.errors import GoldpanError
 from goldpan.progress import Reporter
+from goldpan.sanitize import line
+from goldpan.secrecy import mask
 
 _READY, _BEGUN = "goldpan-ready", "goldpan-begun"
 _SECONDS = 1800
@@ -81,7 +83,7 @@ class Apart:
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise GoldpanError(
-                f"{self.name} cannot be installed: {last[:300]}",
+                f"{self.name} cannot be installed: {line(mask(last), 300)}",
                 f"Install it yourself with: {' '.join(command)}",
             )
 

@@ -15,6 +15,7 @@ from goldpan import __version__
 from goldpan.commands import (
     annotating,
     building,
+    checking,
     datasets,
     evaluating,
     filtering,
@@ -26,6 +27,9 @@ from goldpan.commands import (
 )
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
 from goldpan.errors import GoldpanError
+from goldpan.resources import explain
+from goldpan.secrecy import mask, register_environment
+from goldpan.terminal import Terminal
 
 app = typer.Typer(
     help="Turn GitHub history into curated, published, evaluated datasets.",
@@ -38,7 +42,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"goldpan {__version__}")
+        Terminal().print(f"goldpan {__version__}")
         raise typer.Exit
 
 
@@ -60,6 +64,7 @@ for command in (
     mining.pair,
     mining.status,
     history.clone,
+    checking.check,
     filtering.filter,
     filtering.funnel,
     filtering.why,
@@ -98,6 +103,7 @@ def mine_main() -> None:
 
 
 def _run(program: Callable[..., Any]) -> NoReturn:
+    register_environment()
     try:
         program()
     except GoldpanError as error:
@@ -106,7 +112,11 @@ def _run(program: Callable[..., Any]) -> NoReturn:
     except BrokenPipeError:
         sys.exit(141)
     except Exception as error:  # noqa: BLE001 - the last resort: people get a sentence, not a trace
-        _defect(error)
+        known = explain(error)
+        if known is None:
+            _defect(error)
+        complain(known)
+        sys.exit(known.exit_code)
     sys.exit(0)
 
 
@@ -115,7 +125,7 @@ def _defect(error: Exception) -> NoReturn:
     with tempfile.NamedTemporaryFile(
         "w", prefix="goldpan-error-", suffix=".txt", delete=False, encoding="utf-8"
     ) as file:
-        traceback.print_exception(error, file=file)
+        file.write(mask("".join(traceback.format_exception(error))))
     complain(
         GoldpanError(
             f"Goldpan itself failed ({type(error).__name__}: {error})",

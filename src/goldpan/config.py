@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -15,6 +16,7 @@ from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from goldpan.errors import UsageError
+from goldpan.secrecy import register, register_environment
 
 Via = Literal["auto", "graphql", "rest"]
 
@@ -38,10 +40,14 @@ class Settings:
     """Which API to mine through; ``auto`` is GraphQL with a token and REST without."""
     since: datetime | None = None
     """Only entries updated at or after this time."""
-    concurrency: int = 2
-    """Requests under way at once; GitHub asks for few."""
-    retries: int = 8
-    """How often one request is tried before it is recorded as failed."""
+    token_command: str = field(default="", repr=False)
+    """A command that prints a token, asked at the start and when GitHub refuses the old one."""
+    concurrency: int = 4
+    """The most requests under way at once; a run begins with one and follows GitHub's answers."""
+    retries: int = 3
+    """How often one request is tried before the run goes on without it, and comes back later."""
+    patience: float = 3_600.0
+    """Seconds for which a GitHub that answers nothing at all is waited for."""
     timeout: float = 60.0
     """Seconds without a byte before a request is given up."""
     workers: int = 0
@@ -59,13 +65,29 @@ class Settings:
         return root.removesuffix("/v3") + "/graphql"
 
     @property
+    def git_host(self) -> str:
+        """The host that serves histories, with its port if that is not the usual one."""
+        return urlsplit(self.api_url).netloc.removeprefix("api.")
+
+    @property
     def web_host(self) -> str:
         """The host that stands in links to issues, such as ``github.com``."""
         host = urlsplit(self.api_url).hostname or ""
         return host.removeprefix("api.")
 
 
-_FROM_FILE = ("api_url", "via", "since", "concurrency", "retries", "timeout", "workers")
+_FROM_FILE = (
+    "api_url",
+    "via",
+    "since",
+    "concurrency",
+    "retries",
+    "patience",
+    "timeout",
+    "workers",
+)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)?")
+_SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 
 
 def load_settings(
@@ -76,6 +98,7 @@ def load_settings(
     Raises `UsageError` for an unreadable file, an unknown key or a bad value.
     """
     environment = os.environ if environment is None else environment
+    register_environment(environment)
     given = {key: value for key, value in flags.items() if value is not None}
     workspace = Path(
         cast("str | Path", given.pop("workspace", None))
@@ -87,9 +110,13 @@ def load_settings(
         values["api_url"] = url
     values |= given
     values["since"] = _time(values.get("since"))
+    if "patience" in values:
+        values["patience"] = _duration(values["patience"])
     settings = replace(Settings(workspace=workspace), **values)
     _check(settings)
-    return replace(settings, tokens=_tokens(environment, settings.api_url))
+    command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
+    tokens = _tokens(environment, settings.api_url, command)
+    return replace(settings, tokens=tokens, token_command=command)
 
 
 def repository_name(text: str) -> str:
@@ -139,10 +166,17 @@ def _time(value: object) -> datetime | None:
     return moment
 
 
+def _duration(value: object) -> float:
+    found = _DURATION.fullmatch(str(value).strip().lower())
+    if not found or isinstance(value, bool):
+        raise UsageError(f"--patience {value} is no time", "Write it as 90s, 30m or 2h")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
 def _check(settings: Settings) -> None:
-    for name in ("concurrency", "retries", "workers", "timeout"):
+    for name in ("concurrency", "retries", "workers", "timeout", "patience"):
         value = getattr(settings, name)
-        kind = (int, float) if name == "timeout" else int
+        kind = (int, float) if name in ("timeout", "patience") else int
         if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
             raise UsageError(f"{name} = {value!r} is not a number from 0 up", "Mend it")
     if settings.via not in ("auto", "graphql", "rest"):
@@ -165,15 +199,46 @@ def _check(settings: Settings) -> None:
         )
 
 
-def _tokens(environment: Mapping[str, str], api_url: str) -> tuple[str, ...]:
-    text = environment.get("GITHUB_TOKEN") or environment.get("GH_TOKEN") or _gh_token(api_url)
+def _tokens(environment: Mapping[str, str], api_url: str, command: str) -> tuple[str, ...]:
+    text = environment.get("GITHUB_TOKEN") or environment.get("GH_TOKEN")
+    if text is None and command:
+        return tokens_of_command(command)
+    return _split_tokens(text or _gh_token(api_url), "GITHUB_TOKEN")
+
+
+def _split_tokens(text: str, origin: str) -> tuple[str, ...]:
     tokens = tuple(dict.fromkeys(token.strip() for token in text.split(",") if token.strip()))
+    register(*tokens)
     for token in tokens:
         if not re.fullmatch(r"[\x21-\x7e]+", token):
             raise UsageError(
-                "A token in GITHUB_TOKEN holds a space or a control character",
+                f"A token in {origin} holds a space or a control character",
                 "Separate several tokens by commas alone",
             )
+    return tokens
+
+
+def tokens_of_command(command: str) -> tuple[str, ...]:
+    """Return the tokens that a command of the user's prints: one, or several with commas.
+
+    Raises `UsageError` where it fails; what it printed is never shown.
+    """
+    try:
+        words = shlex.split(command)
+        done = subprocess.run(  # noqa: S603 - the command is the user's own, and no shell reads it
+            words, capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise UsageError(
+            f"GOLDPAN_TOKEN_COMMAND cannot be run ({type(error).__name__})",
+            "Give a command that prints a token, without pipes or variables",
+        ) from None
+    tokens = _split_tokens(done.stdout.strip(), "the output of GOLDPAN_TOKEN_COMMAND")
+    if done.returncode or not tokens:
+        raise UsageError(
+            f"GOLDPAN_TOKEN_COMMAND gave no token (it ended with {done.returncode})",
+            "Run it by hand: it should print a token and end with 0",
+        )
     return tokens
 
 

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Literal
 
-from goldpan.visible import CUT, visible
+from goldpan.sanitize import CUT, visible
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")

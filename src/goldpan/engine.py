@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 from goldpan.errors import GoldpanError, UsageError
+from goldpan.resources import explain
 
 EngineName = Literal["local", "ray"]
 T = TypeVar("T")
@@ -241,7 +242,10 @@ def _do(work: Callable[[T], R], unit: T) -> R:
         return work(unit)
     except GoldpanError as error:
         raise type(error)(f"{_name(unit)}: {error.problem}", error.remedy) from error
-    except Exception as error:  # any kind: without the unit's name nobody finds what broke
+    except Exception as error:
+        if known := explain(error):
+            raise type(known)(f"{_name(unit)}: {known.problem}", known.remedy) from error
+        # Of any other kind: without the unit's name nobody finds what broke.
         raise UnitError(f"{_name(unit)}: {type(error).__name__}: {error}") from error
 
 

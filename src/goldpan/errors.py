@@ -25,6 +25,9 @@ Every message names the input and the cause, and ends with the remedy.
 
 from __future__ import annotations
 
+from goldpan.sanitize import visible
+from goldpan.secrecy import mask
+
 
 class GoldpanError(Exception):
     """An expected failure; `str` gives one message that ends with what to do next."""
@@ -32,9 +35,9 @@ class GoldpanError(Exception):
     exit_code = 1
 
     def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(f"{problem}. {remedy}.")
-        self.problem = problem
-        self.remedy = remedy
+        self.problem = visible(mask(problem))
+        self.remedy = visible(mask(remedy))
+        super().__init__(f"{self.problem}. {self.remedy}.")
 
     def __reduce__(self) -> tuple[type[GoldpanError], tuple[str, str]]:
         return type(self), (self.problem, self.remedy)

@@ -15,6 +15,7 @@ from goldpan.config import repository_name
 from goldpan.errors import UsageError, WorkspaceError
 from goldpan.miners.sources import sources
 from goldpan.query import open_tables
+from goldpan.sealed import verify_parquet
 from goldpan.workspace import Workspace
 
 _REFERENCES = """
@@ -37,6 +38,11 @@ ORDER BY profile, subject, issue, pull_repo, pull, NOT decides, criterion
 """
 
 
+_LEDGER = """
+SELECT part, announced, stored, state, reason FROM ledger WHERE number = $number ORDER BY part
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Everything that the tables and the archive hold on one entry."""
@@ -48,7 +54,8 @@ class Explanation:
     pairs: tuple[dict[str, Any], ...]
     verdicts: tuple[dict[str, Any], ...]
     """What every criterion said of it and of its fix pairs, under each profile that was run."""
-    missing: tuple[dict[str, Any], ...]
+    ledger: tuple[dict[str, Any], ...]
+    """What GitHub announced and what is stored of the entry and of each of its lists."""
     records: tuple[str, ...]
     """The archived replies that hold something of the entry, as ``run-0001.zst@OFFSET``."""
 
@@ -62,14 +69,14 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
     if not found:
         raise UsageError(f"{subject!r} names no issue or pull request", "Write OWNER/NAME#NUMBER")
     repo, number = repository_name(found[1]), int(found[2])
-    tables = ("entries", "references", "missing", "repositories")
+    tables = ("entries", "references", "ledger", "repositories")
     with open_tables(workspace, repo, tables, optional=("pairs",)) as connection:
         rows = connection.execute("SELECT repo FROM repositories").fetchall()
         repo = str(rows[0][0]) if rows else repo
         values = {"repo": repo, "number": number}
         only = {"number": number}
         entries = _rows(connection, "FROM entries WHERE number = $number", only)
-        missing = _rows(connection, "FROM missing WHERE number = $number", only)
+        ledger = _rows(connection, _LEDGER, only)
         references = _rows(connection, _REFERENCES, values)
         verdicts = []
         people = (workspace.root / "annotations").glob("*/verdicts.parquet")
@@ -77,7 +84,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
             *sorted(workspace.verdicts(repo, "*").parent.glob("*.parquet")),
             *sorted(people),
         ):
-            relation = connection.read_parquet(str(path))
+            relation = connection.read_parquet(str(verify_parquet(path)))
             connection.register("verdicts", relation)
             verdicts += _rows(connection, _VERDICTS, values)
         pairs = []
@@ -88,7 +95,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
                 values,
             )
     records = sources(workspace, repo).get(number, ())
-    if not entries and not missing and not references:
+    if not entries and not ledger and not references:
         raise WorkspaceError(
             f"{repo}#{number} was not seen in {workspace.root}",
             "It was deleted, is a discussion, or is newer than the last goldpan mine",
@@ -100,7 +107,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         tuple(references),
         tuple(pairs),
         tuple(verdicts),
-        tuple(missing),
+        tuple(ledger),
         records,
     )
 

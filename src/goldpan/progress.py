@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,6 +18,8 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+
+from goldpan.terminal import Terminal, clean
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -53,12 +54,12 @@ class Reporter:
     """Says on standard error how long work goes on; safe to use from one thread."""
 
     def __init__(self, console: Console | None = None, *, quiet: bool = False) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or Terminal(stderr=True)
         self._quiet = quiet
         self._display: Progress | None = None
         if self._console.is_terminal and not quiet:
             self._display = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
@@ -84,7 +85,7 @@ class Reporter:
     def note(self, text: str) -> None:
         """Print one line that stays."""
         if not self._quiet:
-            self._console.print(escape(text), highlight=False, soft_wrap=True)
+            self._console.print(clean(text), soft_wrap=True)
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
@@ -97,7 +98,7 @@ class Reporter:
                 self._display.remove_task(task._id)
 
     def _begin(self, title: str, total: int) -> TaskID | None:
-        return self._display.add_task(escape(title), total=total) if self._display else None
+        return self._display.add_task(clean(title).plain, total=total) if self._display else None
 
     def _update(self, task: TaskID | None, done: int, total: int) -> None:
         if self._display and task is not None:

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 import duckdb
 
 from goldpan.errors import WorkspaceError
+from goldpan.lineage import check_outputs
+from goldpan.resources import told_otherwise
+from goldpan.sealed import DamagedError, verify_parquet
 from goldpan.workspace import Workspace
 
 
@@ -27,12 +30,14 @@ def open_tables(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a connection with a view a table; `references`, a word of SQL, is called `refs`.
 
-    Raises `WorkspaceError` where a table is not there or damaged, also while it is queried.
+    Raises `WorkspaceError` where a table is not there or damaged, also while it is queried, or
+    not of the same run as the others.
     """
     if not workspace.table(repo, "entries").exists():
         raise WorkspaceError(
             f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
         )
+    check_outputs(workspace.tables(repo), "normalize")
     with connect() as connection:
         connection.execute("SET threads = 2")
         place = workspace.tables(repo)
@@ -41,12 +46,15 @@ def open_tables(
                 path = workspace.table(repo, name)
                 if name in names or path.exists():
                     place = path
+                    verify_parquet(path)
                     view = "refs" if name == "references" else name
                     quoted = str(path).replace("'", "''")
                     connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
             place = workspace.tables(repo)
             yield connection
-        except duckdb.Error as error:
+        except (duckdb.Error, DamagedError, FileNotFoundError) as error:
+            if told_otherwise(error):
+                raise
             raise WorkspaceError(
                 f"{place} cannot be read ({str(error).splitlines()[0]})",
                 f"Make the tables anew with goldpan normalize --repo {repo}",

@@ -49,6 +49,7 @@ REPOSITORIES = Table(
         ("pushed_at", _TIME),
         ("issues_announced", _COUNT),
         ("pulls_announced", _COUNT),
+        ("former_names", _TEXTS),  # other names under which GitHub finds the repository
     ),
     order=("repo",),
     key=("repo",),
@@ -73,6 +74,17 @@ ENTRIES = Table(
         ("closed_at", _TIME),
         ("locked", _FLAG),
         ("labels", _TEXTS),
+        ("assignees", _TEXTS),
+        ("milestone", _TEXT),  # its title
+        ("issue_type", _TEXT),  # the issue's own type, where the organization has types
+        ("parent_repo", _TEXT),
+        ("parent_number", _COUNT),  # the issue that this one is a part of
+        ("sub_issues", _COUNT),
+        ("blocked_by", _COUNT),  # how many issues block this one, closed ones too
+        ("blocking", _COUNT),
+        ("pinned_comment_id", _COUNT),
+        ("duplicate_of_repo", _TEXT),  # GraphQL only
+        ("duplicate_of_number", _COUNT),
         ("participants", _TEXTS),  # who wrote the entry, a comment or a review
         ("timeline_items", _COUNT),
         ("comment_count", _COUNT),
@@ -167,7 +179,7 @@ REFERENCES = Table(
         ("commit_sha", _TEXT),  # where the link comes from a commit
         # mention | keyword from texts; cross_referenced | will_close | connected | disconnected |
         # closed_by | closing_reference | marked_as_duplicate | unmarked_as_duplicate |
-        # transferred_from
+        # transferred_from | sub_issue (of the source) | blocked_by (the target)
         ("signal", _TEXT),
         ("observed_on", _COUNT),  # the entry whose data showed the link
         ("at", _TIME),
@@ -191,16 +203,69 @@ REFERENCES = Table(
     key=(),
 )
 
-MISSING = Table(
-    "missing",
+EVENTS = Table(
+    "events",
     _schema(
         ("repo", _TEXT),
         ("number", _COUNT),
-        ("part", _TEXT),  # entry | comments | reviews | review_comments | files | timeline | ...
-        ("reason", _TEXT),
+        # labeled | unlabeled | milestoned | demilestoned | assigned | unassigned | closed |
+        # reopened | renamed
+        ("event", _TEXT),
+        ("at", _TIME),
+        ("actor", _TEXT),
+        ("actor_id", _COUNT),
+        ("actor_type", _TEXT),
+        ("label", _TEXT),
+        ("milestone", _TEXT),
+        ("assignee", _TEXT),
+        ("title_before", _TEXT),
+        ("title_after", _TEXT),
     ),
-    order=("number", "part", "reason"),
-    key=("number", "part", "reason"),
+    order=(
+        "number",
+        "at",
+        "event",
+        "label",
+        "milestone",
+        "assignee",
+        "title_before",
+        "title_after",
+        "actor",
+    ),
+    key=(),
+)
+
+LEDGER = Table(
+    "ledger",
+    _schema(
+        ("repo", _TEXT),
+        ("number", _COUNT),  # null for a list of the repository
+        # entry | comments | labels | timeline | links | files | reviews | review_comments |
+        # commits | relations; of the repository: issues | pulls | comments | review_comments |
+        # backup (entries of one that cannot be read) | replies (lost by damage)
+        ("part", _TEXT),
+        ("announced", _COUNT),  # null where GitHub does not say
+        ("stored", _COUNT),  # items that came, those counted that are no rows
+        # complete | short | failed | pending | withheld (GitHub does not serve it) |
+        # unseen (the way that it was mined does not show it)
+        ("state", _TEXT),
+        ("reason", _TEXT),  # null where complete
+    ),
+    order=("number", "part"),
+    key=("number", "part"),
+)
+
+UNKNOWN = Table(
+    "unknown",
+    _schema(
+        ("repo", _TEXT),
+        ("kind", _TEXT),  # event | value
+        ("name", _TEXT),  # of an event; of a value, its column and the value
+        ("count", _COUNT),
+        ("number", _COUNT),  # an entry that has it
+    ),
+    order=("kind", "name"),
+    key=("kind", "name"),
 )
 
 PAIRS = Table(
@@ -381,5 +446,15 @@ DECISIONS = Table(
     key=("repo", "subject_id"),
 )
 
-MINED = (REPOSITORIES, ENTRIES, COMMENTS, COMMITS, FILES, REFERENCES, MISSING)
+MINED = (
+    REPOSITORIES,
+    ENTRIES,
+    COMMENTS,
+    COMMITS,
+    FILES,
+    REFERENCES,
+    EVENTS,
+    LEDGER,
+    UNKNOWN,
+)
 """The tables that `goldpan normalize` makes from raw replies."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from goldpan.datasets.provenance import finished_datasets
+from goldpan.datasets.provenance import finished_datasets, shard_paths
 from goldpan.errors import UsageError, WorkspaceError
 from goldpan.explain import Explanation, explain
 from goldpan.miners.archive import Archive
@@ -100,7 +100,7 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
 
 def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None:
     """Return the split and the row of an example, if the dataset holds it."""
-    for path in sorted(directory.glob("data/*.parquet")):
+    for path in shard_paths(directory):
         try:
             with connect() as connection:
                 rows = (

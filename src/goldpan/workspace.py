@@ -15,7 +15,7 @@
     ├── crosscode/               text-to-text tasks and their splits
     ├── prompts/                 every request to models under evaluation, and their replies
     ├── runs/TASK/MODEL/         evaluations: predictions and what they came from
-    └── tmp/                     unfinished work; safe to delete when nothing runs
+    └── tmp/                     unfinished work; what a killed run left, the next removes
 
 GitHub's names ignore case, so directories are lower case.
 """
@@ -79,14 +79,22 @@ class Workspace:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """Give a directory for unfinished work that vanishes afterwards."""
+        """Give a directory for unfinished work that vanishes afterwards.
+
+        Its lock goes with its process, so what a killed one left is known and removed first.
+        """
         base = self.root / "tmp"
         make_directory(base)
-        path = Path(tempfile.mkdtemp(dir=base))
+        with _locked(base):
+            _remove_abandoned(base)
+            path = Path(tempfile.mkdtemp(dir=base))
+            descriptor = os.open(path, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
         try:
             yield path
         finally:
             shutil.rmtree(path, ignore_errors=True)
+            os.close(descriptor)
 
     @contextmanager
     def lock(self, repo: str) -> Iterator[None]:
@@ -105,6 +113,30 @@ class Workspace:
                 f"Another goldpan works on {repo} in {self.root}",
                 "Wait for it, or give this one a --workspace of its own",
             ) from None
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove_abandoned(base: Path) -> None:
+    for path in base.iterdir():
+        if path.is_symlink() or not path.is_dir():
+            continue
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+        except BlockingIOError:
+            pass  # another process works there
         finally:
             os.close(descriptor)
 

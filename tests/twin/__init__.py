@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from .backup import load_backup
 from .editing import Editor
-from .faults import Faults
+from .errors import ERRORS
+from .faults import Fault, Faults
 from .limits import Limits
+from .rest_pages import Expired, Paging
 from .schema import nullable_fields
 from .server import Request, Twin
 from .store import World
@@ -13,9 +15,13 @@ from .synthetic import synthetic_world
 from .workload import workload_world
 
 __all__ = [
+    "ERRORS",
     "Editor",
+    "Expired",
+    "Fault",
     "Faults",
     "Limits",
+    "Paging",
     "Request",
     "Twin",
     "World",

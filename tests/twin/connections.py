@@ -9,7 +9,7 @@ from .paging import Page, paginate
 from .resolvers import Info, Resolver, enum_name, timeline_type
 from .store import World
 from .threads import threads
-from .world import Commit, Entry, Repository, Review
+from .world import Account, Commit, Entry, Repository, Review
 
 FILES_LIMIT = 3000
 _ORDERS: dict[str, Callable[[Entry], tuple[Any, ...]]] = {
@@ -123,6 +123,14 @@ def item_type(item: object) -> str:
     return known
 
 
+def _assigned_users(entry: Entry) -> list[Account]:
+    return [one for one in entry.assignees if one.kind == "User"]
+
+
+def _refs(name: str) -> Callable[[World, Any], list[Any]]:
+    return lambda world, entry: [world.entry(ref) for ref in getattr(entry, name)]
+
+
 CONNECTIONS: dict[tuple[str, str], Resolver] = {
     ("Repository", "issues"): _entries(pulls=False),
     ("Repository", "pullRequests"): _entries(pulls=True),
@@ -137,6 +145,9 @@ CONNECTIONS: dict[tuple[str, str], Resolver] = {
     ("Issue", "closedByPullRequestsReferences"): _linked(
         "closedBy", lambda world, entry: [world.entry(ref) for ref in world.closers(entry.ref)]
     ),
+    ("Issue", "subIssues"): _linked("subIssues", _refs("sub_issues")),
+    ("Issue", "blockedBy"): _linked("blockedBy", _refs("blocked_by")),
+    ("Issue", "blocking"): _linked("blocking", _refs("blocking")),
     ("PullRequest", "closingIssuesReferences"): _linked(
         "closes",
         lambda world, entry: [world.entry(ref) for ref in entry.pull.closes],
@@ -156,6 +167,8 @@ CONNECTIONS: dict[tuple[str, str], Resolver] = {
         for name, resolver in (
             ("comments", _comments),
             ("labels", _listed("labels", lambda entry: entry.labels)),
+            ("assignedActors", _listed("actors", lambda entry: entry.assignees)),
+            ("assignees", _listed("assignees", _assigned_users)),
             ("timelineItems", _timeline),
         )
     },

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from .world import Comment, Entry, Event, Item, Label, Ref, Review
+from .world import Account, Comment, Entry, Event, Item, Label, Ref, Review
 from .writing import MAINTAINER, VISITOR, Writer, sha
 
 __all__ = ["MAINTAINER", "VISITOR", "Editor"]
@@ -72,6 +72,53 @@ class Editor(Writer):
         )
         if new != old:
             self.event(number, "renamed", at=now, details={"rename": {"from": old, "to": new}})
+
+    def assign(self, number: int, who: Account, *, at: str | None = None) -> None:
+        """Make somebody responsible for an entry."""
+        entry = self.entry(number)
+        self.world.put(replace(entry, assignees=(*entry.assignees, who)))
+        self.event(number, "assigned", at=at, assignee=who)
+
+    def unassign(self, number: int, who: Account, *, at: str | None = None) -> None:
+        """Take an entry off somebody."""
+        entry = self.entry(number)
+        kept = tuple(one for one in entry.assignees if one != who)
+        self.world.put(replace(entry, assignees=kept))
+        self.event(number, "unassigned", at=at, assignee=who)
+
+    def set_milestone(self, number: int, title: str | None, *, at: str | None = None) -> None:
+        """Put an entry into a milestone, or take it out of the one it is in."""
+        entry = self.entry(number)
+        self.world.put(replace(entry, milestone=title))
+        kind = "milestoned" if title else "demilestoned"
+        details = {"milestone": {"title": title or entry.milestone}}
+        self.event(number, kind, at=at, details=details)
+
+    def set_type(self, number: int, name: str | None, *, at: str | None = None) -> None:
+        """Give an issue a type of its own."""
+        self.world.put(replace(self.entry(number), issue_type=name))
+        self.event(number, "issue_type_added" if name else "issue_type_removed", at=at)
+
+    def add_sub_issue(self, number: int, child: int, *, at: str | None = None) -> None:
+        """Make an issue part of another one, which both timelines tell."""
+        now, parent, part = self.tick(at), self.entry(number), self.entry(child)
+        self.world.put(replace(parent, sub_issues=(*parent.sub_issues, part.ref)))
+        self.world.put(replace(part, parent=parent.ref))
+        self.event(number, "sub_issue_added", at=now)
+        self.event(child, "parent_issue_added", at=now)
+
+    def block_by(self, number: int, blocker: int, *, at: str | None = None) -> None:
+        """Say that an issue waits for another one, which both timelines tell."""
+        now, waiting, other = self.tick(at), self.entry(number), self.entry(blocker)
+        self.world.put(replace(waiting, blocked_by=(*waiting.blocked_by, other.ref)))
+        self.world.put(replace(other, blocking=(*other.blocking, waiting.ref)))
+        self.event(number, "blocked_by_added", at=now)
+        self.event(blocker, "blocking_added", at=now)
+
+    def pin_comment(self, number: int, identity: int, *, at: str | None = None) -> None:
+        """Pin a comment to the top of an issue."""
+        self.world.put(replace(self.entry(number), pinned_comment=identity))
+        self.event(number, "comment_pinned", at=at)
 
     def lock(self, number: int, *, at: str | None = None) -> None:
         """Lock the conversation."""
@@ -144,6 +191,8 @@ class Editor(Writer):
 
     def _duplicate(self, kind: str, number: int, canonical: int, at: str | None) -> None:
         now, ref, first = self.tick(at), Ref(self.repo, number), Ref(self.repo, canonical)
+        known = first if kind == "marked_as_duplicate" else None
+        self.world.put(replace(self.entry(number), duplicate_of=known))
         for home in (number, canonical):
             self.event(home, kind, at=now, canonical=first, duplicate=ref)
 
@@ -174,8 +223,15 @@ class Editor(Writer):
         pull = entry.pull
         if pull is not None and gone in pull.closes:
             pull = replace(pull, closes=tuple(ref for ref in pull.closes if ref != gone))
-        if len(kept) != len(entry.timeline) or pull is not entry.pull:
-            self.world.put(replace(entry, timeline=kept, pull=pull))
+        ties: dict[str, Any] = {
+            name: tuple(ref for ref in getattr(entry, name) if ref != gone)
+            for name in ("sub_issues", "blocked_by", "blocking")
+        }
+        for name in ("parent", "duplicate_of"):
+            ties[name] = None if getattr(entry, name) == gone else getattr(entry, name)
+        changed = replace(entry, timeline=kept, pull=pull, **ties)
+        if changed != entry:
+            self.world.put(changed)
 
     def rename(self, full_name: str) -> None:
         """Rename the repository; REST redirects from the old name, GraphQL follows silently."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-import zlib
-from collections.abc import Callable, Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+from .asked import Asked
+from .errors import ERRORS, Error
+from .rest_api import ROUTES
 
 KINDS = (
     "502",
@@ -29,6 +33,61 @@ _STEPS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """A named error that befalls requests of one kind, by default for ever.
+
+    `where` is a REST route ("timeline"), a GraphQL operation ("Issues"), or one of "Entries",
+    "Continuations", "Sweep" (kinds of query), "REST", "GraphQL"; empty for any request.
+    `number` is the entry that a REST path names or whose node (or a node below it) a query asks
+    for by id; with `connection` only queries that ask for a page of that list of it. `token` is
+    whose requests fail. The first `after` requests that match are answered; the fault then ends
+    with `times` failures or `seconds` after the first. `wait` is in seconds: what `Retry-After`
+    and the reset of a used-up budget tell, and how late a "late" reply is.
+    """
+
+    error: str
+    where: str = ""
+    number: int | None = None
+    connection: str | None = None
+    token: str | None = None
+    times: int | None = None
+    seconds: float | None = None
+    after: int = 0
+    wait: float = 1
+
+    def __post_init__(self) -> None:
+        if self.error not in ERRORS:
+            raise ValueError(f"unknown error {self.error!r}; known: {sorted(ERRORS)}")
+        rest = self.where == "REST" or self.where[:1].islower()
+        if rest and self.where not in (*ROUTES, "REST"):
+            raise ValueError(f"unknown kind of request {self.where!r}; known: {ROUTES}")
+        if rest and (ERRORS[self.error].graphql_only or self.connection):
+            raise ValueError(f"{self.error!r} befalls only GraphQL, not {self.where!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What faults are chosen by: a request's kinds, its token, and what it asks for."""
+
+    kinds: Collection[str]
+    token: str
+    number: int | None = None
+    asked: Sequence[Asked] = ()
+
+
+class Strike(NamedTuple):
+    """A fault that befalls a request, and the nodes that it is about."""
+
+    fault: Fault
+    asked: Sequence[Asked]
+
+    @property
+    def error(self) -> Error:
+        """Return the error that the fault sends."""
+        return ERRORS[self.fault.error]
+
+
+@dataclass(frozen=True, slots=True)
 class Faults:
     """A plan of faults, the same for the same requests whatever their order.
 
@@ -36,7 +95,8 @@ class Faults:
     of `kinds`, but never one request more than `max_consecutive` times in a row. Queries for
     more than `heavy` nodes by id (or for which `heavy(operation, variables)` is true) always
     get a 502, as do those that name a node in `poison`; a node in `poison_null` is answered
-    with null beside an error.
+    with null beside an error. `chosen` faults befall the requests that they name, before all
+    others: the first that fits, or every fitting one of those that only take parts away.
     """
 
     rate: float = 0.0
@@ -48,6 +108,7 @@ class Faults:
     poison_null: Collection[str] = ()
     max_consecutive: int = 3
     slow_seconds: float = 0.3
+    chosen: Sequence[Fault] = ()
 
     def __post_init__(self) -> None:
         unknown = set(self.kinds) - set(KINDS)
@@ -61,6 +122,8 @@ class FaultPlan:
 
     faults: Faults
     _attempts: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    _met: dict[int, int] = field(default_factory=dict)
+    _since: dict[int, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def choose(self, label: str, key: bytes, *, graphql: bool) -> str | None:
@@ -76,6 +139,29 @@ class FaultPlan:
             self._attempts[key] = (attempt + 1, failed + 1 if fails else 0)
         return kinds[_roll(faults.seed + 1, attempt, key) % len(kinds)] if fails else None
 
+    def strikes(self, about: About) -> list[Strike]:
+        """Return the chosen faults that befall a request: one, or several that take parts away."""
+        parts: list[Strike] = []
+        for index, fault in enumerate(self.faults.chosen):
+            asked = _fits(fault, about)
+            if asked is None or not self._begins(index, fault):
+                continue
+            strike = Strike(fault, asked)
+            if strike.error.kind != "part":
+                return [strike]
+            parts.append(strike)
+        return parts
+
+    def _begins(self, index: int, fault: Fault) -> bool:
+        with self._lock:
+            met = self._met[index] = self._met.get(index, 0) + 1
+            if met <= fault.after:
+                return False
+            now = time.monotonic()
+            lasts = now - self._since.setdefault(index, now)
+            over = fault.seconds is not None and lasts > fault.seconds
+            return not over and (fault.times is None or met <= fault.after + fault.times)
+
     def breaks(self, operation: str | None, variables: dict[str, Any]) -> bool:
         """Return whether a query is too heavy or names a poisoned node."""
         heavy = self.faults.heavy
@@ -85,6 +171,24 @@ class FaultPlan:
         elif heavy is not None and len(list(_strings(variables.get("ids")))) > heavy:
             return True
         return any(text in self.faults.poison for text in _strings(variables))
+
+
+def _fits(fault: Fault, about: About) -> Sequence[Asked] | None:
+    """Return the nodes that a fault is about in a request, None where it does not fit."""
+    if (fault.where and fault.where not in about.kinds) or fault.token not in (None, about.token):
+        return None
+    if ERRORS[fault.error].graphql_only and "GraphQL" not in about.kinds:
+        return None
+    if fault.number is None and fault.connection is None:
+        return about.asked[:1]
+    if "REST" in about.kinds:
+        return () if fault.connection is None and fault.number == about.number else None
+    return [
+        one
+        for one in about.asked
+        if fault.number in (None, one.number)
+        and (fault.connection is None or fault.connection in one.lists)
+    ] or None
 
 
 def _roll(seed: int, attempt: int, key: bytes) -> int:
@@ -101,60 +205,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for one in value.values():
             yield from _strings(one)
-
-
-def null_poisoned(reply: dict[str, Any], variables: dict[str, Any], ids: Collection[str]) -> None:
-    """Answer null, with an error, for poisoned nodes."""
-    data = reply.get("data") or {}
-    wanted = variables.get("ids")
-    if isinstance(wanted, list) and isinstance(data.get("nodes"), list):
-        for index, identity in enumerate(wanted):
-            if identity in ids:
-                _hide(reply, ["nodes", index], _SOMETHING)
-    for key, value in list(data.items()):
-        if isinstance(value, dict) and value.get("id") in ids:
-            _hide(reply, [key], _SOMETHING)
-
-
-def damage(reply: dict[str, Any], kind: str, key: bytes) -> None:
-    """Make a reply partial in the way that `errors` or `resource_limits` replies are."""
-    places = [path for path in _nullable(reply.get("data"), []) if path[0] != "rateLimit"]
-    if not places:
-        return
-    if kind == "errors":
-        _hide(reply, places[zlib.crc32(key) % len(places)], _SOMETHING)
-        return
-    tops = [path for path in places if len(path) <= 2]
-    for path in tops[len(tops) // 2 :]:
-        _hide(reply, path, _RESOURCES)
-
-
-_SOMETHING = (
-    "SOMETHING_WENT_WRONG",
-    "Something went wrong while executing your query. Please include this id when reporting.",
-)
-_RESOURCES = ("RESOURCE_LIMITS_EXCEEDED", "Resource limits for this query exceeded.")
-
-
-def _hide(reply: dict[str, Any], path: list[str | int], error: tuple[str, str]) -> None:
-    holder: Any = reply["data"]
-    for step in path[:-1]:
-        holder = holder[step]
-    holder[path[-1]] = None
-    kind, message = error
-    reply.setdefault("errors", []).append({"type": kind, "path": path, "message": message})
-
-
-def _nullable(value: Any, path: list[str | int]) -> Iterator[list[str | int]]:
-    """Yield the paths of the objects that may be null: top fields and elements of `nodes`."""
-    if isinstance(value, dict):
-        for key, one in value.items():
-            here = [*path, key]
-            if not path and isinstance(one, dict):
-                yield here
-            yield from _nullable(one, here)
-    elif isinstance(value, list) and path and path[-1] == "nodes":
-        for index, one in enumerate(value):
-            if isinstance(one, dict):
-                yield [*path, index]
-            yield from _nullable(one, [*path, index])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 
 from .resolvers import (
     Info,
@@ -15,6 +16,7 @@ from .resolvers import (
     detail,
     edges,
     entry_state,
+    event_assignee,
     event_label,
     find_node,
     find_repository,
@@ -25,12 +27,15 @@ from .resolvers import (
     merge_ref,
     numbered,
     own_review,
+    parts,
     person,
+    pinned_comment,
     reply_to,
     repository,
     small,
     state_reason,
     thread_path,
+    ties,
     world,
 )
 from .store import merge_commit, repository_node_id
@@ -85,6 +90,12 @@ _ENTRY: dict[str, Resolver] = {
     "closed": lambda source, info: source.state == "closed",
     "activeLockReason": constant(None),
     "stateReason": state_reason,
+    "issueType": attribute("issue_type"),
+    "parent": linked("parent"),
+    "duplicateOf": linked("duplicate_of"),
+    "pinnedIssueComment": pinned_comment,
+    "subIssuesSummary": parts,
+    "issueDependenciesSummary": ties,
 }
 _ACCOUNT: dict[str, Resolver] = {
     "databaseId": _small_id,
@@ -114,6 +125,7 @@ _EVENT: dict[str, Resolver] = {
         world(info).repository(source.from_repo) if source.from_repo else None
     ),
     "label": event_label,
+    "assignee": event_assignee,
     "currentTitle": detail("rename", "to"),
     "previousTitle": detail("rename", "from"),
     "milestoneTitle": detail("milestone", "title"),
@@ -170,6 +182,23 @@ FIELDS: dict[str, dict[str, Resolver]] = {
     },
     "Ref": {"id": _itself, "name": _itself, "prefix": constant("refs/heads/")},
     "Language": {"id": _itself, "name": _itself},
+    "Milestone": {
+        "id": lambda source, info: node_id("MI", zlib.crc32(source.encode())),
+        "number": lambda source, info: zlib.crc32(source.encode()) % 100,
+        "title": _itself,
+    },
+    "IssueType": {
+        "id": lambda source, info: node_id("IT", zlib.crc32(source.encode())),
+        "name": _itself,
+    },
+    "PinnedIssueComment": {
+        "id": lambda source, info: node_id("PIC", source.id),
+        "issueComment": _itself,
+    },
+    "SubIssuesSummary": {name: key(name) for name in ("completed", "percentCompleted", "total")},
+    "IssueDependenciesSummary": {
+        name: key(name) for name in ("blockedBy", "blocking", "totalBlockedBy", "totalBlocking")
+    },
     "License": {
         "id": _itself,
         "name": _itself,

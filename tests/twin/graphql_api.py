@@ -20,7 +20,9 @@ from graphql import (
 )
 
 from .cost import Cost, measure
+from .older import Need
 from .paging import RefusedError
+from .refusals import refusals
 from .resolvers import Context
 from .schema import wired_schema
 from .store import World
@@ -51,14 +53,15 @@ class GraphQLApi:
     """Answers documents from a world; parsed and validated documents are kept."""
 
     world: World
-    null_fields: Collection[tuple[str, str]] = ()
+    null_fields: Collection[Need] = ()
+    lacks: Collection[Need] = ()
     _schema: GraphQLSchema = field(init=False)
     _documents: dict[str, DocumentNode | list[dict[str, Any]]] = field(
         init=False, default_factory=dict
     )
 
     def __post_init__(self) -> None:
-        self._schema = wired_schema(frozenset(self.null_fields))
+        self._schema = wired_schema(frozenset(self.null_fields), frozenset(self.lacks))
 
     def prepare(self, payload: Any) -> Query | Rejected:
         """Check and price a request body."""
@@ -111,10 +114,9 @@ class GraphQLApi:
         try:
             made = parse(text)
             errors = validate(self._schema, made)
+            made = refusals(errors, made) if errors else made
         except GraphQLError as error:
-            made, errors = [], [error]
-        if errors:
-            made = errors_json(errors)
+            made = errors_json([error])
         if len(self._documents) >= _CACHE_LIMIT:
             self._documents.clear()
         self._documents[text] = made

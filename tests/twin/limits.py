@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -14,7 +15,9 @@ class Limits:
 
     `window` is in seconds. An exhausted GraphQL budget is told with status `graphql_status`
     (200 or 403), an exhausted REST one with `rest_status` (403 or 429), a secondary limit with
-    `secondary_status` and, unless it is None, `retry_after` seconds. `tokens` None takes any.
+    `secondary_status` and, unless it is None, `retry_after` seconds. `tokens` None takes any;
+    `expires` tells when tokens cease to be valid (in seconds since 1970, by the twin's clock),
+    `of_token` the hourly budgets that are not the usual ones. `search` is for a minute.
     """
 
     core: int = 5000
@@ -30,6 +33,10 @@ class Limits:
     issues_wall: int = 10_000
     comments_wall: int = 30_000
     tokens: frozenset[str] | None = None
+    expires: Mapping[str, float] = field(default_factory=dict)
+    of_token: Mapping[str, int] = field(default_factory=dict)
+    search: int = 30
+    anonymous_search: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +98,16 @@ class Meter:
         now = self.now()
         used, reset = self._used.get((token, resource), (0, 0))
         if reset <= now:
-            used, reset = 0, math.ceil(now + self.limits.window)
-        limit = self.limits.graphql if resource == "graphql" else self.limits.core
-        if not token:
-            limit = self.limits.anonymous if resource == "core" else 0
-        return Budget(resource, limit, used, reset)
+            window = min(60.0, self.limits.window) if resource == "search" else self.limits.window
+            used, reset = 0, math.ceil(now + window)
+        return Budget(resource, self._limit(token, resource), used, reset)
+
+    def _limit(self, token: str, resource: str) -> int:
+        limits = self.limits
+        match resource:
+            case "search":
+                return limits.search if token else limits.anonymous_search
+            case "graphql":
+                return limits.of_token.get(token, limits.graphql) if token else 0
+            case _:
+                return limits.of_token.get(token, limits.core) if token else limits.anonymous

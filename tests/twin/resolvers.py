@@ -254,6 +254,40 @@ def event_label(source: Event, info: Info) -> Label:
     return Label(label["name"], label["color"])
 
 
+def event_assignee(source: Event, info: Info) -> Account | None:
+    """Return whom an event made responsible, or no longer."""
+    told: Any = source.details.get("assignee")
+    if source.assignee is None and told:
+        return Account(told["login"].removesuffix("[bot]"), told["id"], told["type"])
+    return source.assignee
+
+
+def pinned_comment(source: Entry, info: Info) -> Comment | None:
+    """Return the comment that stands on top of an issue."""
+    return next((one for one in source.comments if one.id == source.pinned_comment), None)
+
+
+def ties(source: Entry, info: Info) -> dict[str, int]:
+    """Return how many issues block an issue, and how many it blocks; of these, the open ones."""
+    made = {}
+    for name, refs in (("BlockedBy", source.blocked_by), ("Blocking", source.blocking)):
+        made[f"total{name}"] = len(refs)
+        made[name[0].lower() + name[1:]] = _count_open(refs, info)
+    return made
+
+
+def parts(source: Entry, info: Info) -> dict[str, int]:
+    """Return how many sub-issues an issue has, and how many of them are done."""
+    total = len(source.sub_issues)
+    done = total - _count_open(source.sub_issues, info)
+    return {"total": total, "completed": done, "percentCompleted": 100 * done // max(1, total)}
+
+
+def _count_open(refs: tuple[Ref, ...], info: Info) -> int:
+    found = [world(info).entry(ref) for ref in refs]
+    return sum(one is not None and one.state == "open" for one in found)
+
+
 def thread_path(source: Event, info: Info) -> str:
     """Return the path of a thread."""
     return source.comments[0].path if source.comments else ""

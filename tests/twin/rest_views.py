@@ -104,8 +104,8 @@ def _entry_json(entry: Entry, api: str) -> Json:
         "state": entry.state,
         "locked": entry.locked,
         "active_lock_reason": None,
-        "assignees": [],
-        "milestone": None,
+        "assignees": [account_json(one, api) for one in entry.assignees],
+        "milestone": entry.milestone and {"title": entry.milestone},
         "comments_url": f"{api}/repos/{entry.repo}/issues/{entry.number}/comments",
         "created_at": entry.created_at,
         "updated_at": entry.updated_at,
@@ -136,6 +136,20 @@ def issue_json(entry: Entry, api: str) -> Json:
             "patch_url": f"{made['html_url']}.patch",
             "merged_at": entry.pull.merged_at,
         }
+        return made
+    pinned = [one for one in entry.comments if one.id == entry.pinned_comment]
+    made |= {
+        "type": entry.issue_type and {"name": entry.issue_type},
+        "sub_issues_summary": {"total": len(entry.sub_issues)},
+        "issue_dependencies_summary": {
+            "total_blocked_by": len(entry.blocked_by),
+            "total_blocking": len(entry.blocking),
+        },
+        "pinned_comment": comment_json(pinned[0], api) if pinned else None,
+    }
+    if entry.parent is not None:
+        parent = entry.parent
+        made["parent_issue_url"] = f"{api}/repos/{parent.repo}/issues/{parent.number}"
     return made
 
 
@@ -356,6 +370,7 @@ def _event_json(world: World, event: Event, api: str) -> Json:
         "commit_url": event.commit_sha
         and f"{api}/repos/{event.home.repo}/commits/{event.commit_sha}",
         **event.details,
+        **({"assignee": account_json(event.assignee, api)} if event.assignee else {}),
     }
 
 

@@ -18,6 +18,7 @@ from graphql import (
 
 from .connections import CONNECTIONS
 from .fields import FIELDS
+from .older import Need, schema_without
 from .resolvers import Resolver, attribute, object_type, timeline_type
 
 SDL = (Path(__file__).parent / "schema.graphql").read_text(encoding="utf-8")
@@ -25,9 +26,14 @@ _FAMILIES = ("Connection", "Edge", "Event")
 
 
 @cache
-def wired_schema(null_fields: frozenset[tuple[str, str]] = frozenset()) -> GraphQLSchema:
-    """Return the schema ready to execute; every field in `null_fields` answers null."""
-    schema = build_schema(SDL)
+def wired_schema(
+    null_fields: frozenset[Need] = frozenset(), lacks: frozenset[Need] = frozenset()
+) -> GraphQLSchema:
+    """Return the schema without what it `lacks`, ready to execute.
+
+    Every field in `null_fields` answers null.
+    """
+    schema = schema_without(SDL, lacks)
     nullable = set(nullable_fields(schema))
     unknown = null_fields - nullable
     if unknown:

@@ -6,15 +6,22 @@ import threading
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import orjson
 
-from .faults import FaultPlan, Faults, damage, null_poisoned
-from .graphql_api import GraphQLApi, Rejected
+from .asked import asked_nodes
+from .breaking import cut, in_place
+from .damage import damage, null_poisoned, spoil
+from .faults import About, FaultPlan, Faults, Strike
+from .graphql_api import GraphQLApi, Query, Rejected
 from .limits import Budget, Limits, Meter
-from .rest_api import Answer, RestApi, Walls, failure
+from .older import Need
+from .rest_answers import Answer, failure
+from .rest_api import RestApi, Walls, route_of
+from .rest_pages import Pager, Paging
 from .store import World
 from .transport import Listener, Received, Reply, encode
 
@@ -24,7 +31,6 @@ _SECONDARY = (
 _EXHAUSTED = "API rate limit exceeded"
 _UPSTREAM = b"<html><head><title>502 Bad Gateway</title></head><body>Server Error</body></html>"
 _TIMEOUT = {"message": "We couldn't respond to your request in time. Sorry about that."}
-_ALWAYS_FREE = "/rate_limit"
 
 
 class _Noted(NamedTuple):
@@ -53,8 +59,9 @@ class Request:
 class Twin:
     """A GitHub on 127.0.0.1, serving while its `with` block runs.
 
-    `requests` lists what was asked; `points` and `count` sum it up. An error inside the twin is
-    answered with a 500 and raised when the block ends.
+    With a `version` it is an Enterprise server and says so in a header; its GraphQL schema may
+    lack parts (see `schema_without`). `requests` lists what was asked; `points` and `count` sum
+    it up. An error inside the twin is answered with a 500 and raised when the block ends.
     """
 
     def __init__(
@@ -63,17 +70,21 @@ class Twin:
         faults: Faults | None = None,
         limits: Limits | None = None,
         *,
-        null_fields: Collection[tuple[str, str]] = (),
+        paging: Paging | None = None,
+        null_fields: Collection[Need] = (),
+        lacks: Collection[Need] = (),
+        version: str | None = None,
         port: int = 0,
     ) -> None:
         self.world = world
+        self._version = {"X-GitHub-Enterprise-Version": version} if version else {}
         self.limits = limits or Limits()
         self.requests: list[Request] = []
         self.meter = Meter(self.limits)
         self.faults = faults or Faults()
-        self._graphql = GraphQLApi(world, null_fields)
+        self._graphql = GraphQLApi(world, null_fields, lacks)
         walls = Walls(self.limits.issues_wall, self.limits.comments_wall)
-        self._rest = RestApi(world, walls)
+        self._rest = RestApi(world, walls, Pager(paging or Paging()))
         self._lock = threading.Lock()
         self._active = 0
         self._tripped = 0
@@ -154,7 +165,7 @@ class Twin:
         graphql = path in ("/graphql", "/api/graphql")
         if not received.headers.get("User-Agent"):
             return self._plain(failure(403, "Request forbidden: no User-Agent header.")), _UNPRICED
-        if token and self.limits.tokens is not None and token not in self.limits.tokens:
+        if token and not self._valid(token):
             return self._plain(failure(401, "Bad credentials")), _UNPRICED
         if graphql and not token:
             message = "This endpoint requires you to be authenticated."
@@ -165,10 +176,21 @@ class Twin:
             return self._plain(failure(404, "Not Found")), _UNPRICED
         return self._get(received)
 
+    def _valid(self, token: str) -> bool:
+        known, expires = self.limits.tokens, self.limits.expires
+        return (known is None or token in known) and self.meter.now() < expires.get(token, inf)
+
     def _get(self, received: Received) -> tuple[Reply, _Noted]:
         prefix = "/api/v3" if received.path.startswith("/api/v3/") else ""
         target = received.target.removeprefix(prefix)
-        if received.path.removeprefix(prefix) == _ALWAYS_FREE:
+        route = route_of(target.partition("?")[0])
+        resource = "search" if route is not None and route.name == "search" else "core"
+        kinds = {"REST", route.name if route else ""}
+        about = About(kinds, received.token, number=route.number if route else None)
+        strike = next(iter(self._plan.strikes(about)), None)
+        if strike is not None and strike.error.kind != "cut":
+            return self._struck(strike, received.token, resource, 1)
+        if route is not None and route.name == "rate_limit":
             budget = self.meter.state(received.token, "core")
             return self._plain(Answer(self._rates(received.token)), budget), _UNPRICED
         answer = self._rest.get(
@@ -182,13 +204,15 @@ class Twin:
         if answer.status == 200:
             headers["ETag"] = received.etag(body)
             if received.headers.get("If-None-Match") == headers["ETag"]:
-                budget = self.meter.state(received.token, "core")
+                budget = self.meter.state(received.token, resource)
                 return self._reply(304, b"", headers, budget), _UNPRICED
-        granted, budget = self.meter.charge(received.token, "core", 1)
+        granted, budget = self.meter.charge(received.token, resource, 1)
         if not granted:
             refusal = failure(self.limits.rest_status, _EXHAUSTED)
             return self._plain(refusal, budget), _UNPRICED
         reply = self._reply(answer.status, body, headers, budget)
+        if strike is not None:
+            return cut(reply, strike), _Noted(None, 1)
         key = f"{received.token} {received.target}".encode()
         fault = self._plan.choose(f"GET {received.target}", key, graphql=False)
         return (self._break(reply, fault, budget) if fault else reply), _Noted(None, 1)
@@ -199,31 +223,65 @@ class Twin:
         except orjson.JSONDecodeError:
             return self._plain(failure(400, "Problems parsing JSON")), _UNPRICED
         query = self._graphql.prepare(payload)
-        points = 1 if isinstance(query, Rejected) else query.cost.points
-        granted, budget = self.meter.charge(received.token, "graphql", points)
+        token = received.token
+        if isinstance(query, Rejected):
+            granted, budget = self.meter.charge(token, "graphql", 1)
+            if not granted:
+                return self._graphql_exhausted(budget), _Noted(query.operation, 0)
+            reply = self._reply(200, encode(query.reply), {}, budget)
+            return reply, _Noted(query.operation, 1)
+        points = query.cost.points
+        strikes = self._strikes(query, token)
+        if strikes and strikes[0].error.kind not in ("cut", "part"):
+            return self._struck(strikes[0], token, "graphql", points, query.operation)
+        granted, budget = self.meter.charge(token, "graphql", points)
         if not granted:
             return self._graphql_exhausted(budget), _Noted(query.operation, 0)
-        if isinstance(query, Rejected):
-            return self._reply(200, encode(query.reply), {}, budget), _Noted(
-                query.operation, points
-            )
-        noted = _Noted(query.operation, points)
+        return self._run(received, query, strikes, budget), _Noted(query.operation, points)
+
+    def _run(
+        self, received: Received, query: Query, strikes: list[Strike], budget: Budget
+    ) -> Reply:
         variables = dict(query.variables)
         if self._plan.breaks(query.operation, variables):
-            return self._reply(502, _UPSTREAM, _HTML, budget, fault="heavy"), noted
+            return self._reply(502, _UPSTREAM, _HTML, budget, fault="heavy")
         fault = self._plan.choose(
             f"POST {received.target} {query.operation}", received.body, graphql=True
         )
         if fault in ("502", "504", "reset", "secondary"):
-            return self._break(self._reply(200, b"", {}, budget), fault, budget), noted
-        rate = _rate_json(budget, points, query.cost.nodes)
-        made = self._graphql.run(query, rate)
+            return self._break(self._reply(200, b"", {}, budget), fault, budget)
+        made = self._graphql.run(query, _rate_json(budget, query.cost.points, query.cost.nodes))
         if self.faults.poison_null:
             null_poisoned(made, variables, self.faults.poison_null)
         if fault in ("errors", "resource_limits"):
             damage(made, fault, received.body)
+        for strike in strikes:
+            if strike.error.kind == "part":
+                spoil(made, strike.fault.error, strike.asked, strike.fault.connection)
+                fault = strike.fault.error
         reply = self._reply(200, encode(made), {}, budget, fault=fault)
-        return (self._break(reply, fault, budget) if fault else reply), noted
+        if strikes and strikes[0].error.kind == "cut":
+            return cut(reply, strikes[0])
+        return self._break(reply, fault, budget) if fault else reply
+
+    def _strikes(self, query: Query, token: str) -> list[Strike]:
+        name = query.operation or ""
+        asked = asked_nodes(query.document, query.operation, query.variables, self.world)
+        kinds = {"GraphQL", name}
+        if asked:
+            kinds.add("Entries" if len(asked[0].place) > 1 else "Continuations")
+        elif name.startswith("Sweep"):
+            kinds.add("Sweep")
+        return self._plan.strikes(About(kinds, token, asked=asked))
+
+    def _struck(
+        self, strike: Strike, token: str, resource: str, points: int, operation: str | None = None
+    ) -> tuple[Reply, _Noted]:
+        """Answer with an error; those about limits and tokens cost nothing."""
+        spent = points if strike.error.kind in ("server", "refused") else 0
+        _, budget = self.meter.charge(token, resource, spent)
+        now = self.meter.now()
+        return in_place(strike, budget, now, _date(now)), _Noted(operation, spent)
 
     def _break(self, reply: Reply, fault: str, budget: Budget) -> Reply:
         match fault:
@@ -270,13 +328,14 @@ class Twin:
         fault: str | None = None,
     ) -> Reply:
         rates = budget.headers if budget else {}
-        now = datetime.fromtimestamp(self.meter.now(), UTC)
         kind = {"Content-Type": "application/json; charset=utf-8"}
-        date = {"Date": now.strftime("%a, %d %b %Y %H:%M:%S GMT")}
-        return Reply(status, body, {**kind, **date, **rates, **headers}, fault=fault)
+        date = {"Date": _date(self.meter.now())}
+        return Reply(
+            status, body, {**kind, **date, **self._version, **rates, **headers}, fault=fault
+        )
 
     def _rates(self, token: str) -> dict[str, Any]:
-        states = {name: self.meter.state(token, name) for name in ("core", "graphql")}
+        states = {name: self.meter.state(token, name) for name in ("core", "graphql", "search")}
         resources = {
             name: {
                 "limit": state.limit,
@@ -290,6 +349,10 @@ class Twin:
 
 
 _HTML = {"Content-Type": "text/html"}
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
 
 
 def _rate_json(budget: Budget, points: int, nodes: int) -> dict[str, Any]:

@@ -53,8 +53,8 @@ class World:
     def repository(self, full_name: str, follow: bool = True) -> Repository | None:
         """Find a repository by name, by default under its old names too."""
         key = full_name.lower()
-        if key not in self._by_name and follow:
-            key = self._renames.get(key, key)
+        while follow and key not in self._by_name and key in self._renames:
+            key = self._renames[key]
         return self._by_name.get(key)
 
     def repository_by_id(self, identity: int) -> Repository | None:
@@ -97,11 +97,16 @@ class World:
         new = repository.full_name
         if replaces is not None and replaces.lower() != new.lower():
             del self._by_name[replaces.lower()]
-            self._renames[replaces.lower()] = new.lower()
+            self.add_former_name(replaces, new)
             if self._main.lower() == replaces.lower():
                 self._main = new
         self._by_name[new.lower()] = repository
         self._changed()
+
+    def add_former_name(self, former: str, name: str) -> None:
+        """Let both APIs find a repository under a name that it had before."""
+        self._renames[former.lower()] = name.lower()
+        self._renames.pop(name.lower(), None)
 
     def _changed(self) -> None:
         self._version += 1

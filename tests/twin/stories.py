@@ -10,6 +10,7 @@ RENOVATOR = Account("renovator", 4_100_010, "Bot")
 TESTER = Account("pebble-ci", 4_100_011, "Bot")
 IMPORTED = Account("tess-from-svn", 4_100_012, "Mannequin")
 COMPANY = Account("prospector", 4_100_013, "Organization")
+COPILOT = Account("copilot-swe-agent", 4_100_015, "Bot", "Copilot")
 SANA = Account("sana-q", 4_100_003)
 
 _PATCH = """\
@@ -206,6 +207,36 @@ def closings(editor: Editor) -> None:
     editor.reply(rejected, comments[line], "For speed.", author=SANA)
     editor.close(rejected)
     editor.pull("Still open", "Waiting for a review.", draft=True)
+
+
+def history(editor: Editor) -> None:
+    """What happens beside the talk: labels, milestones, assignees, types, relations."""
+    titles = {entry.title: number for number, entry in editor.repository.entries.items()}
+    memory = titles["Memory grows with the number of columns"]
+    globs = titles["Sieve should accept globs"]
+    plan = titles["What should 1.0 contain?"]
+    draft = titles["Still open"]
+    editor.assign(memory, SANA)
+    editor.unassign(memory, SANA)
+    editor.assign(memory, COPILOT)
+    editor.assign(memory, MAINTAINER)
+    editor.set_milestone(memory, "0.4")
+    editor.set_milestone(memory, None)
+    editor.set_milestone(memory, '1.0 "nugget"')
+    editor.set_type(memory, "Bug")
+    editor.set_type(globs, "Feature")
+    editor.label(memory, "performance")
+    editor.unlabel(memory, "performance")
+    editor.label(globs, "performance")
+    editor.add_sub_issue(plan, globs)
+    editor.add_sub_issue(plan, titles["HTTPS support"])
+    editor.block_by(globs, memory)
+    editor.block_by(globs, titles["No body at all"])
+    editor.pin_comment(plan, editor.entry(plan).comments[2].id)
+    editor.assign(draft, SANA)
+    editor.set_milestone(draft, "0.4")
+    editor.review(draft, "COMMENTED", "A loop would do.", author=COPILOT)
+    editor.event(draft, "labeled", actor=None, details={"label": {"name": "x", "color": "fff"}})
 
 
 def sizes(editor: Editor, outside: Editor) -> None:

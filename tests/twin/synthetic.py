@@ -58,5 +58,6 @@ def _world(*, ordinary: bool) -> World:
         tracker(Editor(world, step=7 * 3600))
         editor = Editor(world)
     stories.sizes(editor, outside)
+    stories.history(Editor(world))
     link(world)
     return world

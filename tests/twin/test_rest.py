@@ -10,6 +10,7 @@ from goldpan.miners.github import queries
 from tests.twin import (
     Editor,
     Limits,
+    Paging,
     Twin,
     synthetic_world,
 )
@@ -52,8 +53,9 @@ def test_rest_pages_are_reached_by_link_only(twin: Twin) -> None:
     times = [row["updated_at"] for row in everything]
     assert times == sorted(times)
     assert get(twin, f"{SLUICE}/issues?state=all&page=2").status_code == 422
-    counting = get(twin, f"{SLUICE}/issues?state=all&per_page=1")
-    assert f"&page={len(everything)}&" in counting.links["last"]["url"]
+    pulls = [row for row in everything if "pull_request" in row]
+    counting = get(twin, f"{SLUICE}/pulls?state=all&per_page=1")
+    assert f"&page={len(pulls)}&" in counting.links["last"]["url"]
     assert len(get(twin, f"{SLUICE}/issues?state=all&per_page=500").json()) == len(everything)
     since = times[len(times) // 2]
     later = follow(twin, f"{SLUICE}/issues?state=all&since={since}")
@@ -62,7 +64,7 @@ def test_rest_pages_are_reached_by_link_only(twin: Twin) -> None:
 
 def test_rest_walls() -> None:
     limits = Limits(issues_wall=60, comments_wall=100)
-    with Twin(synthetic_world(), limits=limits) as twin:
+    with Twin(synthetic_world(), limits=limits, paging=Paging({})) as twin:
         for path in ("issues?state=all&", "issues/comments?"):
             statuses = []
             with client(twin) as http:
@@ -156,6 +158,51 @@ def test_renames_redirect_deletions_are_gone_blocks_are_451() -> None:
         assert get(twin, "/repos/prospector/rocker/pulls/4/files").json() == []
         editor.block()
         assert get(twin, "/repos/prospector/rocker").status_code == 451
+
+
+def test_former_names_lead_to_the_present_one() -> None:
+    world = synthetic_world()
+    world.add_former_name("Mozilla/Sluice", "prospector/sluice")
+    for name in ("prospector/rocker", "prospectors/rocker"):
+        Editor(world).rename(name)
+    with Twin(world) as twin:
+        for former in ("mozilla/sluice", "prospector/sluice", "prospector/rocker"):
+            moved = get(twin, f"/repos/{former}")
+            assert moved.status_code == 301
+            assert moved.json()["url"] == moved.headers["location"]
+            assert get(twin, moved.headers["location"]).json()["full_name"] == "prospectors/rocker"
+            owner, name = former.split("/")
+            query = f'{{ repository(owner: "{owner}", name: "{name}") {{ nameWithOwner }} }}'
+            found = ask(twin, query)["data"]["repository"]["nameWithOwner"]
+            assert found == "prospectors/rocker"
+        Editor(world).rename("prospector/sluice")
+        assert get(twin, "/repos/prospector/sluice").status_code == 200
+        assert get(twin, "/repos/prospectors/rocker").status_code == 301
+
+
+def test_the_search_counts_entries(twin: Twin) -> None:
+    entries = twin.world.main.entries.values()
+    for words, kind in (("is:issue", True), ("is:pr", False)):
+        reply = get(twin, f"/search/issues?q=repo:prospector/sluice+{words}&per_page=1")
+        counted = sum((entry.pull is None) is kind for entry in entries)
+        assert reply.json()["total_count"] == counted
+        assert len(reply.json()["items"]) == 1
+        assert reply.headers["x-ratelimit-resource"] == "search"
+        assert reply.headers["x-ratelimit-limit"] == "30"
+        assert f"page={counted}>" in reply.headers["link"]
+    assert get(twin, "/rate_limit").json()["resources"]["search"]["used"] >= 2
+    for words in ("repo:no/where+is:issue", "repo:prospector/sluice", "repo:prospector/sluice+x"):
+        assert get(twin, f"/search/issues?q={words}").status_code == 422
+
+
+def test_the_feed_of_events_has_the_newest_first(twin: Twin) -> None:
+    rows = follow(twin, f"{SLUICE}/issues/events?per_page=50")
+    assert [row["id"] for row in rows] == sorted((row["id"] for row in rows), reverse=True)
+    assert {"closed", "renamed"} <= {row["event"] for row in rows}
+    assert not {"commented", "cross-referenced", "line-commented"} & {row["event"] for row in rows}
+    number = rows[0]["issue"]["number"]
+    timeline = follow(twin, f"{SLUICE}/issues/{number}/timeline")
+    assert rows[0]["id"] in {event.get("id") for event in timeline}
 
 
 def test_edits_show_in_both_apis() -> None:

@@ -42,7 +42,8 @@ class Received:
         return token.strip() if kind.lower() in ("bearer", "token") else ""
 
     def etag(self, body: bytes) -> str:
-        """Return the weak tag of a reply to this request."""
+        """Return the weak tag of a reply to this request; no two tokens get the same."""
+        body = self.token.encode() + body
         return f'W/"{zlib.crc32(body):08x}{zlib.adler32(body):08x}"'
 
 

@@ -24,11 +24,13 @@ class Account:
     login: str
     id: int
     kind: str = "User"
+    shown: str | None = None
+    """REST's spelling where it is one of its own."""
 
     @property
     def rest_login(self) -> str:
         """Return REST's spelling of the login."""
-        return f"{self.login}[bot]" if self.kind == "Bot" else self.login
+        return self.shown or (f"{self.login}[bot]" if self.kind == "Bot" else self.login)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -122,6 +124,7 @@ class Event:
     commit_sha: str | None = None
     will_close: bool = False
     from_repo: str | None = None
+    assignee: Account | None = None
     comments: tuple[ReviewComment, ...] = ()
     details: Mapping[str, object] = field(default_factory=dict)
 
@@ -189,6 +192,15 @@ class Entry:
     state_reason: str | None = None
     locked: bool = False
     labels: tuple[Label, ...] = ()
+    assignees: tuple[Account, ...] = ()
+    milestone: str | None = None
+    issue_type: str | None = None
+    parent: Ref | None = None
+    sub_issues: tuple[Ref, ...] = ()
+    blocked_by: tuple[Ref, ...] = ()
+    blocking: tuple[Ref, ...] = ()
+    duplicate_of: Ref | None = None
+    pinned_comment: int | None = None
     timeline: tuple[Item, ...] = ()
     replies: tuple[Review, ...] = ()
     pull: Pull | None = None

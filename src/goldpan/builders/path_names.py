@@ -2,19 +2,19 @@ r"""Writes paths so that each stays on its line and can be read back.
 
 As git does with `core.quotePath=false`: a path that holds a control character, a quotation mark
 or a backslash stands in quotation marks, with `\n`, `\"`, `\\` or the bytes in octal, as `\033`.
-Beyond git, the same goes for what breaks lines (U+2028) or turns the reading direction, and for
-bytes that are not UTF-8, which Python keeps as lone surrogates.
+Beyond git, the same goes for whatever is not drawn or turns the reading direction, and for bytes
+that are not UTF-8, which Python keeps as lone surrogates.
 """
 
 from __future__ import annotations
 
 import re
 
+from goldpan.sanitize import UNDRAWN
+
 _LETTERS = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
 _CODES = {letter: code for code, letter in _LETTERS.items()}
-_SPECIAL = re.compile(
-    '[\x00-\x1f\x7f-\x9f"\\\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udcff]'
-)
+_SPECIAL = re.compile(f'[{UNDRAWN}\t\n"\\\\\udc80-\udcff]')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\(?:[abtnvfr"\\]|[0-3][0-7][0-7]))*"')
 _ESCAPE = re.compile(r'\\([abtnvfr"\\])|((?:\\[0-3][0-7][0-7])++)')
 

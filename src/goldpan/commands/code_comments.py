@@ -111,7 +111,7 @@ def build(
     )
     labels = Annotations(tuple(annotations or ()), tuple(require or ()))
     commits = find_commits(place, cloned_repositories(place, names_of(repo, None)), revision)
-    access = Access(settings.tokens[0] if settings.tokens else None, settings.web_host)
+    access = Access(settings.tokens[0] if settings.tokens else None, settings.git_host)
     wanted = find_task(task, tasks_directory(place.root)) if task else None
     directory = output or place.dataset(f"{task}-fresh" if task else CODE_COMMENTS.name)
     with reporting(json) as reporter:

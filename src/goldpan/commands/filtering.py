@@ -25,6 +25,7 @@ from goldpan.filters.profile import load_profile
 from goldpan.filters.rejects import write_rejects
 from goldpan.show import explaining
 from goldpan.show import filtering as show
+from goldpan.terminal import Terminal
 from goldpan.workspace import Workspace
 
 ProfileName = Annotated[
@@ -61,7 +62,7 @@ def filter(
         count = write_rejects(place, repos, chosen.name, rejects) if rejects else 0
     print_result(json, [asdict(one) for one in found], lambda: show.filtered(found))
     if rejects and not json:
-        typer.echo(f"\n{count:,} dropped subjects are in {rejects}")
+        Terminal().print(f"\n{count:,} dropped subjects are in {rejects}")
 
 
 def funnel(

@@ -19,7 +19,6 @@ from goldpan.commands.shared import (
 )
 from goldpan.errors import UsageError
 from goldpan.miners.git.clone import clone as clone_repository
-from goldpan.miners.git.diffs import DiffClient
 from goldpan.miners.git.revisions import read_history
 from goldpan.miners.github.connect import connect
 from goldpan.show import history as show
@@ -48,10 +47,10 @@ def clone(
     token = settings.tokens[0] if settings.tokens else None
     found = []
     with reporting(json) as reporter:
-        client = partial(connect, DiffClient, settings, reporter)
+        client = partial(connect, settings, reporter)
         for name in repos:
             with place.lock(name):
-                host = settings.web_host
+                host = settings.git_host
                 cloned = clone_repository(
                     place, name, reporter, source=source, token=token, host=host
                 )

@@ -24,10 +24,13 @@ from goldpan.commands.shared import (
 from goldpan.errors import GoldpanError, UsageError
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import Coverage, measure_coverage
+from goldpan.miners.estimate import Estimate
 from goldpan.miners.mine import Mined, predict
 from goldpan.miners.mine import mine as mine_repository
 from goldpan.miners.pairing import find_rules
 from goldpan.miners.pairing import pair as pair_repository
+from goldpan.miners.repair import repair as repair_archive
+from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize as normalize_repository
 from goldpan.show import mining as show
 from goldpan.workspace import Workspace
@@ -60,9 +63,17 @@ def mine(
         Path | None, typer.Option(help="Read a metadata backup: a folder, or .jsonl[.xz|.gz].")
     ] = None,
     concurrency: Annotated[
-        int | None, typer.Option(help="Requests under way at once. (default: 2)")
+        int | None, typer.Option(help="The most requests under way at once. (default: 4)")
+    ] = None,
+    patience: Annotated[
+        str | None,
+        typer.Option(help="How long to wait while GitHub answers nothing, as 30m. (default: 1h)"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only predict the cost.")] = False,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Set damaged raw replies aside and keep what is sound."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Bring a repository's issues and pull requests home, completely.
@@ -79,11 +90,19 @@ def mine(
             )
         return
     settings = settings_of(
-        workspace=workspace, via=via, since=since, api_url=api_url, concurrency=concurrency
+        workspace=workspace,
+        via=via,
+        since=since,
+        api_url=api_url,
+        concurrency=concurrency,
+        patience=patience,
     )
     names = names_of(repo, repos)
     if not names:
         raise UsageError("No repository was named", "Give --repo OWNER/NAME or --repos FILE")
+    if repair:
+        _repair(Workspace(settings.workspace), names, json=json)
+        return
     with reporting(json) as reporter:
         if from_backup is not None:
             if len(names) != 1:
@@ -91,30 +110,43 @@ def mine(
             coverage = mine_backup(settings, from_backup, names[0], reporter)
             print_result(json, [asdict(coverage)], lambda: show.coverage(coverage))
             finish([coverage.complete])
-        if dry_run:
-            costs = {name: predict(settings, name, reporter) for name in names}
-            print_result(
-                json, {n: asdict(c) for n, c in costs.items()}, lambda: show.estimates(costs)
-            )
-            return
+        costs: dict[str, Estimate] = {}
         results: list[Mined] = []
-        failures: list[GoldpanError] = []
+        failures: dict[str, GoldpanError] = {}
         for name in names:
             try:
-                results.append(mine_repository(settings, name, reporter))
+                if dry_run:
+                    costs[name] = predict(settings, name, reporter)
+                else:
+                    results.append(mine_repository(settings, name, reporter))
             except UsageError:
                 raise
-            except GoldpanError as error:
-                failures.append(error)
+            except GoldpanError as error:  # of this repository: the others go on
+                failures[name] = error
                 complain(error)
-    print_result(json, [show.mined_json(result) for result in results], lambda: show.mined(results))
-    for result in results:
-        if result.failure:
-            failures.append(result.failure)
-            complain(result.failure)
-    if failures:
+    if dry_run:
+        predicted = {name: asdict(cost) for name, cost in costs.items()}
+        told = {name: {"failure": str(error)} for name, error in failures.items()}
+        print_result(json, predicted | told, lambda: show.estimates(costs))
+    else:
+        mined = [show.mined_json(result) for result in results]
+        failed = [show.failed_json(name, error) for name, error in failures.items()]
+        print_result(json, [*mined, *failed], lambda: show.mined(results))
+    stopped = [result.failure for result in results if result.failure]
+    for failure in stopped:
+        complain(failure)
+    if failures or stopped:
         raise typer.Exit(1)
     finish([bool(result.coverage and result.coverage.complete) for result in results])
+
+
+def _repair(place: Workspace, names: list[str], *, json: bool) -> None:
+    """Mend the archives of repositories; asks nothing of the network."""
+    done = []
+    for name in names:
+        with place.lock(name):
+            done.append(repair_archive(place.raw(name)))
+    print_result(json, [asdict(one) for one in done], lambda: show.repairs(names, done))
 
 
 app.command()(gharchive)
@@ -128,6 +160,7 @@ def normalize(repo: Repos = None, workspace: Directory = None, json: Json = Fals
         counts = {}
         for name in known_repositories(place, repo, "raw"):
             with place.lock(name):
+                check_replies(place, name)
                 counts[name] = normalize_repository(place, name, reporter, workers=settings.workers)
     print_result(json, counts, lambda: show.tables(counts))
 
@@ -153,7 +186,7 @@ def status(repo: Repos = None, workspace: Directory = None, json: Json = False) 
     """Show announced against stored counts, and list what is missing with the reason."""
     place = Workspace(settings_of(workspace=workspace).workspace)
     found: list[Coverage] = [
-        measure_coverage(place, name) for name in known_repositories(place, repo, "tables")
+        measure_coverage(place, name) for name in known_repositories(place, repo, "raw")
     ]
     print_result(json, [asdict(one) for one in found], lambda: show.status(found))
     finish([one.complete for one in found])

@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
 import orjson
 import typer
-from rich.console import Console
 
 from goldpan.config import Settings, load_settings, repository_name
-from goldpan.errors import GoldpanError, StoppedError, UsageError
+from goldpan.errors import GoldpanError, StoppedError, UsageError, WorkspaceError
 from goldpan.progress import Reporter
+from goldpan.sanitize import for_json
+from goldpan.secrecy import mask
+from goldpan.terminal import Terminal
 from goldpan.workspace import Workspace
 
 Repos = Annotated[
@@ -37,7 +40,7 @@ def settings_of(**flags: object) -> Settings:
 
 def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
     """Return the repositories that `--repo` and the lines of `--repos` name, each once."""
-    names = list(repo or ())
+    names = [repository_name(name) for name in repo or ()]
     if repos is not None:
         try:
             lines = repos.read_text(encoding="utf-8").splitlines()
@@ -45,16 +48,32 @@ def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
             raise UsageError(
                 f"{repos} cannot be read: {error}", "Give a text file with one OWNER/NAME a line"
             ) from None
-        names += [name for line in lines if (name := line.partition("#")[0].strip())]
-    return list(dict.fromkeys(repository_name(name) for name in names))
+        for number, line in enumerate(lines, 1):
+            if text := line.partition("#")[0].strip():
+                try:
+                    names.append(repository_name(text))
+                except UsageError as error:
+                    raise UsageError(f"{repos}:{number}: {error.problem}", error.remedy) from None
+    return list(dict.fromkeys(names))
 
 
 def known_repositories(place: Workspace, repo: list[str] | None, below: str) -> list[str]:
     """Return the named repositories, else all of the workspace; `below` is raw or tables."""
-    names = names_of(repo, None) or place.repositories(below)
+    there = place.repositories(below)
+    names = names_of(repo, None) or there
     if not names:
-        raise UsageError(f"{place.root} holds no repository", "Run goldpan mine --repo OWNER/NAME")
+        raise WorkspaceError(
+            f"{place.root} holds no repository", "Run goldpan mine --repo OWNER/NAME"
+        )
+    for name in names:
+        if name.lower() not in there:
+            raise WorkspaceError(f"{place.root} does not hold {name}", _how_to_get(name, there))
     return names
+
+
+def _how_to_get(name: str, there: list[str]) -> str:
+    near = get_close_matches(name.lower(), there, n=1)
+    return f"Did you mean {near[0]}" if near else f"Run goldpan mine --repo {name}"
 
 
 @contextmanager
@@ -70,8 +89,8 @@ def reporting(json: bool) -> Iterator[Reporter]:
 def print_result(json: bool, value: object, for_people: Callable[[], object]) -> None:
     """Print a value as JSON, or show it to people."""
     if json:
-        sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode())
-        sys.stdout.write("\n")
+        told = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
+        sys.stdout.write(for_json(mask(told)) + "\n")
     else:
         for_people()
 
@@ -79,7 +98,9 @@ def print_result(json: bool, value: object, for_people: Callable[[], object]) ->
 def complain(error: GoldpanError) -> None:
     """Say on standard error what went wrong and what to do."""
     start = "" if isinstance(error, StoppedError) else "Error: "
-    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"{start}{error}")
+    # What servers say may hold lines: none of them looks like one of ours.
+    told = str(error).replace("\n", "\n  ")
+    Terminal(stderr=True).print(f"{start}{told}")
 
 
 def finish(complete: list[bool]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-_HEAD = re.compile(r"@([A-Za-z]+)\s*\{\s*([^\s,{}]+)\s*,")
-_FIELD = re.compile(r"(?:^|,)\s*([A-Za-z]+)\s*=", re.M)
+_HEAD = re.compile(r"\s*+@([A-Za-z]+)\s*\{\s*([^\s,{}]+)\s*,")
+_FIELD = re.compile(r"(?:^[^\S\n]*|,\s*)([A-Za-z]+)\s*=", re.M)
 _NEEDED = ("title", "author", "year")
 
 
@@ -14,20 +14,20 @@ def bibtex_problem(text: str) -> str:
 
     An entry has a type, a key, balanced braces, and the fields title, author and year.
     """
-    rest = text.strip()
-    if not rest:
+    text = text.strip()
+    if not text:
         return "it is empty"
-    while rest:
-        head = _HEAD.match(rest)
+    end = -1
+    while end + 1 < len(text):
+        head = _HEAD.match(text, end + 1)
         if head is None:
-            return f"{rest[:40]!r} begins no entry"
-        end = _closing(rest, rest.index("{"))
+            return f"{text[end + 1 :].lstrip()[:40]!r} begins no entry"
+        end = _closing(text, text.index("{", head.start()))
         if end < 0:
             return f"the braces of {head[2]} are not balanced"
-        fields = {name.lower() for name in _FIELD.findall(rest[head.end() - 1 : end])}
+        fields = {name.lower() for name in _FIELD.findall(text[head.end() - 1 : end])}
         if lacking := [name for name in _NEEDED if name not in fields]:
             return f"{head[2]} has no {lacking[0]}"
-        rest = rest[end + 1 :].strip()
     return ""
 
 

@@ -19,6 +19,7 @@ from goldpan import __version__
 from goldpan.datasets.licenses import OTHER, hub_licenses
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.written import CardInputs, Origin, Written
+from goldpan.sanitize import visible
 
 CARD = "README.md"
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
@@ -136,8 +137,7 @@ def kind_name(kind: pa.DataType) -> str:
 def escape(text: object) -> str:
     """Return text that Markdown and HTML show as it is, on one line, with no link in it."""
     one_line = " ".join(str(text).split())
-    visible = "".join(char if char.isprintable() else "\ufffd" for char in one_line)
-    return _SPECIAL.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), visible)
+    return _SPECIAL.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), visible(one_line))
 
 
 def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:

@@ -64,7 +64,7 @@ def write_dataset(
             _write_provenance(written, provenance)
         except OSError as error:
             raise DatasetError(
-                f"The dataset {family.name} cannot be written: {error}", "Make room on the disk"
+                f"{directory} cannot be written: {error}", "Make room on the disk"
             ) from None
         _move(building, directory, scratch / "replaced")
     return replace(written, directory=directory)

@@ -7,12 +7,9 @@ it was, and what arrived is not sent again.
 
 from __future__ import annotations
 
-import logging
-import os
 import re
 import warnings
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,15 +22,11 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
-from huggingface_hub.utils.tqdm import (
-    are_progress_bars_disabled,
-    disable_progress_bars,
-    enable_progress_bars,
-)
 
 from goldpan import __version__
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import FindPrivate
+from goldpan.datasets.hub_client import endpoint, open_hub, quiet
 from goldpan.datasets.hub_compare import KIND, Change, There, compare, look
 from goldpan.datasets.hub_errors import Talk, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
@@ -86,13 +79,12 @@ def publish(
     dataset from the Hub; then the repository is as it was, or new and empty.
     """
     _check_names(repo_id, tag)
-    endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
-    talk = Talk(repo_id, endpoint, (token or _own_token() or "").strip() or None)
+    talk = Talk(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
     _check_token(talk, required=not dry_run)
     _refuse_problems(directory, allowed_licenses, find_private)
     local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
-    api = HfApi(endpoint=endpoint, token=talk.token or False)
-    with _quiet():
+    api = open_hub(talk.token)
+    with quiet():
         there = look(api, talk) if talk.token else None
         if there:
             _refuse_conflicts(talk, there, private=private)
@@ -109,7 +101,7 @@ def publish(
             if tag and commit and (there is None or there.tags.get(tag) != commit):
                 with explained(talk, f"setting the tag {tag}"):
                     api.create_tag(repo_id, tag=tag, revision=commit, repo_type=KIND)
-    url = f"{endpoint}/datasets/{repo_id}"
+    url = f"{talk.endpoint}/datasets/{repo_id}"
     compared = talk.token is not None
     created = compared and there is None
     return Published(repo_id, url, created, changes, commit, tag, dry_run, compared)
@@ -237,22 +229,3 @@ def _send(
     for warning in said:
         reporter.note(talk.plain(warning.message))
     return commit.oid
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the Hub's client silent: its bars disturb ours, its logs have signed addresses."""
-    loggers = [logging.getLogger(name) for name in ("huggingface_hub", "httpx2", "httpcore2")]
-    levels = [logger.level for logger in loggers]
-    bars = not are_progress_bars_disabled() and constants.HF_HUB_DISABLE_PROGRESS_BARS is None
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    if bars:
-        disable_progress_bars()
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-        if bars:
-            enable_progress_bars()

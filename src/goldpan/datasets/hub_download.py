@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -36,16 +35,17 @@ def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]
             f"https://huggingface.co/datasets/{source.hub}/commits/main",
         )
     # The Hub's client takes long to import, and most commands do without.
-    from huggingface_hub import HfApi, constants, get_token
+    from huggingface_hub import get_token
 
+    from goldpan.datasets.hub_client import endpoint, open_hub, quiet
     from goldpan.datasets.hub_errors import Talk, explained
 
-    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or constants.ENDPOINT)
-    talk = Talk(source.hub, api.endpoint, get_token())
+    talk = Talk(source.hub, endpoint(), get_token())
+    api = open_hub(talk.token)
     paths = []
     with reporter.task(f"Fetching from {talk.host}", len(source.files)) as progress:
         for name in source.files:
-            with explained(talk, f"fetching {name}"):
+            with quiet(), explained(talk, f"fetching {name}"):
                 paths.append(
                     Path(
                         api.hf_hub_download(source.hub, name, repo_type="dataset", revision=commit)

@@ -11,7 +11,10 @@ import httpx2
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
 
 from goldpan.errors import PublishError
+from goldpan.sanitize import line
+from goldpan.secrecy import mask, register
 
+_LONGEST = 2_000
 _AGAIN = "Run the same command again: what arrived whole is not sent again"
 
 
@@ -23,17 +26,17 @@ class Talk:
     endpoint: str
     token: str | None
 
+    def __post_init__(self) -> None:
+        register(self.token)
+
     @property
     def host(self) -> str:
         """The Hub, as messages name it."""
         return urlsplit(self.endpoint).netloc or self.endpoint
 
     def plain(self, text: object) -> str:
-        """Return a text on one line, without the token and what terminals act upon."""
-        told = str(text)
-        if self.token:
-            told = told.replace(self.token, "[token]")
-        return "".join(char for char in " ".join(told.split()) if char.isprintable())
+        """Return a text on one line, without secrets and what terminals act upon."""
+        return line(mask(str(text)), _LONGEST)
 
 
 @contextmanager
@@ -49,6 +52,12 @@ def explained(talk: Talk, doing: str) -> Iterator[None]:
         ) from None
     except httpx2.TransportError as error:
         raise _cut(talk, doing, error) from None
+    except (httpx2.RequestError, LookupError, TypeError, AttributeError) as error:
+        said = talk.plain(f"{type(error).__name__}: {error}").rstrip(".")
+        raise PublishError(
+            f"{talk.host} answers as no Hub does while {doing} ({said})",
+            "See that HF_ENDPOINT is the address of a Hub itself",
+        ) from None
     except (RuntimeError, ValueError, OSError) as error:
         cause = error.__cause__
         if isinstance(cause, HfHubHTTPError):

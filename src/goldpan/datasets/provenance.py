@@ -6,10 +6,10 @@ mined replies, names of files are relative. So building twice gives the same byt
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from goldpan import __version__
 from goldpan.errors import DatasetError
+from goldpan.sealed import file_digest, read_json, sealed_json
 from goldpan.workspace import Workspace
 
 PROVENANCE = "provenance.json"
@@ -73,8 +74,7 @@ def write_provenance(
         "versions": {"pyarrow": pa.__version__, **provenance.versions},
         "files": dict(files),
     }
-    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    (directory / PROVENANCE).write_bytes(orjson.dumps(written, option=options))
+    (directory / PROVENANCE).write_bytes(sealed_json(written))
 
 
 def read_provenance(directory: Path) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def read_provenance(directory: Path) -> dict[str, Any]:
     path = directory / PROVENANCE
     remedy = "Give the directory of a dataset that goldpan build wrote"
     try:
-        read = orjson.loads(path.read_bytes())
+        read = read_json(path)
     except FileNotFoundError:
         raise DatasetError(f"{directory} holds no {PROVENANCE}", remedy) from None
     except (OSError, orjson.JSONDecodeError) as error:
@@ -98,6 +98,32 @@ def read_provenance(directory: Path) -> dict[str, Any]:
     return dict(read)
 
 
+def shard_paths(directory: Path, split: str = "*") -> list[Path]:
+    """Return the Parquet files of a split, or all, once they are what the provenance says.
+
+    A directory without `provenance.json` is taken as it is. Raises `DatasetError` that names a
+    file that is damaged, gone or of elsewhere.
+    """
+    pattern = f"{split}-*.parquet" if split != "*" else "*.parquet"
+    found = sorted((directory / "data").glob(pattern))
+    if not (directory / PROVENANCE).exists():
+        return found
+    told = {
+        directory / name: about["sha256"]
+        for name, about in read_provenance(directory)["files"].items()
+        if fnmatch(name, f"data/{pattern}")
+    }
+    remedy = "Restore the file from a copy, or build the dataset anew"
+    for path in sorted({*told, *found}):
+        if path not in told:
+            raise DatasetError(f"{path} is none of the files that {PROVENANCE} names", remedy)
+        if not path.exists():
+            raise DatasetError(f"{path} is gone, though {PROVENANCE} names it", remedy)
+        if file_digest(path) != told[path]:
+            raise DatasetError(f"{path} is damaged: {PROVENANCE} tells another digest", remedy)
+    return found
+
+
 def finished_datasets(workspace: Workspace) -> list[Path]:
     """Return the directories of the datasets in a workspace, sorted."""
     return sorted(path.parent for path in (workspace.root / "datasets").glob(f"*/{PROVENANCE}"))
@@ -105,5 +131,4 @@ def finished_datasets(workspace: Workspace) -> list[Path]:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_digest(path)

@@ -86,4 +86,5 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         compression_level=3,
         use_content_defined_chunking=True,
         write_page_index=True,
+        write_page_checksum=True,
     )

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.datasets.examples import FAMILIES
-from goldpan.datasets.provenance import read_provenance
+from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits, strata
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import input_column, task_family
@@ -74,9 +74,9 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
         )
     schema = task_family(task).schema
     for split in _ORDER:
-        for path in sorted((directory / "data").glob(f"{split}-*.parquet")):
+        for path in shard_paths(directory, split):
             try:
-                with pq.ParquetFile(path) as file:
+                with pq.ParquetFile(path, page_checksum_verification=True) as file:
                     for batch in file.iter_batches(_BATCH):
                         whole = set(schema.names) <= set(batch.schema.names)
                         rows = _projected(batch, task, schema) if held and not whole else batch

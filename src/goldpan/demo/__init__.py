@@ -10,8 +10,6 @@ import shlex
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from rich.console import Console
-
 from goldpan.annotation.llm.review import estimate_review, run_review
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.builders.build import RECIPES, build
@@ -53,6 +51,7 @@ from goldpan.show import (
     mining,
     reviewing,
 )
+from goldpan.terminal import Terminal
 from goldpan.workspace import Workspace, publish
 
 REPO = "prospector/sluice"
@@ -79,7 +78,7 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
     check_version()
     place = Workspace(settings.workspace)
     profile = load_profile("default")
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Terminal()
     console.print(f"{REPO} is made up and ships with Goldpan: nothing was asked of the network.")
     with place.lock(REPO):
         _refuse_others(place)
@@ -110,7 +109,7 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
     _show_way_on(console, place, report)
 
 
-def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Console) -> None:
+def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Terminal) -> None:
     """Review what is kept by the answers that ship, unless the workspace holds other reviews."""
     target = place.root / ANSWERS
     if not target.exists():
@@ -125,7 +124,7 @@ def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Con
         reviewing.reviewed(run_review(place, [REPO], profile, REVIEW, reporter))
 
 
-def _evaluate(place: Workspace, reporter: Reporter, console: Console) -> None:
+def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
     """Make a small classification dataset, run baselines on it, and report what differs."""
     profile = load_issue_profile("nlbse23")
     origin = Place(place, "mined", (REPO,))
@@ -160,7 +159,7 @@ def _refuse_others(place: Workspace) -> None:
         )
 
 
-def _show_way_on(console: Console, place: Workspace, report: Path) -> None:
+def _show_way_on(console: Terminal, place: Workspace, report: Path) -> None:
     console.print("\nWhere everything lies", style="bold")
     for path, what in (
         (place.raw(REPO), "every reply as it came"),

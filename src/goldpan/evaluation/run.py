@@ -28,7 +28,6 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, with_validation
@@ -41,7 +40,10 @@ from goldpan.evaluation.predictions import predictions_schema
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import score
 from goldpan.evaluation.siblings import sibling_rows
+from goldpan.parquet import read_table, write_table
 from goldpan.progress import Reporter
+from goldpan.resources import named
+from goldpan.sealed import read_json, sealed_json
 from goldpan.workspace import Workspace, make_directory, publish
 
 FORMAT = 1
@@ -181,7 +183,7 @@ def read_result(directory: Path) -> dict[str, Any]:
     """Read `result.json`; raises `EvaluationError` for one that is damaged or of another format."""
     path = directory / RESULT
     try:
-        result = orjson.loads(path.read_bytes())
+        result = read_json(path)
         known = result["format"] == FORMAT
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise EvaluationError(
@@ -204,7 +206,8 @@ def rescore(directory: Path, task: Task, files: Mapping[str, str] | None = None)
         table = _read(directory / name)
         result[f"{part}_scores"] = asdict(score(task, table, seed=seed, resamples=0))
     unfinished = directory / (RESULT + ".new")
-    unfinished.write_bytes(_json(result))
+    with named(unfinished):
+        unfinished.write_bytes(sealed_json(result))
     unfinished.replace(directory / RESULT)
     return result
 
@@ -323,7 +326,7 @@ def _invalid(predictions: pa.Table) -> list[dict[str, Any]]:
 def _open_test(work: Path) -> int:
     """Count that the test is opened, before it is: a run that was killed may open it again."""
     path = work / _OPENED
-    with path.open("ab") as file:
+    with named(path), path.open("ab") as file:
         file.write(b"\n")
         os.fsync(file.fileno())
     return path.stat().st_size
@@ -337,25 +340,21 @@ def _publish(
 ) -> None:
     with workspace.scratch() as scratch:
         for name, table in tables.items():
-            pq.write_table(table, scratch / name, compression="zstd")
-        (scratch / RESULT).write_bytes(_json(result))
+            write_table(table, scratch / name)
+        with named(scratch / RESULT):
+            (scratch / RESULT).write_bytes(sealed_json(result))
         # The result goes last: a directory without it is no finished run.
         publish({scratch / name: directory / name for name in (*tables, RESULT)})
 
 
 def _read(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path)
+        return read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise EvaluationError(
             f"{path} cannot be read ({str(error).splitlines()[0]})",
             "Remove its directory and run it again",
         ) from None
-
-
-def _json(result: Mapping[str, Any]) -> bytes:
-    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    return orjson.dumps(result, option=options)
 
 
 @contextmanager

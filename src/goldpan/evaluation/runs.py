@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.errors import UsageError
 from goldpan.evaluation.metrics.result import Scores, scores_of
 from goldpan.evaluation.run import PREDICTIONS, RESULT, TRAIN, read_result
+from goldpan.parquet import read_table
 from goldpan.workspace import Workspace
 
 _SCORES = ("scores", "train_scores", "validation_scores")
@@ -50,11 +50,11 @@ class Run:
 
     def predictions(self) -> pa.Table:
         """Return the answers to the test rows."""
-        return pq.read_table(self.directory / PREDICTIONS)
+        return read_table(self.directory / PREDICTIONS)
 
     def train_predictions(self) -> pa.Table:
         """Return the answers to train rows."""
-        return pq.read_table(self.directory / TRAIN)
+        return read_table(self.directory / TRAIN)
 
 
 def read_runs(

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
-from goldpan.datasets.provenance import read_provenance
+from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, read_task_data, task_directory
 from goldpan.datasets.task_rows import input_column
@@ -134,9 +134,12 @@ def _part_columns(family: Family) -> list[str]:
 
 
 def _with_parts(directory: Path, split: str, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    paths = sorted((directory / "data").glob(f"{split}-*.parquet"))
+    paths = shard_paths(directory, split)
     try:
-        tables = [pq.read_table(path, columns=["id", *columns]) for path in paths]
+        tables = [
+            pq.read_table(path, columns=["id", *columns], page_checksum_verification=True)
+            for path in paths
+        ]
     except (OSError, KeyError, pa.ArrowException) as error:
         raise DatasetError(
             f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build the dataset anew"

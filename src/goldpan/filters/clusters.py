@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.parquet import writer
+from goldpan.parquet import read_metadata, read_table, writer
 from goldpan.progress import Reporter
 from goldpan.query import open_tables
 from goldpan.records import DUPLICATES
+from goldpan.resources import named
 from goldpan.workspace import Workspace, publish
 
 _INPUTS_KEY = b"goldpan.inputs"
@@ -39,10 +39,10 @@ def workspace_duplicates(
     ]
     inputs = _digest(workspace, repos, settings)
     path = workspace.root / "verdicts" / "duplicates.parquet"
-    if path.exists() and (pq.read_metadata(path).metadata or {}).get(_INPUTS_KEY) == inputs:
-        return pq.read_table(path)
+    if path.exists() and read_metadata(path).get(_INPUTS_KEY) == inputs:
+        return read_table(path)
     with workspace.scratch() as scratch:
-        with reporter.task("near duplicates", len(repos)) as task:
+        with named(scratch), reporter.task("near duplicates", len(repos)) as task:
             found = find_duplicates(
                 _texts(workspace, repos, task.advance), settings, scratch=scratch, workers=workers
             )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from goldpan.miners.texts.markdown import OBJECT, Block, blocks, paragraphs
-from goldpan.miners.texts.mentions import Mention, find_mentions
+from goldpan.miners.texts.mentions import Mention, find_mentions, leading_mention
 
 CANDIDATE = (
     r"(?is)\b(?:dup(?:e|licate)?[sd]?\b|(?:same|identical) (?:[a-z]+ )?(?:as|to)\b"
@@ -113,10 +113,10 @@ def _target(
     for mention in others(offset, offset + 1):
         return mention
     node = block.node_at(min(offset, len(block.text) - 1))
-    address = find_mentions(node.href) if node.href and offset < node.end else []
-    if not address or address[0].start:
+    address = leading_mention(node.href) if node.href and offset < node.end else None
+    if address is None:
         return None
-    return Mention(address[0].repo, address[0].number, "url", node.start, node.end)
+    return Mention(address.repo, address.number, "url", node.start, node.end)
 
 
 def _is_own(mention: Mention, repo: str, number: int) -> bool:

@@ -26,7 +26,9 @@ import duckdb
 import pyarrow as pa
 
 from goldpan.filters.robots import Robots, mark_robots
+from goldpan.lineage import check_inputs
 from goldpan.miners.git.objects import Objects
+from goldpan.miners.git.packs import verify_packs
 from goldpan.query import open_tables
 from goldpan.records import CHANGES, DUPLICATES, FILES, PAIRS, REVISIONS, VERDICTS, Table
 from goldpan.workspace import Workspace
@@ -94,6 +96,7 @@ class Material:
         if not clone.exists():
             yield None
             return
+        verify_packs(clone)
         with Objects(clone) as objects:
             yield objects
 
@@ -104,8 +107,9 @@ def open_material(
 ) -> Iterator[Material]:
     """Open a repository's tables for the criteria.
 
-    Raises `WorkspaceError` where the repository was not mined.
+    Raises `WorkspaceError` where the repository was not mined, or paired by other tables.
     """
+    check_inputs(workspace.tables(repo), "pair")
     optional = [table.name for table in _OPTIONAL]
     with open_tables(workspace, repo, _TABLES, optional=optional) as connection:
         for table in _OPTIONAL:

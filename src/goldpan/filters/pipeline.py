@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
@@ -23,7 +22,7 @@ from goldpan.filters.funnel import Funnel, count_funnel
 from goldpan.filters.material import Material, open_material
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
-from goldpan.parquet import write, writer
+from goldpan.parquet import read_metadata, read_table, write, writer
 from goldpan.progress import Reporter
 from goldpan.records import VERDICTS
 from goldpan.workspace import Workspace, publish
@@ -170,9 +169,9 @@ class _Earlier:
     def __init__(self, path: Path, inputs: str) -> None:
         self._verdicts: pa.Table | None = None
         if path.exists():
-            metadata = pq.read_metadata(path).metadata or {}
+            metadata = read_metadata(path)
             if metadata.get(INPUTS_KEY) == inputs.encode():
-                self._verdicts = pq.read_table(path)
+                self._verdicts = read_table(path)
 
     def rows(self, criterion: AnyCriterion, digest: str) -> pa.Table | None:
         """Return what the criterion said with the same settings, if it did."""

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from goldpan.errors import UsageError, WorkspaceError
 from goldpan.filters.stored import read_verdicts
 from goldpan.query import open_tables
+from goldpan.resources import explain
 from goldpan.workspace import Workspace
 
 _REJECTS = """
@@ -44,7 +45,7 @@ def write_rejects(workspace: Workspace, repos: Sequence[str], profile: str, targ
     try:
         match target.suffix:
             case ".parquet":
-                pq.write_table(rejects, target, compression="zstd")
+                pq.write_table(rejects, target, compression="zstd", write_page_checksum=True)
             case ".csv":
                 pyarrow.csv.write_csv(_for_spreadsheets(rejects), target)
             case _:
@@ -52,7 +53,7 @@ def write_rejects(workspace: Workspace, repos: Sequence[str], profile: str, targ
                     for batch in rejects.to_batches(max_chunksize=4096):
                         file.writelines(orjson.dumps(row) + b"\n" for row in batch.to_pylist())
     except OSError as error:
-        raise WorkspaceError(
+        raise explain(error, target) or WorkspaceError(
             f"{target} cannot be written: {error.strerror or error}", "Choose another place"
         ) from None
     return len(rejects)

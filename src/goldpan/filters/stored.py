@@ -6,11 +6,12 @@ import hashlib
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goldpan.errors import WorkspaceError
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import Profile
+from goldpan.parquet import read_metadata, read_table
+from goldpan.sealed import file_digest, verify_parquet
 from goldpan.workspace import Workspace
 
 INPUTS_KEY = b"goldpan.inputs"
@@ -40,7 +41,7 @@ def read_verdicts(workspace: Workspace, repo: str, profile: str) -> pa.Table:
             f"Run goldpan filter --repo {repo} --profile {profile}",
         )
     try:
-        return pq.read_table(path)
+        return read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})",
@@ -70,7 +71,7 @@ def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Ta
     Raises `WorkspaceError` where they are older than the tables or the profile.
     """
     verdicts = profile_verdicts(workspace, repo, profile)
-    metadata = pq.read_metadata(workspace.verdicts(repo, profile.name)).metadata or {}
+    metadata = read_metadata(workspace.verdicts(repo, profile.name))
     remedy = f"Run goldpan filter --repo {repo} --profile {profile.name} again"
     if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
         raise WorkspaceError(f"The tables of {repo} changed since they were filtered", remedy)
@@ -85,12 +86,14 @@ def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Ta
 
 
 def inputs_digest(workspace: Workspace, repo: str) -> str:
-    """Return a hash of all tables that criteria read."""
+    """Return a hash of all tables that criteria read.
+
+    Raises `DamagedError` for one that is not as it was written.
+    """
     whole = hashlib.sha256()
     for name in _INPUTS:
         path = workspace.table(repo, name)
         whole.update(name.encode())
         if path.exists():
-            with path.open("rb") as file:
-                whole.update(hashlib.file_digest(file, "sha256").digest())
+            whole.update(bytes.fromhex(file_digest(verify_parquet(path))))
     return whole.hexdigest()

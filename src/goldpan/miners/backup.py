@@ -1,18 +1,17 @@
-"""Mines a metadata backup on disk: entries in REST's shape, one JSON object each.
+"""Mines a metadata backup on disk: issues and pull requests as REST gave them.
 
-A backup is a ``.jsonl`` file (also ``.jsonl.xz`` or ``.jsonl.gz``) or a directory of such files
-and of ``.json`` files with one entry each. An entry is ``{"type": "issue" | "pull", "issue" or
-"pull": {...}, "events": [...], "comments": [...]}``, its events the entry's timeline and its
-comments a pull request's review comments. The bytes of each entry are archived as they are, so
-the tables come out of the same machinery as mined ones.
+A backup is a ``.jsonl`` file (also ``.jsonl.xz`` or ``.jsonl.gz``) or a folder of such files and
+of ``.json`` files with one entry each, in a shape that `backup_shapes` knows. The bytes of each
+entry are archived as they are, so the tables come out of the same machinery as mined ones.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import lzma
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,124 +20,228 @@ import orjson
 
 from goldpan.config import Settings, repository_name
 from goldpan.errors import UsageError
-from goldpan.miners.archive import Archive
+from goldpan.miners.archive import Archive, Record
+from goldpan.miners.backup_files import Listing, Text, list_files, read_texts
+from goldpan.miners.backup_shapes import glance, read_shape
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.miners.facts import read_facts
+from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, Verdict, parse_json
-from goldpan.miners.tables.normalize import MALFORMED, normalize
-from goldpan.miners.tables.parse_rest import parse_backup
-from goldpan.miners.tables.rows import Rows
+from goldpan.miners.tables.live import find_live
+from goldpan.miners.tables.normalize import Parsing, normalize
+from goldpan.miners.tables.rows import MALFORMED
 from goldpan.miners.texts.mentions import LARGEST_NUMBER
-from goldpan.progress import Reporter
+from goldpan.progress import Reporter, Task
 from goldpan.workspace import Workspace
 
-_OPENERS: dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open}
+_AHEAD = 16  # entries that wait to be archived
+_NAMED = 5  # files and entries that a message names
+_LONGEST = 300  # characters of what is told of one of them
+_MB = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    place: str
+    body: bytes
+    kind: str
+    number: int
+    at_home: bool
+    """Whether it tells of the repository itself, as a pull request does of its base."""
+    done: int
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts things and remembers the first ones, for a message."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, thing: str) -> None:
+        self.count += 1
+        if self.count <= _NAMED:
+            self.first.append(thing[:_LONGEST])
+
+    def __str__(self) -> str:
+        more = [f"and {self.count - _NAMED:,} more"] if self.count > _NAMED else []
+        return "; ".join([*self.first, *more])
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """What was passed over: files without entries, and entries that cannot be read."""
+
+    files: _Tally = field(default_factory=_Tally)
+    entries: _Tally = field(default_factory=_Tally)
 
 
 def mine_backup(settings: Settings, source: Path, repo: str, reporter: Reporter) -> Coverage:
     """Take a backup into the workspace and make the tables.
 
-    Entries that are archived already, byte for byte, are passed over. Raises `UsageError` that
-    names the file and line of an entry that is none.
+    Entries that are archived already, byte for byte, are passed over; so are files that hold
+    none. Entries that cannot be read are missing in what is returned. Raises `UsageError` where
+    there is no entry at all.
     """
     repo = repository_name(repo)
     workspace = Workspace(settings.workspace)
-    entries = _entries(source)
+    listing = list_files(source)
+    passed = _Passed()
+    for name in listing.others:
+        passed.files.add(name)
+    entries = _entries(listing, repo, passed)
     first = next(entries, None)
     if first is None:
-        raise UsageError(f"{source} holds no entries", "Name a backup's folder or .jsonl file")
-    with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
+        raise _no_entry(source, passed)
+    with workspace.lock(repo):
+        found = chain((first,), entries)
+        if not _take(settings, workspace, found, passed, listing, repo, reporter):
+            normalize(workspace, repo, reporter, workers=settings.workers)
+    return measure_coverage(workspace, repo)
+
+
+def _take(
+    settings: Settings,
+    workspace: Workspace,
+    entries: Iterator[_Entry],
+    passed: _Passed,
+    listing: Listing,
+    repo: str,
+    reporter: Reporter,
+) -> bool:
+    """Archive the entries, and make the tables meanwhile where nothing was archived before.
+
+    Returns whether the tables were made.
+    """
+    parsed = Facts(repo, ("github.com",), {}, {})
+    with (
+        Archive(workspace.raw(repo)) as archive,
+        Parsing(workspace, parsed, settings.workers) as parsing,
+    ):
         journal = Journal(archive)
+        fresh = not archive.records
         journal.begin({"via": "backup", "repo": repo, "host": "github.com", "since": None})
-        home: dict[str, Any] | None = None
-        with reporter.task("Entries", 0) as task:
-            for place, body in chain((first,), entries):
-                data = _check(place, body, repo)
-                entry = data.get("pull") or data["issue"]
-                base = (entry.get("base") or {}).get("repo") or {}
-                if str(base.get("full_name", "")).lower() == repo.lower():
-                    home = base
-                number = int(entry["number"])
-                key = f"backup|{number}|{hashlib.sha256(body).hexdigest()}"
-                task.extend(1)
-                if journal.find(key) is None:
-                    journal.keep(
-                        "backup",
-                        [key],
-                        {"file": place},
-                        _reply(body),
-                        sync=False,
-                        number=number,
-                        kind=data["type"],
-                    )
-                task.advance()
+        with reporter.task("Backup read, MB", -(-listing.size // _MB)) as task:
+            home = _archive(journal, entries, task, parsing if fresh else None)
         if home is not None or read_facts(archive.records) is None:
             facts = orjson.dumps(home or {"full_name": repo})
-            journal.keep("repository", [], {"file": source.name}, _reply(facts))
+            journal.keep("repository", [], {"file": listing.name}, _reply(facts))
+        if passed.entries.count:
+            reason = f"{passed.entries.count:,} entries cannot be read: {passed.entries}"
+            journal.fail(None, "backup", reason)
         journal.end({})
-        normalize(workspace, repo, reporter, workers=settings.workers)
-    return measure_coverage(workspace, repo)
+        if passed.files.count:
+            reporter.note(
+                f"Passed over {passed.files.count:,} files without entries: {passed.files}"
+            )
+        known = read_facts(archive.records)
+        if not fresh or known is None or known.repo != parsed.repo:
+            return False
+        live, seals = find_live(archive.records), archive.seals()
+        del journal  # merging needs the memory
+        archive.records.clear()
+        parsing.publish(repo, known, live, seals, reporter)
+        return True
+
+
+def _archive(
+    journal: Journal, entries: Iterator[_Entry], task: Task, parsing: Parsing | None
+) -> dict[str, Any] | None:
+    """Archive entries while the next ones are read; returns the newest facts of the repository."""
+    home: _Entry | None = None
+    with ThreadPoolExecutor(1) as writer:
+        waiting: deque[Future[Record | None]] = deque()
+
+        def take_one() -> None:
+            record = waiting.popleft().result()
+            if record is not None and parsing is not None:
+                parsing.add(record)
+
+        for entry in entries:
+            home = entry if entry.at_home else home
+            waiting.append(writer.submit(_keep, journal, entry))
+            if len(waiting) > _AHEAD:
+                take_one()
+            task.advance(entry.done // _MB - task.done)
+        while waiting:
+            take_one()
+    if home is None:
+        return None
+    data = read_shape(parse_json(home.body))
+    return _base_repo(data["pull"]) if data else None
+
+
+def _keep(journal: Journal, entry: _Entry) -> Record | None:
+    """Archive an entry, unless it is there byte for byte."""
+    key = f"backup|{entry.number}|{hashlib.sha256(entry.body).hexdigest()}"
+    if journal.find(key) is not None:
+        return None
+    return journal.keep(
+        "backup",
+        [key],
+        {"file": entry.place},
+        _reply(entry.body),
+        sync=False,
+        number=entry.number,
+        kind=entry.kind,
+    )
 
 
 def _reply(body: bytes) -> Reply:
     return Reply(200, {}, body, None, Verdict.DONE)
 
 
-def _entries(source: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each entry's place, for messages, and its bytes."""
-    if source.is_dir():
-        files = sorted(
-            path
-            for path in source.rglob("*")
-            if ".json" in path.suffixes or ".jsonl" in path.suffixes
-        )
-        if not files:
-            raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
-    elif source.is_file():
-        files = [source]
-    else:
-        raise UsageError(f"{source} is not there", "Name a backup's folder or .jsonl file")
-    for path in files:
-        if path.suffix == ".json":
-            yield path.name, path.read_bytes()
+def _entries(listing: Listing, repo: str, passed: _Passed) -> Iterator[_Entry]:
+    """Yield the entries of a backup, and note in `passed` what is none."""
+    for text in read_texts(listing):
+        if not isinstance(text, Text):
+            passed.entries.add(f"{text.place}: {text.reason}")
             continue
-        opener = _OPENERS.get(path.suffix)
+        glanced = glance(text.body)
+        if glanced is not None:
+            at_home = _same(glanced.base, repo)
+            yield _Entry(text.place, text.body, glanced.kind, glanced.number, at_home, text.done)
+            continue
         try:
-            with opener(path, "rb") if opener else path.open("rb") as lines:
-                for index, line in enumerate(lines, 1):
-                    if line.strip():
-                        yield f"{path.name}:{index}", line.rstrip(b"\r\n")
-        except (lzma.LZMAError, EOFError, gzip.BadGzipFile) as error:
-            raise UsageError(
-                f"{path} is cut off or not compressed as its name says ({error})",
-                "Copy the file again",
-            ) from None
+            data = read_shape(parse_json(text.body))
+        except ValueError as error:
+            passed.entries.add(f"{text.place} is not JSON ({error})")
+            continue
+        except MALFORMED as error:
+            passed.entries.add(
+                f"{text.place} is not in the shape of a backup ({type(error).__name__}: {error})"
+            )
+            continue
+        if data is None and text.whole_file:
+            passed.files.add(text.place)
+            continue
+        entry = data.get(data["type"]) if data is not None else None
+        if not isinstance(entry, dict):
+            entry = {}
+        number = entry.get("number")
+        if data is None or type(number) is not int or not 0 < number <= LARGEST_NUMBER:
+            passed.entries.add(f"{text.place} is no entry: it has no type or no number")
+            continue
+        at_home = _same((_base_repo(entry) or {}).get("full_name"), repo)
+        yield _Entry(text.place, text.body, data["type"], number, at_home, text.done)
 
 
-def _check(place: str, body: bytes, repo: str) -> dict[str, Any]:
-    """Return an entry that is known to parse, or say what is wrong with it."""
-    try:
-        data = parse_json(body)
-    except ValueError as error:
-        raise UsageError(f"{place} is not JSON ({error})", "Mend or remove it") from None
-    kind = data.get("type") if isinstance(data, dict) else None
-    entry = data.get(kind) if kind in ("issue", "pull") else None
-    entry = entry if isinstance(entry, dict) else {}
-    number = entry.get("number")
-    if not isinstance(number, int) or not 0 < number <= LARGEST_NUMBER:
-        raise UsageError(
-            f'{place} is no entry: it lacks "type": "issue" or "pull" with a numbered object',
-            "See docs/mining.md for the format",
+def _base_repo(entry: dict[str, Any]) -> dict[str, Any] | None:
+    base = entry.get("base")
+    found = base.get("repo") if isinstance(base, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def _same(name: Any, repo: str) -> bool:
+    return isinstance(name, str) and name.lower() == repo.lower()
+
+
+def _no_entry(source: Path, passed: _Passed) -> UsageError:
+    if passed.entries.count:
+        return UsageError(
+            f"{source} holds no entry that can be read ({passed.entries})",
+            "Mend it; docs/mining.md says what an entry looks like",
         )
-    rows = Rows(repo, ())
-    try:
-        parse_backup(rows, data)
-        rows.tables()
-        entry.get("base", {}).get("repo", {}).get("full_name")
-    except MALFORMED as error:
-        raise UsageError(
-            f"{place} is not in REST's shape ({type(error).__name__}: {error})",
-            "Mend or remove the entry",
-        ) from None
-    return dict(data)
+    return UsageError(
+        f"{source} holds no entries", "Name a backup's folder or .jsonl file (docs/mining.md)"
+    )

@@ -1,34 +1,36 @@
-"""Compares what GitHub announced with what is stored: `goldpan status`."""
+"""Says how complete a repository is, from its ledger: `goldpan status`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
 
 from goldpan.errors import WorkspaceError
 from goldpan.miners.archive import Archive, Record
+from goldpan.miners.tables.live import NOT_YET, find_live
 from goldpan.query import open_tables
 from goldpan.workspace import Workspace
 
-_SHORT = """
-WITH stored AS (
-  SELECT number, count(*) FILTER (kind = 'comment') AS comments FROM comments GROUP BY number
-), listed AS (SELECT number, count(*) AS files FROM files GROUP BY number)
-SELECT number, 'comments' AS part,
-       format('GitHub announced {}, {} came', comment_count, coalesce(comments, 0)) AS reason
-FROM entries LEFT JOIN stored USING (number) WHERE comment_count > coalesce(comments, 0)
-UNION ALL
-SELECT number, 'files', format('GitHub announced {}, {} came', changed_files, coalesce(files, 0))
-FROM entries LEFT JOIN listed USING (number)
-WHERE changed_files > coalesce(files, 0) AND $with_files
-ORDER BY ALL
+_GAPS = """
+SELECT number, part, state, reason FROM ledger WHERE state NOT IN ('complete', 'unseen')
+ORDER BY number NULLS FIRST, part
 """
+_SUMS = """
+SELECT part, CASE WHEN count(announced) = count(*) THEN sum(announced)::BIGINT END,
+       sum(stored)::BIGINT
+FROM ledger WHERE number IS NOT NULL GROUP BY part
+"""
+_UNKNOWN = 'SELECT kind, name, "count", number FROM unknown ORDER BY kind, name'
+
+_COUNTED = ("comments", "reviews", "review_comments", "commits", "files")
+_ENTRIES = ("issues", "pulls")
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many rows of a kind GitHub announced, and how many are stored."""
+    """How many of a kind GitHub announced, and how many are stored."""
 
     kind: str
     announced: int | None
@@ -41,7 +43,19 @@ class Gap:
 
     number: int | None
     part: str
+    state: str
+    """short, failed, pending, or withheld where GitHub does not serve it."""
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An event or value that GitHub does not document, and an entry that has it."""
+
+    kind: str
+    name: str
+    count: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,72 +69,67 @@ class Coverage:
     finished: bool
     counts: tuple[Count, ...]
     gaps: tuple[Gap, ...]
+    unknown: tuple[Unknown, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether the last run ended and nothing is missing."""
         return self.finished and not self.gaps
 
 
 def measure_coverage(workspace: Workspace, repo: str) -> Coverage:
-    """Measure one repository's coverage; raises `WorkspaceError` where it has no tables."""
-    tables = ("repositories", "entries", "comments", "files", "missing")
-    with open_tables(workspace, repo, tables) as connection:
-        begin, ended, newest = _last_run(workspace, repo)
-        plan = begin.meta["plan"]
-        counts = _counts(connection, limited=plan["since"] is not None)
-        gaps = [
-            Gap(*row)
-            for row in connection.execute("FROM missing SELECT number, part, reason").fetchall()
-        ]
-        told = {(gap.number, gap.part) for gap in gaps}
-        with_files = plan["via"] != "backup"
-        listed = connection.execute(_SHORT, {"with_files": with_files}).fetchall()
-    gaps += [Gap(*row) for row in listed if (row[0], row[1]) not in told]
-    lacking = {
-        count.kind: (count.announced or 0) - count.stored
-        for count in counts
-        if count.kind in ("issues", "pulls")
-    }
-    short = {kind: number for kind, number in lacking.items() if number > 0}
-    if sum(short.values()) > sum(gap.part == "entry" for gap in gaps):
-        gaps += [
-            Gap(None, kind, f"{number:,} announced and not found") for kind, number in short.items()
-        ]
-    gaps.sort(key=lambda gap: (gap.number or 0, gap.part))
+    """Measure one repository's coverage; raises `WorkspaceError` where nothing was mined."""
+    records = Archive(workspace.raw(repo)).records
+    begin, finished, newest = _last_run(workspace, repo, records)
+    plan = begin.meta["plan"]
+    if workspace.table(repo, "entries").exists():
+        with open_tables(workspace, repo, ("ledger", "unknown")) as connection:
+            counts = _counts(connection)
+            gaps = [Gap(*row) for row in connection.execute(_GAPS).fetchall()]
+            unknown = [Unknown(*row) for row in connection.execute(_UNKNOWN).fetchall()]
+    else:
+        counts, gaps, unknown = *_without_tables(records), []
     return Coverage(
-        repo, plan["via"], plan["since"], newest.meta["at"], ended, tuple(counts), tuple(gaps)
+        repo,
+        plan["via"],
+        plan["since"],
+        newest.meta["at"],
+        finished,
+        tuple(counts),
+        tuple(gaps),
+        tuple(unknown),
     )
 
 
-def _counts(connection: duckdb.DuckDBPyConnection, *, limited: bool) -> list[Count]:
-    row = connection.execute(
-        """
-        SELECT (SELECT max(issues_announced) FROM repositories),
-               count(*) FILTER (kind = 'issue'),
-               (SELECT max(pulls_announced) FROM repositories),
-               count(*) FILTER (kind = 'pull'),
-               sum(comment_count)::BIGINT,
-               (SELECT count(*) FROM comments WHERE kind = 'comment'),
-               (SELECT count(*) FROM comments WHERE kind = 'review'),
-               (SELECT count(*) FROM comments WHERE kind = 'review_comment'),
-               sum(changed_files)::BIGINT,
-               (SELECT count(*) FROM files)
-        FROM entries
-        """
-    ).fetchall()[0]
+def _counts(connection: duckdb.DuckDBPyConnection) -> list[Count]:
+    entries = connection.execute(
+        "SELECT part, announced, stored FROM ledger "
+        "WHERE number IS NULL AND list_contains($1, part)",
+        [list(_ENTRIES)],
+    ).fetchall()
+    sums = {part: (announced, stored) for part, announced, stored in entries}
+    sums |= {row[0]: row[1:] for row in connection.execute(_SUMS).fetchall()}
     return [
-        Count("issues", None if limited else row[0], row[1]),
-        Count("pulls", None if limited else row[2], row[3]),
-        Count("comments", row[4], row[5]),
-        Count("reviews", None, row[6]),
-        Count("review comments", None, row[7]),
-        Count("files", row[8], row[9]),
+        Count(part.replace("_", " "), *sums.get(part, (None, 0))) for part in (*_ENTRIES, *_COUNTED)
     ]
 
 
-def _last_run(workspace: Workspace, repo: str) -> tuple[Record, bool, Record]:
-    records = Archive(workspace.raw(repo)).records
+def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
+    """Tell from the archive alone what is there of a repository whose first run did not end."""
+    live = find_live(records)
+    gaps = [
+        Gap(number, part, told.state, told.reason) for (number, part), told in live.open.items()
+    ]
+    gaps.append(Gap(None, "tables", "pending", NOT_YET))
+    gaps.sort(key=lambda gap: (gap.number or 0, gap.part))
+    announced = {} if live.is_limited else live.announced
+    counts = [Count(part, announced.get(part), live.stored.get(part, 0)) for part in _ENTRIES]
+    return counts, gaps
+
+
+def _last_run(
+    workspace: Workspace, repo: str, records: Sequence[Record]
+) -> tuple[Record, bool, Record]:
     begun = [record for record in records if record.meta["part"] == "begin"]
     if not begun:
         raise WorkspaceError(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from goldpan.errors import ServerError
 from goldpan.miners.archive import Record
 from goldpan.miners.replies import parse_json
 
@@ -16,26 +18,47 @@ class Facts:
     repo: str
     hosts: tuple[str, ...]
     row: dict[str, Any]
+    former: Mapping[str, str]
+    """Names that the repository had, each with the one that it has now; case does not count."""
 
 
 def read_facts(records: list[Record]) -> Facts | None:
     """Read the newest facts among a repository's records."""
     hosts: dict[int, str] = {}
     newest: Record | None = None
+    former: dict[str, str] = {}
     for record in records:
         if record.meta["part"] == "begin":
             hosts[record.run] = record.meta["plan"]["host"]
         if record.meta["part"] == "repository":
             newest = record
+        if record.meta["part"] == "former":
+            former.update(record.meta["names"])
     if newest is None:
         return None
     row = facts_row(parse_json(newest.read()))
     host = hosts.get(newest.run, "github.com")
-    return Facts(row["repo"], tuple(dict.fromkeys((host, "github.com"))), row)
+    repo = str(row["repo"])
+    spellings = {old.lower(): old for old in sorted(former) if old.lower() != repo.lower()}
+    known = dict.fromkeys(sorted(spellings.values()), repo)
+    return Facts(repo, tuple(dict.fromkeys((host, "github.com"))), row, known)
 
 
-def facts_row(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of `repositories` that a GraphQL or REST reply holds."""
+def facts_row(data: Any) -> dict[str, Any]:
+    """Return the row of `repositories` that a GraphQL or REST reply holds.
+
+    Raises `ServerError` for a reply that holds none, as of a server that is no GitHub.
+    """
+    try:
+        return _row(data)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ServerError(
+            f"The facts of a repository came without what they hold at GitHub ({error!r})",
+            "Check --api-url: GitHub's own is https://api.github.com",
+        ) from None
+
+
+def _row(data: Any) -> dict[str, Any]:
     if "data" in data:
         node = data["data"]["repository"]
         branch, language, licence = (

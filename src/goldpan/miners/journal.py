@@ -11,16 +11,22 @@ A record's `meta` holds ``part`` (what it is), ``run``, ``keys``, ``at`` (when),
 begin, end     ``plan`` of the run; the figures it ended with
 document       a GraphQL document, once a run; requests name it by hash
 repository     the repository's facts
+former         ``names``: the repository's former names, each with the one it has now
+sample         how long the lists of some entries are: ``issues``, ``pulls``
+dialect        ``lacks``: what the server's GraphQL schema does not have
+forbidden      ``what`` the token may not see, ``reason``, ``remedy``
 sweep          ``kind``, ``items`` [[node id, number, fingerprint]], ``announced``, ``next``
-entries        ``kind``, ``nodes`` [[index, number, owner]], ``more``
+entries        ``kind``, ``nodes`` [[index, number, owner]], ``more``; ``lists`` where not all
 more           ``nodes`` [[index, number, owner, parent, connection]], ``more``
 issues, ...    REST lists; ``number`` where they belong to one entry, ``next`` page's address
-count          how many items a REST ``list`` has, ``announced``
+listed         ``of``, ``numbers``, ``begun``: a walk of a whole list reached its end
+issue, pull    a single entry, ``number``
 complete       ``number``, ``of`` (which part): its list was read to the end
 gone           ``number``: GitHub says that the entry was deleted or transferred
-unchanged      ``number``, ``of`` (which part): an ETag showed that nothing changed
+unchanged      ``of`` (which part), perhaps ``number``: an ETag showed that nothing changed
 backup         one entry of a metadata backup, ``number`` and ``kind``
-failed         ``number``, ``of`` (which part), ``reason``
+failed         ``number`` (null for a list of the repository), ``of`` (which part), ``reason``,
+               ``status``, ``withheld``
 =============  ==================================================================================
 """
 
@@ -93,13 +99,27 @@ class Journal:
             **more,
         )
 
-    def fail(self, number: int | None, part: str, reason: str) -> None:
-        """Record that something could not be had; a later run tries again."""
-        self._append("failed", [], number=number, of=part, reason=reason)
+    def fail(
+        self,
+        number: int | None,
+        part: str,
+        reason: str,
+        status: int | None = None,
+        *,
+        withheld: bool = False,
+    ) -> None:
+        """Record that something could not be had.
 
-    def mark(self, part: str, keys: Sequence[str], **more: Any) -> None:
+        A later run tries again, unless it is `withheld`: GitHub does not serve it at all, or not
+        to this token.
+        """
+        self._append(
+            "failed", [], number=number, of=part, reason=reason, status=status, withheld=withheld
+        )
+
+    def mark(self, part: str, keys: Sequence[str], **more: Any) -> Record:
         """Record a finding that needs no body of its own."""
-        self._append(part, keys, **more)
+        return self._append(part, keys, **more)
 
     def document(self, text: str) -> str:
         """Archive a GraphQL document unless this run has it, and return its hash."""

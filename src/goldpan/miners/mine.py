@@ -6,28 +6,29 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
 
 from goldpan.config import Settings, repository_name
-from goldpan.errors import MiningError, RepositoryError, UsageError
+from goldpan.errors import MiningError, QueryError
+from goldpan.miners.announced import Announced, Path, announce, chosen_path
 from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.miners.estimate import Estimate, estimate_graphql, estimate_rest, sampled_threads
-from goldpan.miners.facts import facts_row
+from goldpan.miners.estimate import Estimate, Miner, price, price_first
+from goldpan.miners.former import ask_former_names
 from goldpan.miners.github import queries
-from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.github.connect import connect
 from goldpan.miners.github.graphql_miner import GraphQLMiner
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.rest_lists import Count, count_lists
-from goldpan.miners.github.rest_miner import RestMiner, stamp
+from goldpan.miners.github.rest_lists import Lists
+from goldpan.miners.github.rest_miner import RestMiner
+from goldpan.miners.github.rest_survey import RestSurveyor, stamp
+from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply
+from goldpan.miners.rehearsal import Rehearsal
+from goldpan.miners.repair import unresolved
 from goldpan.miners.tables.normalize import normalize
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
-
-Path = Literal["graphql", "rest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +38,14 @@ class Mined:
     repo: str
     via: Path
     requests: int
+    free: int
+    """Of the requests, those that cost nothing of the limit (304)."""
     points: int
     seconds: float
     predicted: Estimate
     rows: Mapping[str, int]
     coverage: Coverage | None
     failure: MiningError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Announced:
-    """What the repository says of itself before anything is mined."""
-
-    repo: str
-    reply: Reply
-    request: Mapping[str, object]
-    estimate: Estimate
-    counts: Mapping[str, Count]  # of REST's lists; empty over GraphQL
 
 
 def mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = None) -> Mined:
@@ -63,118 +55,146 @@ def mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = 
     `MiningError` only where there is nothing of the repository, `UsageError` for settings that
     cannot work.
     """
-    return asyncio.run(_mine(settings, repository_name(repo), reporter, pace or Pace()))
+    return asyncio.run(_mine(settings, repository_name(repo), reporter, pace))
 
 
 def predict(
     settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = None
 ) -> Estimate:
-    """Ask only what there is, and return what mining it would cost."""
+    """Return what mining a repository would cost; nothing is written.
+
+    A first crawl is predicted from what GitHub announces and a sample; an update, or a crawl
+    since a date, by reading the lists that tell what changed.
+    """
 
     async def ask() -> Estimate:
-        async with connect(GitHub, settings, reporter, pace or Pace()) as github:
-            name = repository_name(repo)
-            return (await _announced(github, settings, name)).estimate
+        async with connect(settings, reporter, pace) as github:
+            announced = await announce(github, settings, repository_name(repo))
+            archive = Rehearsal(Workspace(settings.workspace).raw(announced.repo))
+            if settings.since is None and not archive.holds_entries:
+                return await price_first(github, settings, announced)
+            journal = Journal(archive)
+            journal.begin(_plan(settings, announced.repo))
+            miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
+            await miner.survey()
+            return await price(github, journal, settings, announced, miner)
 
     return asyncio.run(ask())
 
 
-def chosen_path(settings: Settings) -> Path:
-    """Return the path that the settings lead to; raises `UsageError` where it needs a token."""
-    if settings.via == "graphql" and not settings.tokens:
-        raise UsageError(
-            "GitHub's GraphQL API answers nobody without a token",
-            "Put one in GITHUB_TOKEN, or mine with --via rest",
-        )
-    if settings.via == "auto":
-        return "graphql" if settings.tokens else "rest"
-    return settings.via
-
-
-async def _mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace) -> Mined:
+async def _mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None) -> Mined:
     started = time.monotonic()
     path = chosen_path(settings)
     workspace = Workspace(settings.workspace)
-    async with connect(GitHub, settings, reporter, pace) as github:
-        announced = await _announced(github, settings, repo)
+    async with connect(settings, reporter, pace) as github:
+        announced = await announce(github, settings, repo)
         if announced.repo.lower() != repo.lower():
             reporter.note(f"{repo} is now called {announced.repo}, and is kept under that name")
         repo = announced.repo
-        _say_before(settings, path, announced.estimate, reporter)
-        failure = None
+        if path == "rest" and not settings.tokens:
+            reporter.note(
+                "No token: GitHub allows 60 requests an hour. With GITHUB_TOKEN set it allows "
+                "5,000. Stop at any time; the same command goes on"
+            )
+        failure, estimate = None, Estimate(0, 0, 0.0)
         with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
             journal = Journal(archive)
-            journal.begin(
-                {
-                    "via": path,
-                    "repo": repo,
-                    "host": settings.web_host,
-                    "since": stamp(settings.since),
-                }
-            )
+            journal.begin(_plan(settings, repo))
             if journal.resumed:
                 reporter.note("Going on where the last run stopped")
             if not any(journal.of_run("repository")):
                 journal.keep("repository", [], announced.request, announced.reply)
+            if announced.dialect.lacks and not any(journal.of_run("dialect")):
+                journal.mark("dialect", [], lacks=sorted(map(list, announced.dialect.lacks)))
+            rows: Mapping[str, int] = {}
             try:
-                await _fetch(github, journal, settings, announced, reporter, pace, path)
-                journal.end({"requests": github.requests, "points": github.points})
+                miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
+                await miner.survey()
+                estimate = await price(github, journal, settings, announced, miner)
+                _say(estimate, reporter)
+                await miner.run()
+                rows = normalize(workspace, repo, reporter, workers=settings.workers)
+                lost = unresolved(archive.records)
+                renamed = await _ask_former_names(github, journal, workspace, repo, reporter)
+                if renamed or lost:  # only a run that ended makes good what damage took
+                    rows = normalize(workspace, repo, reporter, workers=settings.workers)
             except MiningError as error:
                 failure = error
-            rows = normalize(workspace, repo, reporter, workers=settings.workers)
-    coverage = measure_coverage(workspace, repo)
+                rows = normalize(workspace, repo, reporter, workers=settings.workers)
     return Mined(
         repo,
         path,
         github.requests,
+        github.free,
         github.points,
         time.monotonic() - started,
-        announced.estimate,
+        estimate,
         rows,
-        coverage,
+        measure_coverage(workspace, repo),
         failure,
     )
 
 
-async def _fetch(
+async def _ask_former_names(
+    github: GitHub, journal: Journal, workspace: Workspace, repo: str, reporter: Reporter
+) -> bool:
+    """Ask for former names and end the run; tell if there are new ones.
+
+    Without them links lack: the run then is not at its end, and the next one asks again.
+    """
+    try:
+        is_new = await ask_former_names(github, journal, workspace, repo)
+    except (NoAnswerError, QueryError) as error:
+        reporter.note(f"The repository's former names are not known: {error.problem}")
+        return False
+    journal.end({"requests": github.requests, "free": github.free, "points": github.points})
+    return is_new
+
+
+def _plan(settings: Settings, repo: str) -> Mapping[str, object]:
+    return {
+        "via": chosen_path(settings),
+        "repo": repo,
+        "host": settings.web_host,
+        "since": stamp(settings.since),
+    }
+
+
+def _miner(
     github: GitHub,
     journal: Journal,
     settings: Settings,
-    announced: _Announced,
+    announced: Announced,
     reporter: Reporter,
     pace: Pace,
-    path: Path,
-) -> None:
+) -> Miner:
+    repo, path = announced.repo, chosen_path(settings)
+    dialect, workers = announced.dialect, settings.concurrency
+    sweep = Sweep(github, journal, repo=repo, since=settings.since, dialect=dialect, pace=pace)
     if path == "graphql":
-        await GraphQLMiner(
-            github,
-            journal,
-            reporter,
-            repo=announced.repo,
-            since=settings.since,
-            workers=settings.concurrency,
-            pace=pace,
-        ).run()
-    else:
-        await RestMiner(
-            github,
-            journal,
-            reporter,
-            repo=announced.repo,
-            since=settings.since,
-            workers=settings.concurrency,
-            counts=announced.counts,
-            identity=announced.reply.data.get("id"),
-        ).run()
-
-
-def _say_before(settings: Settings, path: Path, estimate: Estimate, reporter: Reporter) -> None:
-    if path == "rest" and not settings.tokens:
-        reporter.note(
-            f"No token: GitHub allows 60 requests an hour, and this needs about "
-            f"{estimate.requests:,}. With GITHUB_TOKEN set it allows 5,000. "
-            "Stop at any time; the same command goes on"
+        owner, name = repo.split("/")
+        github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
+        return GraphQLMiner(
+            github, journal, reporter, sweep, dialect=dialect, workers=workers, pace=pace
         )
+    github.probe_with(f"/repos/{repo}/issues?state=all&per_page=1")
+    swept = sweep if settings.tokens else None
+    lists = Lists(github, journal, repo)
+    surveyor = RestSurveyor(lists, journal, reporter, since=settings.since, sweep=swept)
+    return RestMiner(
+        github,
+        journal,
+        reporter,
+        surveyor,
+        lists,
+        repo=repo,
+        workers=workers,
+        identity=announced.identity,
+        sweep=swept,
+    )
+
+
+def _say(estimate: Estimate, reporter: Reporter) -> None:
     points = f", {estimate.points:,} points" if estimate.points else ""
     reporter.note(
         f"Predicted: {estimate.requests:,} requests{points}, {duration(estimate.seconds)}"
@@ -188,61 +208,3 @@ def duration(seconds: float) -> str:
     if seconds < 5_400:
         return f"{round(seconds / 60)} min"
     return f"{seconds / 3_600:.1f} h"
-
-
-async def _announced(github: GitHub, settings: Settings, repo: str) -> _Announced:
-    tokens, concurrency = len(settings.tokens), settings.concurrency
-    if chosen_path(settings) == "graphql":
-        owner, name = repo.split("/")
-        variables = {"owner": owner, "name": name}
-        reply = await github.graphql(queries.REPOSITORY, variables, patient=True)
-        node = reply.data["data"]["repository"]
-        if node is None:
-            raise _absent(repo, reply.problem)
-        canonical = repository_name(node["nameWithOwner"])
-        estimate = estimate_graphql(
-            node["issues"]["totalCount"],
-            node["pullRequests"]["totalCount"],
-            sampled_threads(node),
-            _known(settings, canonical),
-            tokens=tokens,
-            concurrency=concurrency,
-        )
-        request = {"query": "Repository", "variables": variables}
-        return _Announced(canonical, reply, request, estimate, {})
-    url = f"/repos/{repo}"
-    reply = await github.get(url)
-    if reply.status != 200:
-        raise _absent(repo, reply.problem)
-    canonical = repository_name(facts_row(reply.data)["repo"])
-    counts = await count_lists(github, canonical)
-    estimate = estimate_rest(
-        {part: count.announced for part, count in counts.items()},
-        _known(settings, canonical),
-        tokens=tokens,
-        concurrency=concurrency,
-    )
-    return _Announced(canonical, reply, {"url": url}, estimate, counts)
-
-
-def _known(settings: Settings, repo: str) -> int:
-    """Return how many entries of a repository the workspace has."""
-    records = Archive(Workspace(settings.workspace).raw(repo)).records
-    numbers: set[Any] = set()
-    for record in records:
-        if record.meta["part"] == "entries":
-            numbers.update(number for _, number, _ in record.meta["nodes"])
-        elif record.meta["part"] == "timeline":
-            numbers.add(record.meta["number"])
-    return len(numbers)
-
-
-def _absent(repo: str, problem: str) -> RepositoryError:
-    if "451" in problem:
-        return RepositoryError(
-            f"GitHub blocks {repo} for legal reasons ({problem})", "It cannot be mined"
-        )
-    return RepositoryError(
-        f"{repo} is not there, or the token may not see it ({problem or 'no such repository'})",
-        "Check the spelling, and that the token has access to the repository",
-    )

@@ -22,12 +22,13 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.errors import UsageError
-from goldpan.parquet import write, writer
+from goldpan.lineage import write_lineage
+from goldpan.parquet import read_table, write, writer
 from goldpan.query import open_tables
 from goldpan.records import PAIRS
+from goldpan.sealed import seal_of_parquet
 from goldpan.workspace import Workspace, publish
 
 SIGNALS = (
@@ -189,6 +190,9 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> Paired:
         with writer(path, PAIRS) as target:
             write(target, PAIRS, str(name), found)
         publish({path: workspace.table(repo, "pairs")})
+        read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}
+        seals = {table: seal_of_parquet(path) for table, path in read.items()}
+        write_lineage(workspace.tables(repo), "pair", seals, [workspace.table(repo, "pairs")])
         by_signal = dict.fromkeys(rules.signals, 0)
         for signals in found["signals"].to_pylist():
             for signal in signals:
@@ -222,7 +226,7 @@ def paired_rules(workspace: Workspace, repo: str) -> str | None:
     path = workspace.table(repo, "pairs")
     if not path.exists():
         return None
-    rules = pq.read_table(path, columns=["rules"])["rules"]
+    rules = read_table(path, columns=["rules"])["rules"]
     return str(rules[0]) if len(rules) else None
 
 

@@ -1,15 +1,23 @@
-"""What a reply means: the one judgement of GitHub's answers that REST and GraphQL share."""
+"""What a reply means: the one judgement of GitHub's answers that REST and GraphQL share.
+
+GitHub says the same thing in several ways. A secondary limit comes with status 200, 403 or 429,
+as JSON, among GraphQL's errors or as an HTML page; a primary one with or without a zero in
+``x-ratelimit-remaining``; a query that is too much as 500, 502, 504, a cut connection or an error
+beside partial data. The sources of each form are listed in docs/mining.md.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import orjson
+
+from goldpan.secrecy import mask
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KEPT_HEADERS = (
@@ -25,9 +33,16 @@ _KEPT_HEADERS = (
     "x-ratelimit-reset",
     "x-ratelimit-resource",
 )
-_OVERLOAD = re.compile(
+_SECONDARY = re.compile(r"secondary rate|abuse detection|whoa there", re.I)
+_PRIMARY = re.compile(r"API rate limit (already )?exceeded", re.I)
+_TOKEN = re.compile(r"bad credentials|suspended|IP allow ?list|login attempts? exceeded", re.I)
+_FAILED = re.compile(
     r"something went wrong|timed? ?out|timeout|couldn't respond|resource limits|too complex", re.I
 )
+_TOO_LONG = re.compile(r"taking too long", re.I)  # of a diff: comes as 500, lately as 422
+_RATE_TYPES = {"RATE_LIMITED", "RATE_LIMIT"}
+_TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]{0,1000}>", re.I | re.S)
+_SHOWN = 200  # characters of a page that are quoted
 
 
 class Verdict(Enum):
@@ -37,9 +52,8 @@ class Verdict(Enum):
     REDIRECT = "ask at the new place"
     PRIMARY = "wait for the reset, or ask with another token"
     SECONDARY = "slow down"
-    OVERLOAD = "ask for less"
-    BROKEN = "ask again"
-    TOKEN = "the token is not valid"  # noqa: S105 - no password
+    FAILED = "ask for less, or later"
+    TOKEN = "ask with another token, or later"  # noqa: S105 - no password
     REFUSED = "asking again cannot help"
 
 
@@ -55,11 +69,18 @@ class Reply:
     problem: str = ""
     moved: str = ""
     """Where redirects led, if there were any."""
+    token: str = ""
+    """Which token asked, by its identity: ETags hold for it alone."""
 
     @property
     def kept_headers(self) -> dict[str, str]:
         """The headers worth archiving, none of which holds a credential."""
         return {name: self.headers[name] for name in _KEPT_HEADERS if name in self.headers}
+
+    @property
+    def is_page(self) -> bool:
+        """Whether a page for people came where JSON was asked for."""
+        return self.data is None and self.body.lstrip()[:1] == b"<"
 
 
 def parse_json(body: bytes) -> Any:
@@ -86,61 +107,114 @@ def _without_surrogates(value: Any) -> Any:
     return value
 
 
-def read_reply(status: int, headers: Mapping[str, str], body: bytes, *, graphql: bool) -> Reply:
-    """Judge a reply by status, headers and body."""
+def read_reply(
+    status: int, headers: Mapping[str, str], body: bytes, *, graphql: bool, text: bool = False
+) -> Reply:
+    """Judge a reply by status, headers and body; with `text` a good one need not be JSON."""
     data: Any = None
     if body:
         try:
             data = parse_json(body)
         except ValueError:
-            if status < 300:
-                return Reply(status, headers, body, None, Verdict.BROKEN, "the reply was cut off")
-    verdict, problem = _judge(status, headers, data, graphql=graphql)
+            data = None
+    if text and status == 200:
+        return Reply(status, headers, body, data, Verdict.DONE)
+    verdict, problem = _judge(status, headers, body, data, graphql=graphql)
     return Reply(status, headers, body, data, verdict, problem)
 
 
 def _judge(
-    status: int, headers: Mapping[str, str], data: Any, *, graphql: bool
+    status: int, headers: Mapping[str, str], body: bytes, data: Any, *, graphql: bool
 ) -> tuple[Verdict, str]:
-    message = str(data.get("message", "")) if isinstance(data, dict) else ""
+    message = _message(body, data)
+    if status >= 400 and not message:
+        message = "; ".join(str(error.get("message", "")) for error in errors_of(data))[:_SHOWN]
     problem = f"HTTP {status}" + (f": {message}" if message else "")
-    if status in (301, 302, 307, 308):
+    if 300 <= status < 400 and status != 304 and "location" in headers:
         return Verdict.REDIRECT, problem
-    if status in (403, 429):
-        secondary = "secondary" in message or "abuse" in message
-        if headers.get("x-ratelimit-remaining") == "0" and not secondary:
-            return Verdict.PRIMARY, problem
-        if secondary or status == 429 or "retry-after" in headers:
+    if status in (200, 403, 429):
+        if _SECONDARY.search(message):
             return Verdict.SECONDARY, problem
-        return Verdict.REFUSED, problem
-    if status == 401:
+        if status != 200 and (
+            _PRIMARY.search(message) or headers.get("x-ratelimit-remaining") == "0"
+        ):
+            return Verdict.PRIMARY, problem
+    if status == 429 or (status == 403 and "retry-after" in headers):
+        return Verdict.SECONDARY, problem
+    if status == 401 or (status == 403 and _TOKEN.search(message)):
         return Verdict.TOKEN, problem
-    if status in (502, 504):
-        return Verdict.OVERLOAD, problem
-    if status >= 500 or status == 408:
-        return Verdict.BROKEN, problem
-    if status >= 400:
+    if status >= 500 or status == 408 or _TOO_LONG.search(message):
+        return Verdict.FAILED, problem
+    if status >= 300 and status != 304:
         return Verdict.REFUSED, problem
+    if data is None and body:
+        page = body.lstrip()[:1] == b"<"
+        what = f"a page came instead of JSON: {message}" if page else "the reply was cut off"
+        return Verdict.FAILED, f"HTTP {status}: {what}"
     if graphql:
         return _judge_graphql(data)
     return Verdict.DONE, ""
 
 
+def _message(body: bytes, data: Any) -> str:
+    """Return what a reply says of itself: its JSON message, or the words of its page."""
+    if isinstance(data, dict):
+        return mask(str(data.get("message") or ""))
+    if data is None and body:
+        # Masked before it is cut: half a secret would not be known as one.
+        text = _TAG.sub(" ", mask(body.decode("utf-8", "replace"))[:20_000])
+        return " ".join(text.split())[:_SHOWN]
+    return ""
+
+
+def errors_of(data: Any) -> list[dict[str, Any]]:
+    """Return the errors of a GraphQL result; anything else under that name is passed over."""
+    errors = data.get("errors") if isinstance(data, dict) else None
+    if not isinstance(errors, list):
+        return []
+    return [error for error in errors if isinstance(error, dict)]
+
+
+def reason_of(error: Mapping[str, Any]) -> str:
+    """Say a GraphQL error in one line."""
+    return f"{error.get('type') or 'error'}: {error.get('message', '')}"
+
+
 def _judge_graphql(data: Any) -> tuple[Verdict, str]:
-    if not isinstance(data, dict) or ("data" not in data and "errors" not in data):
-        return Verdict.BROKEN, "the reply is not a GraphQL result"
-    errors = [error for error in data.get("errors") or () if isinstance(error, dict)]
+    errors = errors_of(data)
+    if not isinstance(data, dict) or ("data" not in data and not errors):
+        return Verdict.FAILED, "the reply is not a GraphQL result"
     if not errors:
-        return (Verdict.DONE, "") if data.get("data") else (Verdict.BROKEN, "no data came")
+        return (Verdict.DONE, "") if data.get("data") else (Verdict.FAILED, "no data came")
     kinds = {str(error.get("type", "")) for error in errors}
-    problem = "; ".join(
-        dict.fromkeys(f"{e.get('type', 'error')}: {e.get('message', '')}" for e in errors)
-    )[:500]
-    if "RATE_LIMITED" in kinds or "RATE_LIMIT" in kinds:
+    problem = mask("; ".join(dict.fromkeys(map(reason_of, errors))))[:500]
+    if _SECONDARY.search(problem):
+        return Verdict.SECONDARY, problem
+    if kinds & _RATE_TYPES or _PRIMARY.search(problem):
         return Verdict.PRIMARY, problem
-    if "RESOURCE_LIMITS_EXCEEDED" in kinds or _OVERLOAD.search(problem):
-        return Verdict.OVERLOAD, problem
-    if data.get("data") is not None and all(error.get("path") for error in errors):
+    if "RESOURCE_LIMITS_EXCEEDED" in kinds or any(_stalled(data, error) for error in errors):
+        return Verdict.FAILED, problem
+    if data.get("data") is not None:
         # Some fields could not be had; whoever asked must see which, and say so.
         return Verdict.DONE, problem
     return Verdict.REFUSED, problem
+
+
+def _stalled(data: Mapping[str, Any], error: Mapping[str, Any]) -> bool:
+    """Tell an error that says that the query as a whole took too much."""
+    return bool(_FAILED.search(str(error.get("message", "")))) and not (
+        data.get("data") is not None and error.get("path")
+    )
+
+
+def links_of(reply: Reply) -> dict[str, str]:
+    """Return a reply's `Link` header: relation to address."""
+    return dict(_links(reply.headers.get("link", "")))
+
+
+def _links(header: str) -> Iterator[tuple[str, str]]:
+    for part in header.split(","):
+        address, _, rest = part.partition(">")
+        relation = re.search(r'\brel="?([\w-]+)"?', rest)
+        if relation and "<" in address:
+            yield relation[1], address.partition("<")[2].strip()

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import duckdb
 
+from goldpan.excerpts import Excerpt, excerpt
 from goldpan.filters.texts.private import redact
 from goldpan.report.tables import rows
-from goldpan.visible import Excerpt, excerpt, line
+from goldpan.sanitize import line
 
 _LONGEST = 20_000
 

@@ -13,13 +13,15 @@ import duckdb
 
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
+from goldpan.datasets.provenance import shard_paths
 from goldpan.diff import Sides, side_by_side
 from goldpan.errors import DatasetError
+from goldpan.excerpts import Excerpt, excerpt
 from goldpan.filters.texts.private import redact
 from goldpan.report.blocks import blocks_as_diff
 from goldpan.report.tables import file_list, rows
 from goldpan.report.tree import Branch, draw_around
-from goldpan.visible import Excerpt, excerpt, line
+from goldpan.sanitize import line
 
 _SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
 _MOST_TURNS = 12
@@ -134,7 +136,7 @@ def draw_examples(
     `connection` holds the view `verdicts`. Raises `DatasetError` where the directory holds no
     dataset of a known family or a damaged one.
     """
-    files = sorted((directory / "data").glob("*.parquet"))
+    files = shard_paths(directory)
     remedy = "Give the directory of a dataset that goldpan build wrote"
     if not files:
         raise DatasetError(f"{directory} holds no data/*.parquet", remedy)

@@ -24,7 +24,7 @@ from goldpan.report.examples import draw_examples
 from goldpan.report.funnels import PLURAL, frequent, levels
 from goldpan.report.overview import Overview, overview, total
 from goldpan.report.tables import open_repositories
-from goldpan.visible import line, visible
+from goldpan.sanitize import line, visible
 from goldpan.workspace import Workspace, make_directory
 
 SEED = 0

@@ -21,6 +21,8 @@ from goldpan.records import (
     VERDICTS,
     Table,
 )
+from goldpan.resources import told_otherwise
+from goldpan.sealed import DamagedError, verify_parquet
 from goldpan.workspace import Workspace
 
 _TABLES = (REPOSITORIES, ENTRIES, COMMENTS, PAIRS, REVISIONS, CHANGES)
@@ -52,7 +54,9 @@ def open_repositories(
             )
             connection.execute(_KEPT)
             yield connection
-        except duckdb.Error as error:
+        except (duckdb.Error, DamagedError) as error:
+            if told_otherwise(error):
+                raise
             raise WorkspaceError(
                 f"Tables in {workspace.root} cannot be read ({str(error).splitlines()[0]})",
                 "Make them anew with goldpan normalize, goldpan pair and goldpan filter",
@@ -81,7 +85,8 @@ def _create_view(
     if there:
         connection.execute(
             f"CREATE VIEW {table.name} AS "
-            f"FROM read_parquet({file_list(there)}, union_by_name = true)"
+            f"FROM read_parquet({file_list(list(map(verify_parquet, there)))}, "
+            "union_by_name = true)"
         )
     else:
         connection.register("no_rows", table.schema.empty_table())

@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Agreement, Estimate
@@ -25,29 +23,29 @@ _MOST = 20
 
 def pushed(found: Pushed) -> None:
     """Show what a push added."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     console.print(
         f"{found.project}: {found.added:,} subjects added, {found.known:,} were there, "
         f"{found.seconds:.1f} s"
     )
     if found.suggested:
         console.print(f"{found.suggested:,} of them have something filled in")
-    console.print(Text(f"Annotators begin at {found.page}"))
+    console.print(clean(f"Annotators begin at {found.page}"))
 
 
 def pulled(found: Pulled, decisions: Sequence[Decision]) -> None:
     """Show what a pull brought, and what people decided."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     console.print(
         f"{found.project}: {found.fetched:,} tasks fetched, {found.answers:,} answers count, "
         f"{found.done:,} of {found.tasks:,} subjects are done, {found.seconds:.1f} s"
     )
     for problem, count in sorted(found.problems.items()):
-        console.print(Text(f"  {count:,} do not count: ") + clean(problem))
+        console.print(clean(f"  {count:,} do not count: ") + clean(problem))
     for how, count in sorted(Counter(one.how for one in decisions).items()):
         console.print(f"  {how}: {count:,}")
     for name in found.renamed:
-        console.print(Text("  renamed: ") + clean(name))
+        console.print(clean("  renamed: ") + clean(name))
     if found.configuration_changed:
         console.print("  The form was changed on the server")
     if found.gone or found.foreign:
@@ -58,7 +56,7 @@ def pulled(found: Pulled, decisions: Sequence[Decision]) -> None:
 
 def progress(found: Progress) -> None:
     """Show how far a project is."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     console.print(
         f"{found.project} ({found.form}): {found.finished:,} of {found.subjects:,} subjects "
         f"finished, {found.begun:,} begun, {found.answers:,} of {found.wanted:,} answers"
@@ -82,42 +80,42 @@ def progress(found: Progress) -> None:
         console.print(f"Left: {found.work_left} of one person's work")
     if found.ends_at is not None:
         console.print(f"At this pace it ends on {found.ends_at:%Y-%m-%d}")
-    console.print(Text(f"Annotators begin at {found.page}"))
+    console.print(clean(f"Annotators begin at {found.page}"))
 
 
 def agreements(
     found: Sequence[Agreement], beside: Agreement | None, annotators: Sequence[AnnotatorProgress]
 ) -> None:
     """Show how far people agree on each field, and what they decided with the dataset."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     _filled_in(console, annotators)
     for one in (*found, beside) if beside else found:
-        console.print(Text(f"\n{one.field}", style="bold"))
+        console.print(titled(one.field, ""))
         if one is not beside:
             console.print(f"  {one.items:,} rated by two or more, {one.single:,} by one alone")
         console.print(f"  raw agreement {_estimate(one.raw)}")
         for pair in one.pairs:
             console.print(
-                Text("  Cohen's kappa ")
+                clean("  Cohen's kappa ")
                 + clean(" and ".join(pair.raters))
-                + Text(f": {_estimate(pair.kappa)} on {pair.items:,}")
+                + clean(f": {_estimate(pair.kappa)} on {pair.items:,}")
             )
         console.print(f"  Fleiss' kappa {_estimate(one.fleiss)} on {one.fleiss_items:,}")
         console.print(f"  Krippendorff's alpha {_estimate(one.alpha)}")
         for category in one.categories:
             console.print(
-                Text("    ")
+                clean("    ")
                 + clean(category.category)
-                + Text(f": chosen {category.chosen:,}, alpha {_estimate(category.alpha)}")
+                + clean(f": chosen {category.chosen:,}, alpha {_estimate(category.alpha)}")
             )
         for item in one.disagreements[:_MOST]:
             answers = "; ".join(f"{who}: {', '.join(said)}" for who, said in item.labels.items())
-            console.print(Text("  differ on ") + clean(f"{item.item} ({answers})"))
+            console.print(clean("  differ on ") + clean(f"{item.item} ({answers})"))
         if len(one.disagreements) > _MOST:
             console.print(f"  and {len(one.disagreements) - _MOST:,} more: see --json")
 
 
-def _filled_in(console: Console, annotators: Sequence[AnnotatorProgress]) -> None:
+def _filled_in(console: Terminal, annotators: Sequence[AnnotatorProgress]) -> None:
     """Say how often people left what was filled in: agreement of such answers is no proof."""
     if not any(one.filled_in for one in annotators):
         return
@@ -126,17 +124,17 @@ def _filled_in(console: Console, annotators: Sequence[AnnotatorProgress]) -> Non
         if one.filled_in:
             share = one.accepted / one.filled_in
             told = f" left {one.accepted:,} of {one.filled_in:,} suggestions as they were"
-            console.print(Text("  ") + clean(one.annotator) + Text(f"{told} ({share:.0%})"))
+            console.print(clean("  ") + clean(one.annotator) + clean(f"{told} ({share:.0%})"))
 
 
 def running(found: Running) -> None:
     """Show where a server runs and who may log in."""
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(Text(f"\nLabel Studio runs at {found.server.url} until Ctrl-C"))
+    console = Terminal()
+    console.print(titled("Label Studio", f" runs at {found.server.url} until Ctrl-C"))
     for account in found.accounts:
-        console.print(Text(f"  {account.address}  password {account.password}"))
+        console.print(clean(f"  {account.address}  password {account.password}"))
     console.print(
-        Text(
+        clean(
             "For goldpan annotate push and pull, copy a token from Account & Settings there into "
             "LABEL_STUDIO_API_KEY"
         )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.builders.code_comments.build import BuiltComments
@@ -40,14 +38,16 @@ def built(found: BuiltComments) -> None:
     """Show what a dataset of class comments holds, and what became of the rest."""
     from goldpan.builders.code_comments.build import EXPLAINED
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     written, tally = found.written, found.tally
     console.print(
-        f"\n[bold]{written.family.name}[/bold]: {written.rows:,} sentences of "
-        f"{tally.comments:,} comments in {found.seconds:.1f} s"
+        titled(
+            written.family.name,
+            f": {written.rows:,} sentences of {tally.comments:,} comments in {found.seconds:.1f} s",
+        )
     )
     for commit in found.commits:
-        console.print(clean(commit.repo) + Text(f" at {commit.id} of {commit.at:%Y-%m-%d}"))
+        console.print(clean(commit.repo) + clean(f" at {commit.id} of {commit.at:%Y-%m-%d}"))
     table = Table("split", "sentences", "bytes", box=None, header_style="dim")
     for split in written.splits:
         size = sum(file.size for file in split.files)
@@ -58,12 +58,12 @@ def built(found: BuiltComments) -> None:
     if tally.labelled:
         console.print(f"{tally.labelled:,} sentences bear labels")
     for reason, count in sorted(tally.left_out.items()):
-        console.print(Text(f"  {count:,} ") + clean(EXPLAINED.get(reason, reason)))
+        console.print(clean(f"  {count:,} ") + clean(EXPLAINED.get(reason, reason)))
     if written.report.dropped:
         console.print(
             f"  {written.report.dropped:,} are in no split: their comment reads like one on "
             "another side"
         )
     for kind, count in sorted(tally.redacted.items()):
-        console.print(Text(f"  {count:,} made unreadable in comments and code: ") + clean(kind))
-    console.print(Text(f"It lies in {written.directory}"))
+        console.print(clean(f"  {count:,} made unreadable in comments and code: ") + clean(kind))
+    console.print(clean(f"It lies in {written.directory}"))

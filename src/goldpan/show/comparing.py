@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.evaluation.comparing import Compared
@@ -26,7 +25,7 @@ def compared(found: Compared, written: Sequence[Written]) -> None:
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     console.print(clean(heading(found)))
     comparison = found.comparison
     if isinstance(comparison, Comparison):
@@ -51,9 +50,7 @@ def compared(found: Compared, written: Sequence[Written]) -> None:
 def files(written: Sequence[Written]) -> None:
     """Show which files were written."""
     for one in written:
-        Console(highlight=False, soft_wrap=True).print(
-            clean(f"Wrote {one.output}, {one.size / 1e6:.1f} MB")
-        )
+        Terminal().print(clean(f"Wrote {one.output}, {one.size / 1e6:.1f} MB"))
 
 
 def as_json(found: Compared, written: Sequence[Written]) -> dict[str, Any]:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import, and each command needs one of them
     from goldpan.builders.crosscode.build import CrossBuilt
@@ -35,13 +33,13 @@ def exported_json(found: Exported, absent: Sequence[str]) -> dict[str, Any]:
 
 def exported(found: Exported, absent: Sequence[str]) -> None:
     """Show the written tasks."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for meta in found.metas:
         line = f"{meta.stem}: {meta.name}, {meta.kind}, {meta.counts['total']:,} instances"
         console.print(clean(line))
     if absent:
-        console.print(Text("Without rows in the workspace: ") + clean(", ".join(absent)))
-    console.print(Text(f"{found.instances:,} instances lie in {found.directory}"))
+        console.print(clean("Without rows in the workspace: ") + clean(", ".join(absent)))
+    console.print(clean(f"{found.instances:,} instances lie in {found.directory}"))
 
 
 def imported_json(found: Sequence[Imported]) -> dict[str, Any]:
@@ -59,7 +57,7 @@ def imported_json(found: Sequence[Imported]) -> dict[str, Any]:
 
 def imported(found: Sequence[Imported]) -> None:
     """Show the tasks that were read, and which of them are new."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for one in found:
         rows = ", ".join(f"{count:,} {split}" for split, count in sorted(one.splits.items()))
         console.print(clean(f"{one.task.name}: {one.task.type}, {rows}"))
@@ -69,10 +67,10 @@ def imported(found: Sequence[Imported]) -> None:
 
 def checked(found: Checked) -> None:
     """Show what is wrong with task files."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for problem in found.problems:
         style = "yellow" if problem.kind == "warning" else "red"
-        console.print(Text(f"{problem.kind}: ", style=style) + clean(problem))
+        console.print(clean(f"{problem.kind}: ", style=style) + clean(problem))
     if found.unlisted:
         console.print(f"and {found.unlisted:,} more")
     state = "All is well" if found.passed and not found.problems else ""
@@ -98,7 +96,7 @@ def splits_json(found: Sequence[Assigned]) -> list[dict[str, Any]]:
 
 def splits(found: Sequence[Assigned]) -> None:
     """Show how many tasks each split has."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     table = Table("split", "train", "evaluation", "paper", "", box=None, header_style="dim")
     for one in found:
         paper = "/".join(map(str, one.split.paper)) if one.split.paper else ""
@@ -128,8 +126,8 @@ def built_json(found: CrossBuilt) -> dict[str, Any]:
 
 def built(found: CrossBuilt) -> None:
     """Show what a split holds, and what was left out of it."""
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"\n[bold]{found.assigned.name}[/bold] in {found.seconds:.1f} s")
+    console = Terminal()
+    console.print(titled(found.assigned.name, f" in {found.seconds:.1f} s"))
     table = Table("side", "tasks", "prompts", "instances there", box=None, header_style="dim")
     for side, counts in (("train", found.train), ("evaluation", found.evaluation)):
         kept = sum(count.drawn - count.leaking for count in counts)
@@ -147,12 +145,12 @@ def built(found: CrossBuilt) -> None:
             f"{found.examples_cut:,} prompts lack examples for their length, "
             f"{found.inputs_cut:,} the end of the input"
         )
-    console.print(Text(f"It lies in {found.directory}"))
+    console.print(clean(f"It lies in {found.directory}"))
 
 
 def scored(value: dict[str, Any]) -> None:
     """Show the scores of a shortcut."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     console.print(f"{value['shortcut']} on {value['instances']:,} instances")
     for name in ("exact_match", "bleu", "rouge_l"):
         score = value[name]

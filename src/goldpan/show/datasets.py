@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import, and each command needs one of them
     from goldpan.builders.build import Built
@@ -40,10 +38,10 @@ def built_json(found: Built) -> dict[str, Any]:
 
 def built(found: Built) -> None:
     """Show what a dataset holds, and what became of the rest."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     written = found.written
     console.print(
-        f"\n[bold]{written.family.name}[/bold]: {written.rows:,} examples in {found.seconds:.1f} s"
+        titled(written.family.name, f": {written.rows:,} examples in {found.seconds:.1f} s")
     )
     table = Table("split", "examples", "bytes", box=None, header_style="dim")
     for split in written.splits:
@@ -52,32 +50,32 @@ def built(found: Built) -> None:
     console.print(table)
     console.print(f"{found.considered:,} considered, {found.kept:,} kept by the filters")
     for reason, count in sorted(found.dropped.items()):
-        console.print(Text(f"  {count:,} gave no example: ") + clean(reason))
+        console.print(clean(f"  {count:,} gave no example: ") + clean(reason))
     if written.report.dropped:
         console.print(
             f"  {written.report.dropped:,} are in no split: near duplicates of "
             "examples on another side"
         )
     for kind, count in sorted(found.redacted.items()):
-        console.print(Text(f"  {count:,} made unreadable in texts: ") + clean(kind))
-    console.print(Text(f"It lies in {written.directory}"))
+        console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
+    console.print(clean(f"It lies in {written.directory}"))
 
 
 def applied(found: Applied) -> None:
     """Show which files blocks changed."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     done = "changed" if found.written else "would change"
     for file in found.files:
-        line = Text(f"{file.action} ") + clean(file.path)
-        console.print(line + Text(f" ({_count(file.blocks, 'block')})"))
+        line = clean(f"{file.action} ") + clean(file.path)
+        console.print(line + clean(f" ({_count(file.blocks, 'block')})"))
     console.print(f"{_count(len(found.files), 'file')} {done}")
 
 
 def published(found: Published) -> None:
     """Show what was sent, or would be."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for change in found.changes[:_MOST_CHANGES]:
-        console.print(Text(f"  {change.action} ") + clean(change.path) + f" {change.size:,} bytes")
+        console.print(clean(f"  {change.action} ") + clean(change.path) + f" {change.size:,} bytes")
     if len(found.changes) > _MOST_CHANGES:
         console.print(f"  and {len(found.changes) - _MOST_CHANGES:,} more")
     if found.dry_run:
@@ -95,17 +93,18 @@ def published(found: Published) -> None:
 
 def traced(found: Trace) -> None:
     """Show where an example comes from."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     console.print(clean(found.id))
-    console.print(Text(f"split {found.split} of {found.dataset}"))
+    console.print(clean(f"split {found.split} of {found.dataset}"))
     for name, value in found.place.items():
-        console.print(Text(f"  {name}: ") + clean(str(value)))
+        console.print(clean(f"  {name}: ") + clean(str(value)))
     if found.entries:
         console.print("\nEntries", style="bold")
     for one in found.entries:
         if one.entry:
             console.print(
-                Text(f"  {one.repo}#{one.number} {one.entry['kind']}: ") + clean(one.entry["title"])
+                clean(f"  {one.repo}#{one.number} {one.entry['kind']}: ")
+                + clean(one.entry["title"])
             )
     numbers = {one.number for one in found.entries}
     pairs = [pair for one in found.entries[:1] for pair in one.pairs if pair["pull"] in numbers]
@@ -113,7 +112,7 @@ def traced(found: Trace) -> None:
         console.print(f"\nEvidence: {', '.join(pair['signals'])}", style="bold")
         for evidence in pair["evidence"]:
             if evidence["excerpt"]:
-                console.print(Text(f"  {evidence['where']}: ") + clean(evidence["excerpt"]))
+                console.print(clean(f"  {evidence['where']}: ") + clean(evidence["excerpt"]))
     if found.objects:
         console.print("\nGit objects", style="bold")
     for thing in found.objects:
@@ -128,12 +127,12 @@ def traced(found: Trace) -> None:
 
 def reported(found: ReportFacts) -> None:
     """Show where a report lies and what it holds."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     console.print(
         f"{_count(found.examples, 'example')} and {_count(found.dropped, 'dropped subject')} of "
         f"{_count(len(found.repos), 'repository')}, {found.size / 1e6:.1f} MB"
     )
-    console.print(Text(f"Open {found.output} in a browser"))
+    console.print(clean(f"Open {found.output} in a browser"))
 
 
 def _count(count: int, noun: str) -> str:

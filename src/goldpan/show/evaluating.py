@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from goldpan.annotation.llm.hidden import one_line
+from goldpan.sanitize import line
+from goldpan.terminal import Terminal
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.evaluation.lengths import Third
@@ -27,7 +26,7 @@ _ANSWERS = 5
 
 def ran(done: Ran) -> None:
     """Show the scores of a run and where it lies."""
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Terminal()
     result = done.result
     scores = result["scores"]
     console.print(
@@ -61,12 +60,12 @@ def ran(done: Ran) -> None:
         console.print(f"  answers: {notes}")
     for answer in told["invalid"][:_ANSWERS]:
         if answer["raw"]:
-            console.print(f"  not valid, {answer['count']:,} times: {one_line(answer['raw'])}")
+            console.print(f"  not valid, {answer['count']:,} times: {line(answer['raw'])}")
 
 
 def estimate(task: str, model: str, seed: int, found: Estimate | None) -> None:
     """Show what a run would cost."""
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Terminal()
     told = f"{task} by {model}, seed {seed}: "
     if found is None:
         console.print(f"{told}it costs no money")
@@ -84,11 +83,11 @@ def estimate(task: str, model: str, seed: int, found: Estimate | None) -> None:
 
 def lengths(found: Iterable[tuple[Run, Sequence[Third]]]) -> None:
     """Show how scores change with the length of the input."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     table = Table("run", "inputs", "characters", "examples", box=None, header_style="dim")
     table.add_column("score", justify="right")
     for run, thirds in found:
-        name = escape(f"{run.task} by {run.model}, seed {run.seed}: {run.scores.main}")
+        name = f"{run.task} by {run.model}, seed {run.seed}: {run.scores.main}"
         for place, third in enumerate(thirds):
             value = third.scores.value(third.scores.main)
             table.add_row(
@@ -111,13 +110,13 @@ def models(entries: Iterable[Entry]) -> None:
     """List models."""
     table = Table("model", "", box=None, header_style="dim")
     for entry in entries:
-        table.add_row(escape(entry.name), escape(entry.about))
-    Console(highlight=False).print(table)
+        table.add_row(entry.name, entry.about)
+    Terminal(soft_wrap=False).print(table)
 
 
 def protocols(known: Iterable[Protocol]) -> None:
     """List protocols with their defects."""
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Terminal()
     for protocol in known:
         console.print(f"{protocol.name}: {protocol.title}")
         console.print(f"  {protocol.source}")

@@ -6,33 +6,32 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from goldpan.explain import Explanation
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean
 
 
 def explanation(found: Explanation) -> None:
     """Show all that is known of one entry."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     entry = found.entry
-    console.print(Text(f"{found.repo}#{found.number}", style="bold"))
+    console.print(clean(f"{found.repo}#{found.number}", style="bold"))
     if entry is None:
         console.print("Not stored as an entry.")
     else:
         merged = ", merged" if entry["merged"] else ""
         console.print(
-            Text(f"{entry['kind']}, {entry['state']}{merged}, by {entry['author'] or 'ghost'}, ")
-            + Text(f"{entry['created_at']}\n")
-            + clean(entry["title"])
+            clean(f"{entry['kind']}, {entry['state']}{merged}, by {entry['author'] or 'ghost'}, ")
+            + clean(entry["created_at"])
         )
-    _missing(console, found)
+        console.print(clean(entry["title"]))
+    _ledger(console, found)
     console.print("\nReferences", style="bold")
     # Both ends may have shown the same link; people need to read it once.
     lines = dict.fromkeys(_reference(reference).plain for reference in found.references)
     for line in lines:
-        console.print(Text(line))
+        console.print(clean(line))
     console.print(f"\nFix pairs ({len(found.pairs):,})", style="bold")
     for one in found.pairs:
         console.print(
@@ -41,14 +40,14 @@ def explanation(found: Explanation) -> None:
         )
         for evidence in one["evidence"]:
             if evidence["excerpt"]:
-                console.print(Text(f"    {evidence['where']}: ") + clean(evidence["excerpt"]))
+                console.print(clean(f"    {evidence['where']}: ") + clean(evidence["excerpt"]))
     _verdicts(console, found)
     console.print(f"\nRaw replies ({len(found.records):,})", style="bold")
     for record in found.records:
         console.print(f"  {record}")
 
 
-def _verdicts(console: Console, found: Explanation) -> None:
+def _verdicts(console: Terminal, found: Explanation) -> None:
     """Show a profile's verdicts on each subject: the result, then what stood against it."""
 
     def subject(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -62,19 +61,21 @@ def _verdicts(console: Console, found: Explanation) -> None:
         console.print(f"\nVerdict of profile {profile} on {name}", style="bold")
         console.print(f"  {'dropped' if out else 'kept'} ({len(rows)} criteria)")
         for row in against:
-            line = Text(f"  {row['criterion']}: ") + clean(row["reason"] or "undecided")
+            line = clean(f"  {row['criterion']}: ") + clean(row["reason"] or "undecided")
             if row["value"] is not None:
-                line += Text(f" ({row['value']:g})")
+                line += clean(f" ({row['value']:g})")
             if not row["decides"]:
-                line += Text(" (does not decide)")
+                line += clean(" (does not decide)")
             if row["evidence"]:
-                line += Text("  ") + clean(row["evidence"])
+                line += clean("  ") + clean(row["evidence"])
             console.print(line)
 
 
-def _missing(console: Console, found: Explanation) -> None:
-    for gap in found.missing:
-        console.print(Text(f"Missing {gap['part']}: ") + clean(gap["reason"]))
+def _ledger(console: Terminal, found: Explanation) -> None:
+    for row in found.ledger:
+        if row["state"] not in ("complete", "unseen"):
+            told = clean(f"{row['part']} {row['state']}: ".capitalize())
+            console.print(told + clean(row["reason"]))
 
 
 def _reference(row: Mapping[str, Any]) -> Text:
@@ -87,9 +88,9 @@ def _reference(row: Mapping[str, Any]) -> Text:
         f"line {row['line']}" if row["line"] else "",
     ]
     note = ", ".join(note for note in notes if note)
-    line = Text(f"  {row['signal']}: {source} -> {target}" + (f" ({note})" if note else ""))
+    line = clean(f"  {row['signal']}: {source} -> {target}" + (f" ({note})" if note else ""))
     if row["excerpt"]:
-        line += Text("  ") + clean(row["excerpt"])
+        line += clean("  ") + clean(row["excerpt"])
     return line
 
 

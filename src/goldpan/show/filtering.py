@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from goldpan.filters.criterion import AnyCriterion
 from goldpan.filters.funnel import Funnel, Step
 from goldpan.filters.pipeline import Filtered
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean, titled
 
 _BAR = 24
 _WIDE = 100
@@ -22,12 +21,15 @@ _PLURAL = {"issue": "issues", "pair": "fix pairs"}
 
 def filtered(found: Sequence[Filtered]) -> None:
     """Show what filtering kept, with the funnels."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for one in found:
         rows = one.issues.rows + one.pairs.rows
         console.print(
-            f"\n[bold]{one.repo}[/bold] by profile {one.profile}: {rows:,} subjects in "
-            f"{one.seconds:.1f} s, {len(one.judged)} criteria judged, {len(one.reused)} as before"
+            titled(
+                one.repo,
+                f" by profile {one.profile}: {rows:,} subjects in {one.seconds:.1f} s, "
+                f"{len(one.judged)} criteria judged, {len(one.reused)} as before",
+            )
         )
         funnel(one.issues)
         funnel(one.pairs)
@@ -40,7 +42,7 @@ def filtered(found: Sequence[Filtered]) -> None:
 
 def funnel(found: Funnel) -> None:
     """Show one funnel as a table with bars."""
-    console = Console(highlight=False)
+    console = Terminal(soft_wrap=False)
     console.print(f"\n{_PLURAL[found.subject]}: {found.rows:,} in, {found.kept:,} kept")
     if not found.rows:
         return
@@ -74,7 +76,7 @@ def _reason(step: Step) -> Text:
     if not step.reasons:
         return Text()
     reason, count = max(step.reasons.items(), key=lambda item: (item[1], item[0]))
-    return clean(reason) + Text(f" {count:,}")
+    return clean(reason) + clean(f" {count:,}")
 
 
 def criteria(found: Sequence[AnyCriterion], decide: Sequence[str]) -> None:
@@ -83,4 +85,4 @@ def criteria(found: Sequence[AnyCriterion], decide: Sequence[str]) -> None:
     for one in found:
         decides = "yes" if one.name in decide else "no"
         table.add_row(one.name, one.subject, decides, one.definition, one.source)
-    Console(highlight=False).print(table)
+    Terminal(soft_wrap=False).print(table)

@@ -7,11 +7,9 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # they take long to import
     from goldpan.miners.gharchive.mine import ArchiveMined
@@ -44,11 +42,14 @@ def mined_json(found: ArchiveMined) -> dict[str, Any]:
 
 def mined(found: ArchiveMined) -> None:
     """Show what was mined, and which hours are not whole."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     told = mined_json(found)
     console.print(
-        f"\n[bold]GH Archive[/bold]: {told['hours']:,} hours, {told['reused']:,} of them there "
-        f"before, in {found.seconds:.1f} s"
+        titled(
+            "GH Archive",
+            f": {told['hours']:,} hours, {told['reused']:,} of them there "
+            f"before, in {found.seconds:.1f} s",
+        )
     )
     table = Table("", "count", box=None, header_style="dim")
     for state, count in told["states"].items():
@@ -62,7 +63,7 @@ def mined(found: ArchiveMined) -> None:
     runs = list(_runs([report for report in found.reports if report.state != "whole"]))
     for first, last in islice(runs, _MOST_RUNS):
         hours = _name(first) if first is last else f"{_name(first)} to {_name(last)}"
-        console.print(Text(f"  {hours} {first.state}: ") + clean(first.reason or ""))
+        console.print(clean(f"  {hours} {first.state}: ") + clean(first.reason or ""))
     if len(runs) > _MOST_RUNS:
         console.print(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
     if found.complete:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from goldpan.miners.git.clone import Cloned
 from goldpan.miners.git.revisions import History
+from goldpan.terminal import Terminal, titled
 
 _MOST_NUMBERS = 20
 
 
 def histories(found: Sequence[tuple[Cloned, History]]) -> None:
     """Show how many pull requests have which state, and what was odd."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for cloned, history in found:
         console.print(
-            f"\n[bold]{history.repo}[/bold]: {cloned.refs:,} refs, {history.pulls:,} pull requests "
-            f"read, {history.changes:,} changed files, {history.fetched:,} files fetched"
+            titled(
+                history.repo,
+                f": {cloned.refs:,} refs, {history.pulls:,} pull requests "
+                f"read, {history.changes:,} changed files, {history.fetched:,} files fetched",
+            )
         )
         if cloned.kept:
             console.print(f"{cloned.kept:,} commits that the source no longer names are kept")

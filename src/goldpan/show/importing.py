@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
 from goldpan.show import tasks
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.datasets.importing import Imported
@@ -22,7 +21,7 @@ def imported_json(found: Sequence[Imported], left: Sequence[str]) -> dict[str, A
 
 def imported(found: Sequence[Imported], left: Sequence[str]) -> None:
     """Show the imports, a line each, and what differs from the source's counts."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     table = Table("task", "rows", "train", "test", "counts", box=None, header_style="dim")
     for one in found:
         rows = {split.name: split.rows for split in one.written.splits}

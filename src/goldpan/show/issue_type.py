@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.builders.issue_type.build import BuiltIssueTypes
@@ -44,22 +42,22 @@ def built(found: BuiltIssueTypes) -> None:
     """Show what became of the closings, and what the datasets hold."""
     from goldpan.builders.issue_type.build import EXPLAINED
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     console.print(f"{found.closings:,} closings of issues in {found.seconds:.1f} s")
     for state, count in found.gaps.items():
-        console.print(Text(f"  {count:,} hours of the archive are ") + clean(state))
+        console.print(clean(f"  {count:,} hours of the archive are ") + clean(state))
     for reason, count in found.dropped.items():
         console.print(f"  {count:,} gave no example: {EXPLAINED[reason]}")
     for label, count in found.labels.items():
-        console.print(Text(f"  {count:,} are ") + clean(label))
+        console.print(clean(f"  {count:,} are ") + clean(label))
     for kind, count in sorted(found.redacted.items()):
-        console.print(Text(f"  {count:,} made unreadable in texts: ") + clean(kind))
+        console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
     for written in found.written:
         _dataset(console, written)
 
 
-def _dataset(console: Console, written: Written) -> None:
-    console.print(f"\n[bold]{written.family.name}[/bold]: {written.rows:,} examples")
+def _dataset(console: Terminal, written: Written) -> None:
+    console.print(titled(written.family.name, f": {written.rows:,} examples"))
     table = Table("split", "examples", "bytes", box=None, header_style="dim")
     for split in written.splits:
         table.add_row(split.name, f"{split.rows:,}", f"{sum(one.size for one in split.files):,}")
@@ -69,4 +67,4 @@ def _dataset(console: Console, written: Written) -> None:
             f"  {written.report.dropped:,} are in no split: near duplicates of "
             "examples on another side"
         )
-    console.print(Text("It lies in ") + clean(str(written.directory)))
+    console.print(clean("It lies in ") + clean(str(written.directory)))

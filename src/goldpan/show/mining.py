@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from goldpan.errors import GoldpanError
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.estimate import Estimate
 from goldpan.miners.mine import Mined, duration
 from goldpan.miners.pairing import Paired
-from goldpan.show.terminal import clean
+from goldpan.miners.repair import Repair
+from goldpan.terminal import Terminal, clean, titled
 
 _MOST_GAPS = 20
 
@@ -22,11 +22,13 @@ _MOST_GAPS = 20
 def mined(results: Sequence[Mined]) -> None:
     """Show what mining brought, and predicted against spent cost."""
     for result in results:
-        console = Console(highlight=False)
+        console = Terminal(soft_wrap=False)
         path = "GraphQL" if result.via == "graphql" else "REST"
-        console.print(f"\n[bold]{result.repo}[/bold] over {path}, {duration(result.seconds)}")
+        console.print(titled(result.repo, f" over {path}, {duration(result.seconds)}"))
         table = Table("", "predicted", "spent", box=None, header_style="dim")
         table.add_row("requests", f"{result.predicted.requests:,}", f"{result.requests:,}")
+        if result.free:
+            table.add_row("of them free", "", f"{result.free:,}")
         if result.via == "graphql":
             table.add_row("points", f"{result.predicted.points:,}", f"{result.points:,}")
         table.add_row("time", duration(result.predicted.seconds), duration(result.seconds))
@@ -41,6 +43,7 @@ def mined_json(result: Mined) -> dict[str, Any]:
         "repo": result.repo,
         "via": result.via,
         "requests": result.requests,
+        "free": result.free,
         "points": result.points,
         "seconds": round(result.seconds, 3),
         "predicted": asdict(result.predicted),
@@ -50,13 +53,18 @@ def mined_json(result: Mined) -> dict[str, Any]:
     }
 
 
+def failed_json(repo: str, error: GoldpanError) -> dict[str, Any]:
+    """Return what a repository that could not be mined is in a list of results."""
+    return {"repo": repo, "failure": str(error)}
+
+
 def estimates(costs: Mapping[str, Estimate]) -> None:
     """Show predicted costs."""
     table = Table("repository", "requests", "points", "time", box=None, header_style="dim")
     for name, cost in costs.items():
         points = f"{cost.points:,}" if cost.points else "-"
         table.add_row(name, f"{cost.requests:,}", points, duration(cost.seconds))
-    Console(highlight=False).print(table)
+    Terminal(soft_wrap=False).print(table)
 
 
 def status(found: Sequence[Coverage]) -> None:
@@ -67,10 +75,10 @@ def status(found: Sequence[Coverage]) -> None:
 
 def coverage(found: Coverage, *, title: bool = True) -> None:
     """Show announced against stored counts and what is missing."""
-    console = Console(highlight=False)
+    console = Terminal(soft_wrap=False)
     if title:
         since = f", entries updated since {found.since}" if found.since else ""
-        console.print(f"\n[bold]{found.repo}[/bold] via {found.via}, {found.mined_at}{since}")
+        console.print(titled(found.repo, f" via {found.via}, {found.mined_at}{since}"))
     table = Table("", "announced", "stored", box=None, header_style="dim")
     for count in found.counts:
         announced = "-" if count.announced is None else f"{count.announced:,}"
@@ -78,15 +86,40 @@ def coverage(found: Coverage, *, title: bool = True) -> None:
     console.print(table)
     if not found.finished:
         console.print("The last run did not end: the same goldpan mine command goes on.")
+    for one in found.unknown:
+        place = f"{one.count:,} times, as in #{one.number}"
+        console.print(clean(f"Unknown {one.kind} {one.name}: {place}"))
     if not found.gaps:
         console.print("Nothing is missing." if found.finished else "")
         return
     console.print(f"{len(found.gaps):,} missing:")
     for gap in found.gaps[:_MOST_GAPS]:
         place = f"#{gap.number}" if gap.number is not None else "repository"
-        console.print(Text(f"  {place} {gap.part}: ") + clean(gap.reason))
+        console.print(clean(f"  {place} {gap.part} {gap.state}: ") + clean(gap.reason))
     if len(found.gaps) > _MOST_GAPS:
-        console.print(f"  and {len(found.gaps) - _MOST_GAPS:,} more: see the table missing.parquet")
+        console.print(f"  and {len(found.gaps) - _MOST_GAPS:,} more: see the table ledger.parquet")
+
+
+def repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
+    """Show what mending the archives of repositories gave, and what to do next."""
+    console = Terminal()
+    for name, one in zip(names, done, strict=True):
+        if not one.lost and not one.aside:
+            console.print(f"{name}: nothing is damaged.")
+            continue
+        console.print(f"{name}: {one.kept:,} sound replies kept, {len(one.lost):,} lost.")
+        for path in one.aside:
+            console.print(f"  The damaged file is kept as {path}")
+        for lost in one.lost:
+            whose = f" of #{lost.number}" if lost.number is not None else ""
+            what = (lost.part or "replies") + whose
+            console.print(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
+        if one.backups:
+            console.print(
+                f"  Only the backup has these again: goldpan mine --repo {name} --from-backup PATH"
+            )
+        else:
+            console.print(f"  goldpan mine --repo {name} asks for them again.")
 
 
 def tables(counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -94,15 +127,15 @@ def tables(counts: Mapping[str, Mapping[str, int]]) -> None:
     table = Table("repository", "table", "rows", box=None, header_style="dim")
     for repo, rows in counts.items():
         for name, count in rows.items():
-            table.add_row(repo, name, f"{count:,}")
-    Console(highlight=False).print(table)
+            table.add_row(clean(repo), name, f"{count:,}")
+    Terminal(soft_wrap=False).print(table)
 
 
 def pairs(found: Sequence[Paired]) -> None:
     """Show how many pairs each signal gave."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for one in found:
-        console.print(f"\n[bold]{one.repo}[/bold]: {one.pairs:,} fix pairs by rules {one.rules}")
+        console.print(titled(one.repo, f": {one.pairs:,} fix pairs by rules {one.rules}"))
         table = Table("signal", "pairs", box=None, header_style="dim")
         for signal, count in one.by_signal.items():
             table.add_row(signal, f"{count:,}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
+
+from goldpan.terminal import Terminal, titled
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Estimate
@@ -17,7 +18,7 @@ if TYPE_CHECKING:  # these take long to import
 
 def estimate(found: Cost) -> None:
     """Show what a review would send and cost."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for prompt, count in found.subjects.items():
         console.print(f"{prompt}: {count:,} subjects")
     console.print(
@@ -35,7 +36,7 @@ def estimate(found: Cost) -> None:
 
 def reviewed(found: Reviewed) -> None:
     """Show the verdicts of a review, and what they cost."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     table = Table("prompt", "subjects", "keep", "drop", "people", box=None, header_style="dim")
     for prompt, count in found.subjects.items():
         counts = (found.keep, found.drop, found.people)
@@ -54,9 +55,9 @@ def reviewed(found: Reviewed) -> None:
 
 def calibrated(found: Sequence[Calibration]) -> None:
     """Show how models' verdicts fare beside people's."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal()
     for one in found:
-        console.print(f"\n[bold]{one.criterion}[/bold]")
+        console.print(titled(one.criterion, ""))
         table = Table("subjects of", box=None, header_style="dim")
         for name in ("subjects", "precision of keep", "recall of keep", "kappa"):
             table.add_column(name, justify="right")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from goldpan.show.terminal import clean
+from goldpan.terminal import Terminal, clean
 
 if TYPE_CHECKING:
     from goldpan.datasets.importing import CountCheck, Imported
@@ -77,8 +75,8 @@ def listed(lines: list[TaskLine]) -> None:
         here = ", here" if line.imported else ""
         console.print(
             clean(line.name.ljust(width))
-            + Text(f"  {line.type:<15}  {line.activity:<12}")
-            + Text(f"  {rows:>9}  {_ACCESS[line.access]}{here}")
+            + clean(f"  {line.type:<15}  {line.activity:<12}")
+            + clean(f"  {rows:>9}  {_ACCESS[line.access]}{here}")
         )
     console.print(f"{len(lines)} tasks, {sum(line.imported for line in lines)} in the workspace")
 
@@ -87,7 +85,7 @@ def task(found: Task, line: TaskLine) -> None:
     """Show a task."""
     console = _console()
     source = found.source
-    console.print(Text(found.name, style="bold") + Text(": ") + clean(found.title))
+    console.print(clean(found.name, style="bold") + clean(": ") + clean(found.title))
     console.print(clean(found.definition))
     facts = {
         "type": found.type,
@@ -112,16 +110,16 @@ def task(found: Task, line: TaskLine) -> None:
     table = Table.grid(padding=(0, 2))
     for name, value in facts.items():
         if value:
-            table.add_row(Text(name, style="dim"), clean(value))
+            table.add_row(clean(name, style="dim"), clean(value))
     console.print(table)
     for label in found.labels[:_MOST_LABELS]:
         shown = f" ({label.text})" if label.text != label.name else ""
-        console.print(Text("  ") + clean(f"{label.name}{shown}: {label.description}"))
+        console.print(clean("  ") + clean(f"{label.name}{shown}: {label.description}"))
     if len(found.labels) > _MOST_LABELS:
         console.print(f"  and {len(found.labels) - _MOST_LABELS} more labels")
     console.print("\nPrompt", style="bold")
     for part in found.prompt.fill("...").strip().split("\n"):
-        console.print(Text("  ") + clean(part))
+        console.print(clean("  ") + clean(part))
 
 
 def validated_json(checked: CheckedFiles) -> dict[str, Any]:
@@ -159,7 +157,7 @@ def imported(found: Imported) -> None:
     """Show what an import gave, and every count that differs."""
     console = _console()
     written = found.written
-    console.print(Text(found.task.name, style="bold") + Text(f": {written.rows:,} rows"))
+    console.print(clean(found.task.name, style="bold") + clean(f": {written.rows:,} rows"))
     table = Table("split", "rows", box=None, header_style="dim")
     for split in written.splits:
         table.add_row(split.name, f"{split.rows:,}")
@@ -183,7 +181,7 @@ def imported(found: Imported) -> None:
         console.print("Its licence is not known: see the source before you share it.")
     if found.task.source.access == "no-copy":
         console.print("Its source forbids copying: goldpan publish refuses it.")
-    console.print(Text(f"It lies in {written.directory}"))
+    console.print(clean(f"It lies in {written.directory}"))
 
 
 def _difference(check: CountCheck) -> str:
@@ -191,5 +189,5 @@ def _difference(check: CountCheck) -> str:
     return f"{check.found:,} are {abs(by):,} {'more' if by > 0 else 'fewer'}"
 
 
-def _console() -> Console:
-    return Console(highlight=False, soft_wrap=True)
+def _console() -> Terminal:
+    return Terminal()

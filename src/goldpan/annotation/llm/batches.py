@@ -21,11 +21,13 @@ from openai.types import Batch as Told
 from goldpan.annotation.llm.asking import Asked
 from goldpan.annotation.llm.costs import Ledger
 from goldpan.annotation.llm.endpoint import Endpoint
-from goldpan.annotation.llm.hidden import one_line
+from goldpan.annotation.llm.errors import ReviewError
 from goldpan.annotation.llm.memory import Batch, Memory
 from goldpan.annotation.llm.outcome import Failure, Reply, understand
 from goldpan.annotation.llm.request import Request
 from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.sanitize import line
+from goldpan.secrecy import mask
 
 T = TypeVar("T")
 Readers = Mapping[str, Callable[[str], object]]
@@ -93,11 +95,12 @@ class Batcher:
         if not lost:
             return
         listed = self._endpoint.client.batches.list
-        for told in self._guarded(lambda: list(islice(listed(limit=_PAGE), _NEWEST))):
-            token = (told.metadata or {}).get(_LABEL, "")
+        for token, found_id in self._guarded(
+            lambda: [_labelled(told) for told in islice(listed(limit=_PAGE), _NEWEST)]
+        ):
             if token in lost:
                 found = lost.pop(token)
-                self._memory.name_batch(replace(found, id=told.id))
+                self._memory.name_batch(replace(found, id=found_id))
         for batch in lost.values():  # it never reached the endpoint
             self._memory.end_batch(batch)
 
@@ -112,7 +115,7 @@ class Batcher:
         while open_batches:
             left = []
             for batch in open_batches:
-                told = self._guarded(partial(client.batches.retrieve, batch.id))
+                told = self._guarded(partial(client.batches.retrieve, batch.id), "status")
                 if told.status in _ENDED:
                     self._take(batch, told, readers)
                 else:
@@ -154,7 +157,8 @@ class Batcher:
         lines = b"".join(_line(request) for request in requests)
         client = self._endpoint.client
         file = self._guarded(
-            lambda: client.files.create(file=(f"goldpan-{token}.jsonl", lines), purpose="batch")
+            lambda: client.files.create(file=(f"goldpan-{token}.jsonl", lines), purpose="batch"),
+            "id",
         )
         self._memory.begin_batch(batch, requests)
         told = self._guarded(
@@ -163,7 +167,8 @@ class Batcher:
                 endpoint="/v1/chat/completions",
                 completion_window="24h",
                 metadata={_LABEL: token},
-            )
+            ),
+            "id",
         )
         self._memory.name_batch(replace(batch, id=told.id))
         self.sent += len(requests)
@@ -176,14 +181,14 @@ class Batcher:
             if not file:
                 continue
             content = self._guarded(partial(self._endpoint.client.files.content, file)).content
-            for line in self._endpoint.clean(content).split(b"\n"):
-                key, reply = _read(line)
+            for row in mask(content).split(b"\n"):
+                key, reply = _read(row)
                 if key in left:
                     left.remove(key)
                     self._keep(batch, key, reply, readers)
         problem: Failure = "batch-failed" if told.status == "failed" else "batch-expired"
         errors = told.errors.data if told.errors and told.errors.data else []
-        said = one_line("; ".join(str(error.message) for error in errors) or told.status)
+        said = line("; ".join(str(error.message) for error in errors) or told.status)
         for key in sorted(left):
             self._keep(batch, key, Reply(0, said.encode(), problem, batch=True), readers)
         self._memory.end_batch(batch)
@@ -195,19 +200,36 @@ class Batcher:
         self._ledger.settle(key, batch.model, outcome.usage, batch=True)
         self._done()
 
-    def _guarded(self, call: Callable[[], T]) -> T:
-        """Return what a call gives; raises `ReviewError` where it fails again and again."""
+    def _guarded(self, call: Callable[[], T], needed: str = "") -> T:
+        """Return what a call gives, which has what is needed.
+
+        Raises `ReviewError` where it fails again and again, or gives something else.
+        """
         for _ in range(_BLINKS):
             try:
-                return call()
+                found = call()
+                if needed and not isinstance(getattr(found, needed), str):
+                    raise TypeError(needed)
+                return found
             except openai.APIConnectionError as error:
                 last: openai.APIError = error
             except openai.APIStatusError as error:
                 last = error
                 if error.status_code < 500 and error.status_code != 429:
                     break
+            except (AttributeError, TypeError, ValueError):
+                # The SDK hands out a page as it is, and objects that lack what was not sent.
+                raise ReviewError(
+                    f"{self._endpoint.base_url} answers as no Batch API does",
+                    "Check --base-url, or ask without --batch",
+                ) from None
             time.sleep(min(self._settings.poll_seconds, 5.0))
         raise self._endpoint.failure(last) from None
+
+
+def _labelled(told: Told) -> tuple[str, str]:
+    """Return the token that a batch was given, if it is one of ours, and its id."""
+    return (told.metadata or {}).get(_LABEL, ""), told.id
 
 
 def _line(request: Request) -> bytes:

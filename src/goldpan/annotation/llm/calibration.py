@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goldpan.annotation.agreement import Estimate, bootstrap, cohen_kappa
 from goldpan.annotation.llm.stored import read_reviews
 from goldpan.annotation.llm.subjects import KINDS
 from goldpan.errors import UsageError
+from goldpan.parquet import read_table
 from goldpan.query import connect
 from goldpan.records import PAIRS
+from goldpan.sealed import verify_parquet
 from goldpan.workspace import Workspace
 
 Key = tuple[str, str, int, str | None, int | None]
@@ -113,7 +114,7 @@ def calibrate_reviews(
     `WorkspaceError` where a repository was not reviewed.
     """
     try:
-        told = pq.read_table(people)
+        told = read_table(people)
     except (OSError, pa.ArrowException) as error:
         raise UsageError(
             f"{people} cannot be read ({str(error).splitlines()[0]})",
@@ -151,7 +152,9 @@ def read_traits(
             for name in ("repositories", "entries", "pairs"):
                 path = workspace.table(repo, name)
                 empty = PAIRS.schema.empty_table()
-                relation = connection.read_parquet(str(path)) if path.exists() else empty
+                relation = (
+                    connection.read_parquet(str(verify_parquet(path))) if path.exists() else empty
+                )
                 connection.register(name, relation)
             facts = connection.execute("SELECT repo, language FROM repositories").fetchall()
             name, language = facts[0] if facts else (repo, None)

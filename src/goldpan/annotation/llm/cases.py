@@ -14,7 +14,6 @@ import pyarrow as pa
 import zstandard
 
 from goldpan.annotation.llm.case import Case, SubjectKind
-from goldpan.annotation.llm.hidden import plain, without_tokens
 from goldpan.annotation.llm.injection import find_injection
 from goldpan.filters.criterion import KEYS
 from goldpan.filters.material import Material, open_material
@@ -22,6 +21,8 @@ from goldpan.filters.profile import Profile
 from goldpan.filters.stored import current_verdicts
 from goldpan.filters.texts.private import redact
 from goldpan.records import DUPLICATES, VERDICTS
+from goldpan.resources import named
+from goldpan.sanitize import for_prompt, without_tokens
 from goldpan.workspace import Workspace
 
 
@@ -50,7 +51,7 @@ def prepare(case: Case) -> Case:
     suspicions: Counter[str] = Counter()
     for part in case.parts:
         suspicions.update(f"{part.name}: {found}" for found in find_injection(part.text))
-        text = without_tokens(plain(redact(plain(part.text)).text))
+        text = without_tokens(for_prompt(redact(for_prompt(part.text)).text))
         parts.append(replace(part, text=text))
     return replace(case, parts=tuple(parts), suspicions=tuple(suspicions))
 
@@ -76,7 +77,7 @@ class CaseFile:
     def write(self, repo: str, cases: Iterable[Case]) -> None:
         """Add the cases of a repository."""
         count = 0
-        with zstandard.open(self._path, "ab") as file:
+        with named(self._path), zstandard.open(self._path, "ab") as file:
             for case in cases:
                 file.write(orjson.dumps(case.plain()) + b"\n")
                 count += 1

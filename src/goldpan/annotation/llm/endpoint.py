@@ -10,14 +10,16 @@ import httpx2
 import openai
 
 from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.hidden import one_line
 from goldpan.annotation.llm.outcome import Reply
 from goldpan.annotation.llm.request import Request
 from goldpan.annotation.llm.settings import OPENAI, ReviewSettings
 from goldpan.errors import UsageError
+from goldpan.sanitize import line
+from goldpan.secrecy import mask, register
 
 _NO_KEY = "none"
-_HIDDEN = b"<KEY>"
+_REDIRECTS = (301, 302, 303, 307, 308)
+_HOPELESS = (401, 403, 404, *_REDIRECTS)
 
 
 class Endpoint:
@@ -26,7 +28,6 @@ class Endpoint:
     def __init__(self, client: openai.OpenAI, settings: ReviewSettings) -> None:
         self.client = client
         self.base_url = settings.base_url.rstrip("/")
-        self._key = (settings.api_key or "").encode()
 
     def ask(self, request: Request) -> Reply:
         """Send a request; every failure that concerns it alone becomes a reply.
@@ -38,28 +39,27 @@ class Endpoint:
             response = self.client.post(
                 "/chat/completions", body=request.body, cast_to=httpx2.Response
             )
-            reply = Reply(response.status_code, self.clean(response.content))
+            reply = Reply(response.status_code, mask(response.content))
         except openai.APIStatusError as error:
-            if error.status_code in (401, 403, 404) or error.code == "insufficient_quota":
+            if error.status_code in _HOPELESS or error.code == "insufficient_quota":
                 raise self.failure(error) from None
-            reply = Reply(error.status_code, self.clean(error.response.content))
+            reply = Reply(error.status_code, mask(error.response.content))
         except openai.APITimeoutError:
             reply = Reply(0, b"", "timeout")
         except openai.APIConnectionError as error:
             reason = str(error.__cause__ or error).encode()
-            reply = Reply(0, self.clean(reason), "no-connection")
+            reply = Reply(0, mask(reason), "no-connection")
         seconds = time.monotonic() - begun
         return Reply(reply.status, reply.body, reply.failure, seconds)
 
-    def clean(self, data: bytes) -> bytes:
-        """Return what a server sent without the key, which error messages may repeat."""
-        return data.replace(self._key, _HIDDEN) if self._key else data
-
     def failure(self, error: openai.APIError) -> ReviewError:
         """Return what tells people why the endpoint does not serve them."""
-        said = one_line(self.clean(str(error.message).encode()).decode("utf-8", "replace"))
+        said = line(mask(str(error.message)))
         status = getattr(error, "status_code", None)
         remedy = "Check --base-url, and that the server is up"
+        if status in _REDIRECTS:
+            said = f"it leads elsewhere, {status}"
+            remedy = "Give the address of the server itself with --base-url, if you trust that one"
         if status == 401:
             remedy = "Set the environment variable OPENAI_API_KEY to a key that it knows"
         elif status == 403:
@@ -78,10 +78,12 @@ def connect(settings: ReviewSettings) -> Iterator[Endpoint]:
         raise UsageError(
             "OpenAI wants a key", "Set the environment variable OPENAI_API_KEY, or give --base-url"
         )
+    register(settings.api_key)
     with openai.OpenAI(
         base_url=settings.base_url,
         api_key=settings.api_key or _NO_KEY,
         max_retries=settings.retries,
         timeout=settings.timeout,
+        http_client=openai.DefaultHttpxClient(follow_redirects=False),
     ) as client:
         yield Endpoint(client, settings)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterator
 
-from goldpan.annotation.llm.hidden import one_line, plain
+from goldpan.filters.texts.normal_form import nfkc
+from goldpan.sanitize import for_prompt, line
 
 _MODEL = (
     r"(?:AI|LLM|large language model|language model|chatbot|ChatGPT|GPT-?\d\w{0,3}|Claude|Gemini"
@@ -66,6 +66,8 @@ _FINDERS = {kind: re.compile(pattern, re.I | re.M) for kind, pattern in _PATTERN
 
 _TAGS = re.compile("(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])[\U000e0020-\U000e007f]+")
 _REORDERED = re.compile("[\u202d\u202e]")
+_ZEROS = re.compile("&#0++(?=[0-9])")
+_NO_CHARACTER = re.compile("&#[0-9]{8,}+;?")
 
 
 def find_injection(text: str) -> list[str]:
@@ -76,18 +78,23 @@ def find_injection(text: str) -> list[str]:
     """
     found = [f"hidden: {spelled}" for spelled in _hidden(text)][:1]
     tags = "\n".join(_spelled(match[0]) for match in _TAGS.finditer(text))
-    seen = unicodedata.normalize("NFKC", html.unescape(plain(text) + "\n" + tags))
+    seen = nfkc(_resolved(for_prompt(text) + "\n" + tags))
     for kind, finder in _FINDERS.items():
         if match := finder.search(seen):
-            found.append(f"{kind}: {one_line(match[0], 120)}")
+            found.append(f"{kind}: {line(match[0], 120)}")
     return found
 
 
 def _hidden(text: str) -> Iterator[str]:
     for match in _TAGS.finditer(text):
-        yield one_line(_spelled(match[0]), 120) or "tag characters"
+        yield line(_spelled(match[0]), 120) or "tag characters"
     if _REORDERED.search(text):
         yield "characters that reverse the direction of writing"
+
+
+def _resolved(text: str) -> str:
+    """Return a text without HTML entities; Python refuses numbers of thousands of digits."""
+    return html.unescape(_NO_CHARACTER.sub("\ufffd", _ZEROS.sub("&#", text)))
 
 
 def _spelled(tags: str) -> str:

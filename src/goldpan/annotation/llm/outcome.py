@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import orjson
 
-from goldpan.annotation.llm.hidden import one_line
+from goldpan.sanitize import line
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -83,9 +83,7 @@ def understand(reply: Reply, read: Callable[[str], T]) -> Outcome[T]:
     `read` makes an answer of what the model wrote, and raises `ValueError` where it is none.
     """
     if reply.failure is not None:
-        return Outcome(
-            None, reply.failure, one_line(reply.body.decode("utf-8", "replace")), Usage()
-        )
+        return Outcome(None, reply.failure, line(reply.body.decode("utf-8", "replace")), Usage())
     data = _json(reply.body)
     if reply.status != 200:
         return _refused_by_http(reply.status, data, reply.body)
@@ -96,14 +94,14 @@ def understand(reply: Reply, read: Callable[[str], T]) -> Outcome[T]:
         return Outcome(None, "server-error", "the reply holds no message", usage)
     finish, content = choice.get("finish_reason"), str(message.get("content") or "")
     if message.get("refusal") or finish == "content_filter":
-        said = one_line(str(message.get("refusal") or "stopped by a content filter"))
+        said = line(str(message.get("refusal") or "stopped by a content filter"))
         return Outcome(None, "refused", said, usage, content)
     if finish == "length":
-        return Outcome(None, "truncated", one_line(content), usage, content)
+        return Outcome(None, "truncated", line(content), usage, content)
     try:
         return Outcome(read(content), None, "", usage, content)
     except ValueError as error:
-        return Outcome(None, "malformed", one_line(f"{error}: {content}"), usage, content)
+        return Outcome(None, "malformed", line(f"{error}: {content}"), usage, content)
 
 
 def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> Outcome[Any]:
@@ -114,7 +112,7 @@ def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> Outcome[
         else {"message": error or body[:2000].decode(errors="replace")}
     )
     words = " ".join(str(told.get(name) or "") for name in ("code", "type", "message"))
-    detail = one_line(f"HTTP {status} {words}")
+    detail = line(f"HTTP {status} {words}")
     if status in (400, 413, 422) and (status == 413 or _OVERFLOW.search(words)):
         return Outcome(None, "context-overflow", detail, Usage())
     if "content_filter" in words or "content_policy" in words:

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goldpan.annotation.llm.case import Case
 from goldpan.annotation.llm.votes import NOT_ASKED, Decision
 from goldpan.errors import WorkspaceError
 from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
-from goldpan.parquet import write, writer
+from goldpan.parquet import read_metadata, read_table, write, writer
 from goldpan.query import connect
 from goldpan.records import VERDICTS
 from goldpan.workspace import Workspace, publish
@@ -64,8 +63,8 @@ def write_reviews(
     path = review_path(workspace, repo, profile)
     inputs = inputs_digest(workspace, repo).encode()
     table = pa.Table.from_pylist(list(rows), schema=VERDICTS.schema)
-    if path.exists() and (pq.read_metadata(path).metadata or {}).get(INPUTS_KEY) == inputs:
-        earlier = pq.read_table(path)
+    if path.exists() and read_metadata(path).get(INPUTS_KEY) == inputs:
+        earlier = read_table(path)
         others = pc.invert(pc.is_in(earlier["criterion"], pa.array(criteria, pa.string())))
         table = pa.concat_tables([table, earlier.filter(others)])
     with workspace.scratch() as scratch:
@@ -87,8 +86,8 @@ def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
     if not path.exists():
         raise WorkspaceError(f"{repo} was not reviewed under the profile {profile}", remedy)
     try:
-        metadata = pq.read_metadata(path).metadata or {}
-        verdicts = pq.read_table(path)
+        metadata = read_metadata(path)
+        verdicts = read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})", f"Remove it. {remedy}"

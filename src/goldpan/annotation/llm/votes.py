@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from goldpan.annotation.llm.answer import Answer, missing_quotes
 from goldpan.annotation.llm.case import Case
-from goldpan.annotation.llm.hidden import one_line
 from goldpan.annotation.llm.outcome import Outcome
 from goldpan.annotation.llm.request import Voter
 from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.sanitize import line
 
 NOT_ASKED = "not-asked"
 """The reason of a subject that the money, the limit or a batch under way left over."""
@@ -60,14 +60,14 @@ def decide(case: Case, votes: Sequence[Vote], settings: ReviewSettings) -> Decis
     share = decided[winner] / len(votes)
     value = share if len(votes) > 1 else _confidence(votes[0])
     if case.suspicions:
-        return Decision(None, "injection", value, one_line("; ".join(case.suspicions)))
+        return Decision(None, "injection", value, line("; ".join(case.suspicions)))
     if any(vote.outcome is None for vote in votes):
         return Decision(None, NOT_ASKED, None, _told(votes))
     failed = [vote for vote in votes if vote.outcome and vote.outcome.failure]
     if len(failed) == len(votes):
         return Decision(None, failed[0].verdict, None, _told(votes))
     if missing := _missing(votes):
-        return Decision(None, "quote-not-found", value, one_line(missing))
+        return Decision(None, "quote-not-found", value, line(missing))
     if share < settings.agreement or share <= 0.5:
         return Decision(None, _why(counts, failed), value, _told(votes))
     if winner == "keep":
@@ -116,7 +116,7 @@ def _reason(votes: Sequence[Vote]) -> str:
 def _quote(votes: Sequence[Vote], winner: str) -> str:
     answers = [vote.outcome.answer for vote in votes if vote.outcome and vote.outcome.answer]
     quotes = [one.evidence[0] for one in answers if one.verdict == winner]
-    return one_line(quotes[0])
+    return line(quotes[0])
 
 
 def _confidence(vote: Vote) -> float | None:
@@ -132,4 +132,4 @@ def _told(votes: Sequence[Vote]) -> str:
         if confidence is not None:
             detail = f"{confidence:.2f}"
         told.append(f"{vote.voter.name}: {vote.verdict} {detail}".rstrip())
-    return one_line("; ".join(told))
+    return line("; ".join(told))

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
 import orjson
 
-from goldpan.annotation.studio.errors import StudioError, StudioFaultError
+from goldpan.annotation.studio.transport import Transport
 from goldpan.errors import UsageError
 
-_TRIES = 5
 _PAGE = 100
-_TIMEOUT = httpx.Timeout(300.0, connect=10.0)
+_TASK = {"id": (int,), "data": (dict,), "annotations": (list,)}
+_ANSWER = {
+    "id": (int,),
+    "was_cancelled": (bool,),
+    "completed_by": (int, dict, NoneType),
+    "lead_time": (int, float, NoneType),
+    "result": (list,),
+    "created_at": (str,),
+    "updated_at": (str,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +51,30 @@ class User:
     """When the account was made, to the microsecond; it never changes."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectState:
+    """A project as it is on the server."""
+
+    configuration: str
+    """What annotators are asked, as XML."""
+    tasks: int
+    answers: int
+    """Without those that were skipped."""
+    skipped: int
+
+
 def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
     """Return the server that a flag or `LABEL_STUDIO_URL` names, with `LABEL_STUDIO_API_KEY`.
 
     Raises `UsageError` where one is missing or wrong.
     """
     found = url or environment.get("LABEL_STUDIO_URL") or ""
-    parts = urlsplit(found)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(found)
+        fine = parts.scheme in ("http", "https") and parts.port != 0 and bool(httpx.URL(found).host)
+    except (ValueError, httpx.InvalidURL):  # such as a port that is no number
+        fine = False
+    if not fine:
         raise UsageError(
             f"{found!r} is not the address of a Label Studio server",
             "Give --url http://127.0.0.1:8080 or set LABEL_STUDIO_URL; "
@@ -72,19 +95,11 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
 
 
 class Studio:
-    """A connection to a server; every failure is a `StudioError`.
-
-    Reads are tried again when the connection breaks or the server is busy. What creates
-    something is sent once: only the caller can tell whether it arrived.
-    """
+    """A connection to a server; every failure is a `StudioError`."""
 
     def __init__(self, server: Server) -> None:
         self.url = server.url
-        self._token = server.token
-        self._personal = server.token.count(".") == 2
-        self._client = httpx.Client(base_url=server.url, timeout=_TIMEOUT, trust_env=False)
-        if not self._personal:
-            self._client.headers["Authorization"] = f"Token {server.token}"
+        self._http = Transport(server.url, server.token)
 
     def __enter__(self) -> Self:
         return self
@@ -95,63 +110,63 @@ class Studio:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._client.close()
+        self._http.close()
 
     def create_project(self, settings: Mapping[str, object]) -> int:
         """Create a project and return its number."""
-        return int(self._json("POST", "/api/projects/", body=settings)["id"])
+        return self._http.ask("POST", "/api/projects/", _number, body=settings)
 
-    def project(self, number: int) -> dict[str, Any]:
-        """Return a project's settings and counts."""
-        return dict(self._json("GET", f"/api/projects/{number}/"))
+    def project(self, number: int) -> ProjectState:
+        """Return a project's configuration and counts."""
+        return self._http.ask("GET", f"/api/projects/{number}/", _project)
 
     def find_project(self, word: str) -> int | None:
         """Return the number of the project whose description holds a word, if there is one."""
-        page = 1
-        while True:
-            params = {"page": str(page), "page_size": "100", "include": "id,description"}
-            answer = self._json("GET", "/api/projects/", params=params)
-            for one in answer["results"]:
-                if word in str(one.get("description")):
-                    return int(one["id"])
-            if not answer.get("next"):
-                return None
+
+        def read(told: Any) -> tuple[int | None, bool]:
+            found = [one for one in told["results"] if word in str(one.get("description"))]
+            return (_number(found[0]) if found else None), bool(told.get("next"))
+
+        page, number, more = 0, None, True
+        while number is None and more:
             page += 1
+            params = {"page": str(page), "page_size": "100", "include": "id,description"}
+            number, more = self._http.ask("GET", "/api/projects/", read, params=params)
+        return number
 
     def clock(self) -> str:
         """Return the server's time in ISO 8601, a little early: it tells whole seconds."""
-        answer = self._send("GET", "/api/version")
-        told = parsedate_to_datetime(answer.headers["Date"])
+        answer = self._http.send("GET", "/api/version")
+        told = self._http.understand(answer, lambda: parsedate_to_datetime(answer.headers["Date"]))
         return (told - timedelta(seconds=2)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
 
     def users(self) -> list[User]:
         """Return everybody who has an account, by number."""
-        found = [
-            User(
-                int(one["id"]),
-                str(one["email"]),
-                " ".join(
-                    str(one.get(key) or "") for key in ("first_name", "last_name", "username")
-                ),
-                str(one["date_joined"]),
-            )
-            for one in self._json("GET", "/api/users/")
-        ]
+        found = self._http.ask(
+            "GET", "/api/users/", lambda told: [_user(one) for one in _listed(told)]
+        )
         return sorted(found, key=lambda user: user.number)
 
     def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> list[int]:
         """Create tasks in one transaction and return their numbers, in the same order."""
-        answer = self._json(
+
+        def read(told: Any) -> list[int]:
+            made = [int(number) for number in told["task_ids"]]
+            if len(made) != len(tasks):
+                raise ValueError(f"{len(made)} numbers for {len(tasks)} tasks")
+            return made
+
+        return self._http.ask(
             "POST",
             f"/api/projects/{project}/import",
+            read,
             params={"return_task_ids": "true"},
             body=list(tasks),
         )
-        return [int(number) for number in answer["task_ids"]]
 
     def delete_task(self, number: int) -> None:
         """Delete a task with its annotations; one that is gone already is no error."""
-        self._send("DELETE", f"/api/tasks/{number}/", missing=True)
+        self._http.send("DELETE", f"/api/tasks/{number}/", missing=True)
 
     def newest_tasks(self, project: int) -> Iterator[dict[str, Any]]:
         """Yield all tasks without annotations, the highest number first."""
@@ -172,22 +187,29 @@ class Studio:
         """Return these tasks with all their annotations as the server writes them, as JSON."""
         params: list[tuple[str, str]] = [("exportType", "JSON"), ("download_all_tasks", "true")]
         params += [("ids[]", str(number)) for number in tasks]
-        return self._send("GET", f"/api/projects/{project}/export", params=params).content
+        answer = self._http.send("GET", f"/api/projects/{project}/export", params=params)
+        self._http.understand(answer, lambda: _check_export(orjson.loads(answer.content)))
+        return answer.content
 
     def webhooks(self, project: int) -> set[str]:
         """Return the addresses that the server calls when something happens in a project."""
-        found = self._json("GET", "/api/webhooks/", params={"project": str(project)})
-        return {str(one["url"]) for one in found if one["is_active"]}
+        return self._http.ask(
+            "GET",
+            "/api/webhooks/",
+            lambda told: {str(one["url"]) for one in _listed(told) if one["is_active"]},
+            params={"project": str(project)},
+        )
 
     def add_webhook(self, project: int, url: str, actions: Sequence[str]) -> None:
         """Have the server call an address after these actions, telling it nothing but which."""
         hook = {"project": project, "url": url, "actions": list(actions)}
         hook |= {"send_payload": False, "send_for_all_actions": False}
-        self._json("POST", "/api/webhooks/", body=hook)
+        self._http.send("POST", "/api/webhooks/", body=hook)
 
     def _tasks(self, project: int, query: Mapping[str, object]) -> Iterator[dict[str, Any]]:
-        page = 1
-        while True:
+        page = total = 0
+        while page == 0 or page * _PAGE < total:
+            page += 1
             params = {
                 "project": str(project),
                 "fields": "task_only",
@@ -195,98 +217,50 @@ class Studio:
                 "page_size": str(_PAGE),
                 "query": orjson.dumps(query).decode(),
             }
-            answer = self._json("GET", "/api/tasks", params=params)
-            yield from answer["tasks"]
-            if page * _PAGE >= answer["total"]:
-                return
-            page += 1
+            found, total = self._http.ask("GET", "/api/tasks", _page, params=params)
+            yield from found
 
-    def _json(self, method: str, path: str, **given: Any) -> Any:
-        answer = self._send(method, path, **given)
-        try:
-            return orjson.loads(answer.content)
-        except orjson.JSONDecodeError:
-            raise self._refusal(answer, "answers with something else than JSON") from None
 
-    def _send(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Any = None,
-        body: object = None,
-        missing: bool = False,
-    ) -> httpx.Response:
-        content = None if body is None else orjson.dumps(body)
-        headers = {"Content-Type": "application/json"} if content else {}
-        tries = 1 if method == "POST" else _TRIES
-        renewed = False
-        for attempt in range(1, 1 + tries):
-            if self._personal and "Authorization" not in self._client.headers:
-                self._renew()
-            try:
-                answer = self._client.request(
-                    method, path, params=params, content=content, headers=headers
-                )
-            except httpx.TransportError as error:
-                if attempt < tries:
-                    time.sleep(0.2 * 2**attempt)
-                    continue
-                raise StudioError(
-                    f"Label Studio at {self.url} does not answer ({type(error).__name__})",
-                    "See that it runs and try again: what is done stays done",
-                ) from None
-            if answer.status_code == 401 and self._personal and not renewed:
-                # What it granted lasts five minutes; a refused request changed nothing.
-                self._renew()
-                renewed = True
-                answer = self._client.request(
-                    method, path, params=params, content=content, headers=headers
-                )
-            if answer.is_success or (missing and answer.status_code == 404):
-                return answer
-            if answer.status_code in (429, 502, 503, 504) and attempt < tries:
-                time.sleep(0.2 * 2**attempt)
-                continue
-            break
-        raise self._refusal(answer)
+def _number(told: Any) -> int:
+    return int(told["id"])
 
-    def _renew(self) -> None:
-        """Exchange the personal token for one that opens the API for five minutes."""
-        self._client.headers.pop("Authorization", None)
-        try:
-            answer = self._client.post("/api/token/refresh", json={"refresh": self._token})
-        except httpx.TransportError as error:
-            raise StudioError(
-                f"Label Studio at {self.url} does not answer ({type(error).__name__})",
-                "See that it runs and try again",
-            ) from None
-        if not answer.is_success:
-            raise self._refusal(answer)
-        self._client.headers["Authorization"] = f"Bearer {answer.json()['access']}"
 
-    def _refusal(self, answer: httpx.Response, problem: str = "") -> StudioError:
-        place = f"Label Studio at {self.url}"
-        path = answer.request.url.path
-        if answer.status_code == 403 and "reserved network" in answer.text:
-            return StudioError(
-                f"{place} calls no address of its own machine or of a private network",
-                "Start it with SSRF_PROTECTION_ENABLED=false, or pull now and then instead",
-            )
-        if answer.status_code in (401, 403):
-            return StudioError(
-                f"{place} does not accept the access token",
-                "Copy a valid one into LABEL_STUDIO_API_KEY; a legacy token works only where "
-                "the organization allows legacy tokens",
-            )
-        if answer.status_code == 404:
-            return StudioError(
-                f"{place} has no {path}",
-                "See that the address is right and that nobody deleted the project there",
-            )
-        said = " ".join(answer.text.split())[:300]
-        kind = StudioFaultError if answer.status_code >= 500 else StudioError
-        return kind(
-            f"{place} {problem or 'refuses'} ({answer.status_code} to {path}): {said}",
-            "If the server is well, this is a defect worth reporting",
-        )
+def _project(told: Any) -> ProjectState:
+    return ProjectState(
+        str(told["label_config"]),
+        int(told["task_number"] or 0),
+        int(told["total_annotations_number"] or 0),
+        int(told["skipped_annotations_number"] or 0),
+    )
+
+
+def _user(told: Any) -> User:
+    names = (str(told.get(key) or "") for key in ("first_name", "last_name", "username"))
+    return User(_number(told), str(told["email"]), " ".join(names), str(told["date_joined"]))
+
+
+def _page(told: Any) -> tuple[list[dict[str, Any]], int]:
+    found = [{**one, "id": _number(one), "data": dict(one["data"])} for one in told["tasks"]]
+    return found, int(told["total"])
+
+
+def _check_export(told: Any) -> None:
+    """Fail as lookups do where an export lacks what is read of it later."""
+    for task in _listed(told):
+        _require(task, _TASK)
+        for one in task["annotations"]:
+            _require(one, _ANSWER)
+            datetime.fromisoformat(one["created_at"])
+            datetime.fromisoformat(one["updated_at"])
+
+
+def _require(told: Any, kinds: Mapping[str, tuple[type, ...]]) -> None:
+    for name, allowed in kinds.items():
+        if not isinstance(told[name], allowed):
+            raise TypeError(f"{name} is {type(told[name]).__name__}")
+
+
+def _listed(told: Any) -> list[Any]:
+    if not isinstance(told, list):
+        raise TypeError(f"{type(told).__name__} in the place of a list")
+    return told

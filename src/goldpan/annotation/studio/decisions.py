@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from goldpan import parquet
 from goldpan.annotation.studio.forms import Form, find_form
 from goldpan.annotation.studio.project import Project, open_project, projects
 from goldpan.annotation.studio.pull import read_table
@@ -117,7 +117,7 @@ def read_people(workspace: Workspace) -> list[pa.Table]:
     tables = []
     for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
         try:
-            tables.append(pq.read_table(path))
+            tables.append(parquet.read_table(path))
         except (OSError, pa.ArrowException) as error:
             raise WorkspaceError(
                 f"{path} cannot be read ({str(error).splitlines()[0]})",

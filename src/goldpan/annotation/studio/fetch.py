@@ -74,9 +74,9 @@ class Fetcher:
         server = self._studio.project(self._project.number)
         tasks, answers, skipped = self.history.counts()
         return (
-            int(server["task_number"] or 0) - tasks,
-            int(server["total_annotations_number"] or 0) - answers,
-            int(server["skipped_annotations_number"] or 0) - skipped,
+            server.tasks - tasks,
+            server.answers - answers,
+            server.skipped - skipped,
         )
 
     def _begin(self, *, whole: bool) -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from goldpan.annotation.studio import rows
 from goldpan.annotation.studio.configuration import NONE, load
 from goldpan.annotation.studio.rows import Reading, Row, SubjectKind
+from goldpan.datasets.provenance import shard_paths
 from goldpan.errors import DatasetError, UsageError
 
 _AT_ONCE = 64
@@ -143,13 +144,13 @@ def read_tasks(directory: Path, form: Form) -> Iterator[Task]:
     language are passed over. Raises `DatasetError` where the directory holds no dataset that the
     form can ask about, or no row for it.
     """
-    paths = sorted((directory / "data").glob("*.parquet"))
+    paths = shard_paths(directory)
     if not paths:
         raise DatasetError(f"{directory} holds no dataset", "Make one with goldpan build")
     seen = taken = 0
     for path in paths:
         try:
-            file = pq.ParquetFile(path)
+            file = pq.ParquetFile(path, page_checksum_verification=True)
             there = set(file.schema_arrow.names)
             reading = form.reading(there, directory)
             columns = [*reading.columns, *(name for name in reading.optional if name in there)]

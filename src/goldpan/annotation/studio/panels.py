@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from html import escape
 
 from goldpan.diff import Line, Row, side_by_side
-from goldpan.visible import excerpt, line, visible
+from goldpan.excerpts import excerpt
+from goldpan.sanitize import line, visible
 
 MOST_CHARACTERS = 20_000
 """Of one text; a longer one is cut, and says so."""

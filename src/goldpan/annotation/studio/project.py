@@ -30,6 +30,7 @@ from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.errors import UsageError, WorkspaceError
+from goldpan.secrecy import mask
 from goldpan.workspace import Workspace, make_directory
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
@@ -243,7 +244,7 @@ class Journal:
 
     def _append(self, event: dict[str, list[Any]]) -> None:
         with self._path.open("ab") as file:
-            file.write(orjson.dumps(event) + b"\n")
+            file.write(mask(orjson.dumps(event)) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         self._take(event)

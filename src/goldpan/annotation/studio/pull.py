@@ -12,8 +12,8 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from goldpan import parquet
 from goldpan.annotation.studio.annotations import (
     Annotation,
     read_annotations,
@@ -37,6 +37,7 @@ from goldpan.errors import UsageError, WorkspaceError
 from goldpan.parquet import write, writer
 from goldpan.progress import Reporter
 from goldpan.records import ANNOTATIONS
+from goldpan.secrecy import mask
 from goldpan.workspace import Workspace, publish
 
 
@@ -92,10 +93,10 @@ def pull(
             "Give that address; a server that moved is told by changing url in project.json",
         )
     with Studio(server) as studio, locked(project):
-        settings = studio.project(project.number)
-        changed = digest(settings["label_config"]) != project.configuration.digest
+        asked = studio.project(project.number).configuration
+        changed = digest(asked) != project.configuration.digest
         if changed and accept_configuration:
-            project = _accept(project, settings["label_config"])
+            project = _accept(project, asked)
             changed = False
         journal = Journal(project.path("tasks.jsonl"))
         reconcile(project, studio, journal)
@@ -136,7 +137,7 @@ def read_table(workspace: Workspace, name: str) -> pa.Table:
             f"Run goldpan annotate pull --project {name}",
         )
     try:
-        found = pq.read_table(path)
+        found = parquet.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})", "Pull again"
@@ -181,7 +182,7 @@ def _accept(project: Project, xml: str) -> Project:
             f"The configuration on the server lacks the fields {', '.join(sorted(lost))}",
             "Restore them there, or begin another project",
         )
-    write_whole(project.path("configuration.xml"), xml.encode())
+    write_whole(project.path("configuration.xml"), mask(xml.encode()))
     return replace(project, configuration=configuration)
 
 

@@ -16,6 +16,7 @@ import zstandard
 
 from goldpan.annotation.studio.project import write_whole
 from goldpan.errors import WorkspaceError
+from goldpan.secrecy import mask
 from goldpan.workspace import make_directory
 
 KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull")
@@ -44,6 +45,7 @@ class RawExports:
     def add(self, pull: int, asked: Sequence[int], content: bytes) -> Export:
         """Keep an answer and return it; it is there whole or not at all."""
         make_directory(self._directory)
+        content = mask(content)
         part = 1 + len(list(self._directory.glob(f"{pull:06}-*.json.zst")))
         body = orjson.dumps({"pull": pull, "asked": list(asked), "tasks": orjson.Fragment(content)})
         packed = zstandard.ZstdCompressor(level=3).compress(body)

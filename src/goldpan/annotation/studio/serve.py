@@ -30,6 +30,8 @@ from goldpan.annotation.studio.project import write_whole
 from goldpan.apart import Apart
 from goldpan.errors import UsageError
 from goldpan.progress import Reporter
+from goldpan.sanitize import line
+from goldpan.secrecy import mask, without_secrets
 from goldpan.workspace import make_directory
 
 SERVER = Apart(
@@ -212,13 +214,14 @@ def _create(place: Path, directory: Path, account: Account) -> None:
     if done.returncode:
         last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason"])[-1]
         raise StudioError(
-            f"Label Studio cannot make the account {account.address}: {last[:300]}",
+            f"Label Studio cannot make the account {account.address}: {line(mask(last), 300)}",
             f"See that {directory} can be written, or use another directory",
         )
 
 
 def _environment(directory: Path, account: Account) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    found = without_secrets(os.environ)
+    kept = {key: value for key, value in found.items() if not key.startswith(_OURS)}
     return kept | _settings(directory, account)
 
 

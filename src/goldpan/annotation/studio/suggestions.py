@@ -18,6 +18,7 @@ from goldpan.annotation.llm.stored import read_reviews
 from goldpan.annotation.studio import panels
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, Task
+from goldpan.datasets.provenance import shard_paths
 from goldpan.errors import DatasetError, UsageError
 from goldpan.query import connect
 from goldpan.workspace import Workspace
@@ -163,7 +164,7 @@ def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:
 
 
 def _repositories(dataset: Path) -> list[str]:
-    files = str(dataset / "data" / "*.parquet")
+    files = list(map(str, shard_paths(dataset)))
     try:
         with connect() as connection:
             found = connection.execute(

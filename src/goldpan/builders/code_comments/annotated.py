@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.datasets.provenance import digest
 from goldpan.errors import UsageError, WorkspaceError
+from goldpan.parquet import read_table
 from goldpan.workspace import Workspace
 
 _FIELD = "categories"
@@ -73,7 +73,7 @@ def read_labels(workspace: Workspace, projects: Sequence[str]) -> Labels:
 
 def _decided(path: Path, name: str) -> list[tuple[str, Label]]:
     try:
-        table = pq.read_table(path, columns=["subject_id", "values", "how"])
+        table = read_table(path, columns=["subject_id", "values", "how"])
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"The decisions of {name} cannot be read ({str(error).splitlines()[0]})",

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.errors import GitError, UsageError, WorkspaceError
 from goldpan.miners.git.process import git
+from goldpan.parquet import read_table
 from goldpan.workspace import Workspace
 
 
@@ -86,7 +86,7 @@ def _known(workspace: Workspace, repo: str) -> dict[str, str | None]:
     if not path.exists():
         return {}
     try:
-        rows = pq.read_table(path, columns=["repo", "license"]).to_pylist()
+        rows = read_table(path, columns=["repo", "license"]).to_pylist()
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})",

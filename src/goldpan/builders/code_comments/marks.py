@@ -9,7 +9,6 @@ from goldpan.builders.code_comments.text import CommentText, Span, TextWriter
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _OPENING = re.compile(rb"/\*+!?")
-_CLOSING = re.compile(rb"\*+/\Z")
 _STAR = re.compile(rb"[ \t]*+(?:\*++(?=[ \t]|\Z)|\*)?[ \t]?")
 _SLASHES = re.compile(rb"[ \t]*+(?://+!?|\#+)[ \t]?")
 _DIRECTIVE = re.compile(rb"//[a-z0-9]{1,40}+:[a-z0-9]")
@@ -36,9 +35,9 @@ def unmarked(data: bytes, spans: Iterable[Span]) -> CommentText:
 
 def _block(writer: TextWriter, text: bytes, start: int) -> None:
     opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, 2)
     begin = opening.end() if opening else 0
-    end = max(begin, closing.start() if closing else len(text))
+    closed = text.endswith(b"*/", 2)
+    end = max(begin, len(text[:-1].rstrip(b"*"))) if closed else len(text)
     at = begin
     for found in _LINE_END.finditer(text, begin, end):
         _line(writer, text[at : found.start()], start + at, _STAR if at > begin else None)

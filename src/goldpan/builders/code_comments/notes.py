@@ -64,7 +64,8 @@ class Notes:
             return (found[0],)
         if not self._stands_alone(found[0]):
             return ()
-        for above in reversed(self._spans[:index]):
+        for place in reversed(range(index)):
+            above = self._spans[place]
             gap = self._data[above.end : found[-1].start][:_MOST_SPACE]
             if gap.strip() or _line_ends(gap) != 1 or not self._documents(above):
                 break

@@ -13,6 +13,8 @@ import sys
 import unicodedata
 from functools import cache
 
+from goldpan.filters.texts.normal_form import nfkc
+
 _HINT = re.compile(r"input|output|explanation|definition|example|now complete", re.IGNORECASE)
 _LINE = re.compile(
     r"(?:input|output|explanation|definition) {0,8}:"
@@ -55,7 +57,7 @@ def _is_blank(character: str) -> bool:
 
 def _folded(text: str) -> str:
     """Return a text with its letters and white space as markers have them."""
-    plain = unicodedata.normalize("NFKC", text).casefold().translate(_invisible())
+    plain = nfkc(text).casefold().translate(_invisible())
     return _SPACE.sub(" ", plain)
 
 

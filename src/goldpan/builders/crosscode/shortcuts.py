@@ -18,7 +18,7 @@ from goldpan.builders.crosscode.build import FAMILY, read_tasks
 from goldpan.builders.crosscode.drawing import draw_number
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.builders.crosscode.prompt_table import SHARDS
-from goldpan.datasets.provenance import read_provenance
+from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.errors import DatasetError, UsageError
 
 Shortcut = Literal["copy-ex-output", "copy-ins-input"]
@@ -68,9 +68,9 @@ def shortcut_answers(
         )
     tasks = read_tasks(directory)
     columns = ["id", "task", "input", "output"]
-    for path in sorted((directory / "data").glob(f"{SHARDS['evaluation']}-*.parquet")):
+    for path in shard_paths(directory, SHARDS["evaluation"]):
         try:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 for batch in file.iter_batches(batch_size=256, columns=columns):
                     for row in batch.to_pylist():
                         answer = (
@@ -93,7 +93,12 @@ def write_answers(path: Path, answers: Sequence[ShortcutAnswer], schema: pa.Sche
     unfinished = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(filled, schema=schema), unfinished, compression="zstd")
+        pq.write_table(
+            pa.Table.from_pylist(filled, schema=schema),
+            unfinished,
+            compression="zstd",
+            write_page_checksum=True,
+        )
         unfinished.replace(path)
     except OSError as error:
         raise DatasetError(

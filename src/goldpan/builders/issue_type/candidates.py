@@ -20,6 +20,7 @@ from goldpan.builders.issue_type.profile import IssueTypeProfile
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.texts.language import detect_languages, model_languages
 from goldpan.filters.texts.private import may_be_private, redact
+from goldpan.resources import named
 
 _TEXT = pa.string()
 CANDIDATES = pa.schema(
@@ -81,7 +82,7 @@ def find_candidates(search: Search, unit: Unit) -> Found:
     dropped: Counter[str] = Counter()
     closings = 0
     parts = {path: path.with_name(f"{path.name}.{os.getpid()}-{uuid4().hex}") for path in files}
-    with ExitStack() as stack:
+    with named(search.candidates(unit)), ExitStack() as stack:
         targets = [
             stack.enter_context(pq.ParquetWriter(parts[path], schema, compression="zstd"))
             for path, schema in files.items()

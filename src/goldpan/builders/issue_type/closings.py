@@ -17,11 +17,13 @@ from typing import Literal
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.errors import UsageError, WorkspaceError
 from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.parquet import read_table
 from goldpan.query import connect, open_tables
+from goldpan.resources import told_otherwise
+from goldpan.sealed import DamagedError, verify_parquet
 from goldpan.workspace import Workspace
 
 Origin = Literal["gharchive", "mined"]
@@ -109,7 +111,7 @@ class Place:
         path = ArchivePlace.of(self.workspace).hours
         if self.origin == "mined" or not path.exists():
             return {}
-        states = Counter(pq.read_table(path, columns=["state"])["state"].to_pylist())
+        states = Counter(read_table(path, columns=["state"])["state"].to_pylist())
         del states["whole"]
         return dict(sorted(states.items()))
 
@@ -129,8 +131,11 @@ class Place:
         try:
             with connect() as connection:
                 connection.execute(_SETTINGS)
+                verify_parquet(unit.path)
                 yield from _batches(connection, _EVENTS, values)
-        except duckdb.Error as error:
+        except (duckdb.Error, DamagedError) as error:
+            if told_otherwise(error):
+                raise
             raise WorkspaceError(
                 f"{unit.path} cannot be read ({str(error).splitlines()[0]})",
                 "Delete it and run goldpan mine gharchive for its hour again",

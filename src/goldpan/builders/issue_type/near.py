@@ -62,7 +62,7 @@ def group_rows(units: Iterable[KeptSketches], ages: Ids, scratch: Path) -> Ids:
     """
     settings = DuplicateSettings()
     with tempfile.TemporaryFile(dir=scratch) as file:
-        shingles = ShingleFile(file)
+        shingles = ShingleFile(file, scratch)
         index = TextIndex(settings, shingles, 1)
         text = index.take(_read(unit, settings) for unit in units)
         bands = index.finish()

@@ -25,7 +25,7 @@ _MARKUP = re.compile(
     r"<!--(?:-?>|.*?(?:-->|\Z))|<(/?)([A-Za-z][A-Za-z0-9-]*+)([^<>]*+)>|<[!?][^<>]*+>", re.S
 )
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_LINES = re.compile(r"[ \t]*+\n")
+_LINES = re.compile(r"(?<![ \t])[ \t]*+\n")
 _GAPS = re.compile(r"\n{3,}+")
 _BLOCKS = frozenset(block_names) | {"br", "pre"}
 _TOKENS = {"a": URL, "code": CODE, "kbd": CODE, "samp": CODE, "tt": CODE}

@@ -27,7 +27,7 @@ class Sentence:
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_STOP = re.compile(r"[.!?]++(?:[)\]}\"'»”’*`]++|(?![\w,@#&^%]))")
+_STOP = re.compile(r"(?<![.!?])[.!?]++(?:[)\]}\"'»”’*`]++|(?![\w,@#&^%]))")
 _GOES_ON = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|[a-z])\Z", re.IGNORECASE)
 _LOOK_BACK = 8
 _NEW_ITEM = re.compile(

@@ -29,6 +29,8 @@ from goldpan.evaluation.finetune.runtime import alone
 from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
 from goldpan.evaluation.models.extras import load
 from goldpan.progress import Reporter
+from goldpan.sanitize import line
+from goldpan.secrecy import mask
 
 OUTCOME = "outcome.json"
 """How a launched training ended where it did not end well; the first process tells."""
@@ -201,5 +203,5 @@ def _last_line(log: Path) -> str:
         file.seek(max(0, log.stat().st_size - 10_000))
         lines = file.read().decode(errors="replace").splitlines()
     # The launcher's own error, which comes last, only says that there was one.
-    errors = [line for line in lines if "Error" in line and "ChildFailedError" not in line]
-    return "".join(char for char in (errors or lines or [""])[-1] if char.isprintable())[:300]
+    errors = [row for row in lines if "Error" in row and "ChildFailedError" not in row]
+    return line(mask((errors or lines or [""])[-1]), 300)

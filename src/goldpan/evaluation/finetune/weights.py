@@ -6,7 +6,6 @@ Nothing is fetched unless asked to, and a name that can come to mean other weigh
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from typing import Any
 import orjson
 
 from goldpan.errors import EvaluationError, UsageError
+from goldpan.sanitize import line
+from goldpan.secrecy import mask
 
 _HUB = re.compile(r"(?P<id>[\w.-]{1,96}(?:/[\w.-]{1,96})?)(?:@(?P<revision>.*))?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -81,16 +82,19 @@ def _cached(name: str, commit: str) -> Path:
 
 def _downloaded(name: str, commit: str) -> Path:
     import httpx2
-    from huggingface_hub import HfApi, constants
+    from huggingface_hub import get_token
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
-    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT") or constants.ENDPOINT)
+    from goldpan.datasets.hub_client import open_hub, quiet
+
+    api = open_hub(get_token())
     try:
         files = [each for each in api.list_repo_files(name, revision=commit) if "/" not in each]
         wanted = [each for each in files if each.endswith(_TEXTS)] + _tensors(files)
-        return Path(api.snapshot_download(name, revision=commit, allow_patterns=wanted))
+        with quiet():
+            return Path(api.snapshot_download(name, revision=commit, allow_patterns=wanted))
     except (HfHubHTTPError, OfflineModeIsEnabled, httpx2.TransportError, OSError) as error:
-        said = " ".join(str(error).split())[:300]
+        said = line(mask(str(error)), 300)
         raise EvaluationError(
             f"{name}@{commit} cannot be fetched ({said})",
             "Check the name and the commit; for weights that ask for consent, accept it on the "

@@ -1,7 +1,7 @@
 """What a model is shown of a row: plain text, cut to what fits, with its parts between fences.
 
 Texts from GitHub are hostile: characters that nobody sees are taken out and tokens of chat formats
-are broken (`annotation/llm/hidden.py`). So a text may talk to a model, but it cannot begin a
+are broken (`sanitize.py`). So a text may talk to a model, but it cannot begin a
 message of its own, nor a part.
 """
 
@@ -13,10 +13,10 @@ from typing import Any
 
 from goldpan.annotation.llm.case import Part, PartKind
 from goldpan.annotation.llm.cutting import cut
-from goldpan.annotation.llm.hidden import plain, without_tokens
 from goldpan.builders.crosscode.wording import blanks
 from goldpan.datasets.task import Task
 from goldpan.evaluation.task_input import FILE, PATH, built_family
+from goldpan.sanitize import for_prompt, without_tokens
 
 _KINDS: Mapping[str, PartKind] = {FILE: "code", PATH: "code", "tree": "code"}
 _TITLES = {
@@ -91,4 +91,4 @@ def _cut(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], bool]:
 
 
 def _clean(text: str) -> str:
-    return without_tokens(plain(text))
+    return without_tokens(for_prompt(text))

@@ -14,7 +14,7 @@ from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.step_shapes import Cell, Text
 from goldpan.evaluation.systems import split_of
 from goldpan.filters.texts.private import redact
-from goldpan.visible import line
+from goldpan.sanitize import line
 
 _CHOOSES = {
     "train": "rows of train choose settings; the test chooses nothing",

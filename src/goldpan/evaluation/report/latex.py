@@ -15,7 +15,7 @@ from goldpan.evaluation.report.told import NOTHING, told
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.step_shapes import Cell
 from goldpan.evaluation.suites import comment_ranking
-from goldpan.visible import line
+from goldpan.sanitize import line
 
 _MARKS = {
     "\\": r"\textbackslash{}",

@@ -17,7 +17,7 @@ from goldpan.evaluation.report.shapes import (
 )
 from goldpan.evaluation.report.told import told
 from goldpan.evaluation.statistics.step_shapes import Cell, Figure, Text
-from goldpan.visible import line, visible
+from goldpan.sanitize import line, visible
 
 _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}

@@ -27,8 +27,9 @@ from goldpan.evaluation.report.shapes import (
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.step_shapes import Text
 from goldpan.evaluation.systems import System
+from goldpan.excerpts import excerpt
 from goldpan.filters.texts.private import redact
-from goldpan.visible import excerpt, line
+from goldpan.sanitize import line
 
 MOST_TASKS = 48
 _MOST_IN_ALL = 48

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from goldpan.filters.code.lexis import squeeze, tokens
+from goldpan.sanitize import line
 
 _WIDTH = 100
 
@@ -43,11 +44,11 @@ def changed_tokens(old_code: bytes, new_code: bytes) -> int:
     """Count the tokens of which one code has more than the other."""
     old, new = (Counter(lines.split(b"\n")) for lines in _changed_lines(old_code, new_code))
     change: Counter[bytes] = Counter()
-    for line, times in (new - old).items():
-        for token in tokens(line):
+    for changed, times in (new - old).items():
+        for token in tokens(changed):
             change[token] += times
-    for line, times in (old - new).items():
-        for token in tokens(line):
+    for changed, times in (old - new).items():
+        for token in tokens(changed):
             change[token] -= times
     return sum(map(abs, change.values()))
 
@@ -81,6 +82,5 @@ def _told(text: bytes, number: int) -> str:
     lines = text.split(b"\n", number + 1)
     if number >= len(lines) or lines[number:] == [b""]:
         return "the end"
-    line = " ".join(lines[number][: 8 * _WIDTH].decode(errors="replace").split())
-    line = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
-    return f"{number + 1}: {line if len(line) <= _WIDTH else line[: _WIDTH - 1] + '…'}"
+    told = lines[number][: 8 * _WIDTH].decode(errors="replace")
+    return f"{number + 1}: {line(told, _WIDTH)}"

@@ -42,7 +42,7 @@ def find_duplicates(
     file in `scratch`. Raises `UsageError` where a (repo, number) comes twice.
     """
     with tempfile.TemporaryFile(dir=scratch) as file:
-        shingles = ShingleFile(file)
+        shingles = ShingleFile(file, scratch)
         index = TextIndex(settings, shingles, workers)
         rows = _read(batches, index)
         bands = index.finish()

@@ -42,7 +42,7 @@ def find_leaks(
     similar texts the first is named.
     """
     with tempfile.TemporaryFile(dir=scratch) as file:
-        shingles = ShingleFile(file)
+        shingles = ShingleFile(file, scratch)
         index = TextIndex(settings, shingles, workers)
         stands = index.read(corpus)
         wanted = index.read([asked])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -24,8 +26,10 @@ _WIDTH = 8
 class ShingleFile:
     """Shingle sets, numbered from 0 on, in a temporary file."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], place: Path | None = None) -> None:
+        """Take a file that lies in `place`, by default where the system has such files."""
         self._file = file
+        self._place = place or Path(tempfile.gettempdir())
         self.sizes = np.empty(0, np.int64)
         """The size of each set, after `finish`."""
         self._parts: list[Ids] = []
@@ -38,8 +42,8 @@ class ShingleFile:
             self._file.flush()
         except OSError as error:
             raise WorkspaceError(
-                f"The temporary file for near duplicates cannot be written: {error.strerror}",
-                "Free some space on its disk",
+                f"{self._place} cannot hold the shingles of near duplicates: {error.strerror}",
+                "Make room on its disk",
             ) from None
         self._parts.append(sizes)
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
-# Normalizing is quadratic in the length of a run of combining marks.
-_PIECE = 1_000
+from goldpan.filters.texts.normal_form import nfkc
 
 # Scripts that are written without spaces: Thai and Lao, Myanmar, Khmer, Japanese, Chinese.
 _UNSPACED = (
@@ -27,10 +25,7 @@ def fold(text: str) -> str:
     """
     if "<!--" in text:
         text = _without_comments(text)
-    if text.isascii():
-        text = text.lower()
-    else:
-        text = "\n".join(map(_normalize, text.split("\n"))).casefold()
+    text = text.lower() if text.isascii() else nfkc(text).casefold()
     return " ".join(text.split())
 
 
@@ -53,10 +48,3 @@ def _without_comments(text: str) -> str:
         kept += (text[at:start], " ")
         at = end + 3
     return "".join([*kept, text[at:]])
-
-
-def _normalize(line: str) -> str:
-    if len(line) <= _PIECE:
-        return unicodedata.normalize("NFKC", line)
-    pieces = (line[at : at + _PIECE] for at in range(0, len(line), _PIECE))
-    return "".join(unicodedata.normalize("NFKC", piece) for piece in pieces)

@@ -70,7 +70,7 @@ ORDER BY number, source, created_at, comment_id
 """
 
 _GROUP = re.compile(r"^.*[:/|]")
-_EDGES = re.compile(r"^[^a-z]+|[^a-z]+$")
+_EDGES = re.compile(r"^[^a-z]+|(?<![^a-z])[^a-z]++$")
 
 
 def _judge(material: Material, settings: Settings) -> pa.Table:
@@ -87,7 +87,7 @@ def _judge(material: Material, settings: Settings) -> pa.Table:
     for sign in signs.to_pylist():
         claim = claims.get(sign["issue"])
         said = ("marker" if claim.marker else "keyword", claim.excerpt) if claim else ("", None)
-        label = next((one for one in sign["labels"] or () if _plain(one) in labels), None)
+        label = next((one for one in sign["labels"] or () if plain_label(one) in labels), None)
         found = (
             ("state-reason", sign["closed"]),
             ("marked", sign["marked"]),
@@ -127,7 +127,7 @@ def _claims(material: Material, settings: Settings) -> dict[int, Claim]:
     return found
 
 
-def _plain(label: str) -> str:
+def plain_label(label: str) -> str:
     """Return a label without its group, such as "status:", and without marks around it."""
     return _EDGES.sub("", _GROUP.sub("", label.lower()))
 

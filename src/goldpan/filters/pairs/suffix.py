@@ -21,7 +21,8 @@ _TEST_WORD = re.compile(
     r"|(?i:(?:^|[^a-z])(?:unit|conf|doc|self|py|g|load|smoke|perf|run|my|auto|sys)tests?(?![a-z]))"
 )
 _NO_TEST_WORD = re.compile(r"testa(?:ment|tor|te)|testif(?:y|ie)|testimon|testosterone", re.I)
-_SPEC_FILE = re.compile(r"(?:^|/)spec/.*\.rb$|_spec\.rb$|[._-]spec\.[cm]?[jt]sx?$")
+_SPEC_FOLDER = re.compile(r"(?:^|/)spec/")
+_SPEC_FILE = re.compile(r"_spec\.rb$|[._-]spec\.[cm]?[jt]sx?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def is_test_by_words(path: str) -> bool:
     return (
         _TEST_WORD.search(_NO_TEST_WORD.sub("", path)) is not None
         or _SPEC_FILE.search(path) is not None
+        or (path.endswith(".rb") and _SPEC_FOLDER.search(path) is not None)
     )
 
 

@@ -14,7 +14,7 @@ _LETTER_SHARE = 0.5  # of a line's visible characters makes it prose; numbers an
 # what repeats is possessive, bounded, or ends where the next match could begin.
 _TAGS = re.compile(r"</?[A-Za-z][^<>\n]*+>|<(?:https?:|mailto:)[^<>\s]*+>")
 _CODE_TAGS = re.compile(r"<(code|kbd|tt|samp)>[^<>\n]*+</\1>", re.I)
-_CODE_SPANS = re.compile(r"(?<!`)(`++)(?!`)[^\n]*?(?<!`)\1(?!`)")
+_TICKS = re.compile(r"`++")
 _LINKS = re.compile(
     r"(!?)\[([^\[\]\n]*+)\]\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)?(?:[ \t]+\"[^\"\n]*+\")?\)"
 )
@@ -62,7 +62,7 @@ def prose_of(lines: Iterable[Line], *, quotes: bool = False) -> str:
 
 def _clean(text: str) -> str:
     if "`" in text:
-        text = _CODE_SPANS.sub(" ", text)
+        text = "\n".join(map(_without_code_spans, text.split("\n")))
     if "<" in text:
         text = _TAGS.sub(" ", _CODE_TAGS.sub(" ", text))
     if "](" in text:
@@ -82,6 +82,29 @@ def _clean(text: str) -> str:
     if "&" in text:
         text = html.unescape(text)
     return _SPACES.sub(" ", text)
+
+
+def _without_code_spans(line: str) -> str:
+    """Leave out what stands between two runs of as many backticks, as CommonMark reads them."""
+    if "`" not in line:
+        return line
+    runs = [run.span() for run in _TICKS.finditer(line)]
+    closing: list[int | None] = []
+    later: dict[int, int] = {}
+    for place in reversed(range(len(runs))):
+        start, end = runs[place]
+        closing.append(later.get(end - start))
+        later[end - start] = place
+    closing.reverse()
+    parts: list[str] = []
+    place = done = 0
+    while place < len(runs):
+        close = closing[place]
+        if close is not None:
+            parts += (line[done : runs[place][0]], " ")
+            place, done = close, runs[close][1]
+        place += 1
+    return "".join([*parts, line[done:]])
 
 
 def letters(text: str) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 LONGEST_LINE = 16 << 20
 _LONG = 1 << 20
 _HEAD = 64 << 10
-_NULS = re.compile(rb"\0{4096,}")
+_NULS = re.compile(rb"(?<!\0)\0{4096,}+")
 
 _JOINT = re.compile(rb'(?<=\})(?=\{"[a-z])')
 """Between two objects. Valid JSON holds no such bytes: in a text, the quote would end the text,

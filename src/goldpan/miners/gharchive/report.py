@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 import orjson
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.errors import WorkspaceError
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS
-from goldpan.parquet import writer
+from goldpan.parquet import read_metadata, read_table, writer
 
 State = Literal["whole", "truncated", "damaged", "unreadable", "missing", "failed"]
 
@@ -59,7 +58,7 @@ def as_json(report: HourReport) -> bytes:
 def read_footer(path: Path) -> HourReport | None:
     """Return what an hour's file of events says of itself; None where there is none to trust."""
     try:
-        metadata: Mapping[bytes, bytes] = pq.read_metadata(path).metadata or {}
+        metadata: Mapping[bytes, bytes] = read_metadata(path)
         return _report(orjson.loads(metadata[METADATA_KEY.encode()]))
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         return None
@@ -73,7 +72,7 @@ def read_hours(path: Path) -> dict[datetime, HourReport]:
     if not path.exists():
         return {}
     try:
-        rows = pq.read_table(path).to_pylist()
+        rows = read_table(path).to_pylist()
         found = [_report(row) for row in rows]
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise WorkspaceError(

@@ -15,6 +15,7 @@ from pathlib import Path
 from goldpan.errors import GitError
 from goldpan.miners.git.fetch import fetch
 from goldpan.miners.git.process import git
+from goldpan.miners.git.redirects import follow, was_redirected
 from goldpan.miners.git.remote import Remote, find_remote
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace, publish
@@ -72,7 +73,7 @@ def clone(
     by a rename. Raises `GitError`, `UsageError` for what is no source.
     """
     remote = find_remote(repo, source, token, host)
-    listed = _list_refs(remote)
+    remote, listed = _list_refs(remote)
     target = workspace.clone(repo)
     title = f"Fetching the history of {repo}"
     if target.exists():
@@ -110,8 +111,15 @@ def read_refs(path: Path) -> dict[str, str]:
     }
 
 
-def _list_refs(remote: Remote) -> _Listed:
-    told = git("ls-remote", "--symref", remote.url, subject=remote.url, reach=remote.reach)
+def _list_refs(remote: Remote) -> tuple[Remote, _Listed]:
+    """Return the refs of a source, and the source at the address that it has now."""
+    try:
+        told = _ls_remote(remote)
+    except GitError as error:
+        if remote.token is None or not was_redirected(error):
+            raise
+        remote = follow(remote)
+        told = _ls_remote(remote)
     refs: dict[str, str] = {}
     head = tip = None
     for line in told.decode("utf-8", "surrogateescape").split("\n"):
@@ -126,7 +134,11 @@ def _list_refs(remote: Remote) -> _Listed:
         at_tip = sorted(name for name in refs if name.startswith(_BRANCHES) and refs[name] == tip)
         usual = [name for name in at_tip if name in ("refs/heads/main", "refs/heads/master")]
         head = next(iter((*usual, *at_tip)), None)
-    return _Listed(refs, head)
+    return remote, _Listed(refs, head)
+
+
+def _ls_remote(remote: Remote) -> bytes:
+    return git("ls-remote", "--symref", remote.url, subject=remote.url, reach=remote.reach)
 
 
 def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> bool:

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from goldpan.errors import MiningError
 from goldpan.miners.archive import Archive, Record
 from goldpan.miners.git.pulls import Pull
 from goldpan.miners.github.batches import together
-from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.limits import Resource, Token
+from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, Verdict
 from goldpan.progress import Reporter
 from goldpan.workspace import Workspace
 
@@ -27,32 +24,7 @@ PART = "diff"
 MEDIA = "application/vnd.github.diff"
 
 
-class DiffClient(GitHub):
-    """A client that also takes replies that are no JSON."""
-
-    async def diff(self, url: str) -> Reply:
-        """Ask for a pull request's diff by its path below the API's root.
-
-        Raises `ServerError` after the last try, `AuthenticationError` for bad tokens.
-        """
-        return await self._ask("core", "GET", self.api_url + url, {"Accept": MEDIA}, None)
-
-    async def _once(
-        self,
-        token: Token,
-        resource: Resource,
-        method: str,
-        url: str,
-        headers: dict[str, str],
-        body: bytes | None,
-    ) -> Reply:
-        reply = await super()._once(token, resource, method, url, headers, body)
-        # A reply that was cut off has no status; one with a status is whole and only no JSON.
-        whole = reply.status == 200 and reply.verdict is Verdict.BROKEN
-        return replace(reply, verdict=Verdict.DONE, problem="") if whole else reply
-
-
-Connect = Callable[[], DiffClient]
+Connect = Callable[[], GitHub]
 """Makes a client when one is needed."""
 
 
@@ -89,7 +61,12 @@ async def _ask(
 
             async def ask(pull: Pull) -> None:
                 url = f"/repos/{repo}/pulls/{pull.number}"
-                reply = await github.diff(url)
+                try:
+                    reply = await github.get(url, text=True)
+                except NoAnswerError as error:  # of this one: "taking too long", say
+                    reporter.note(f"The diff of #{pull.number} did not come: {error.reason}")
+                    task.advance()
+                    return
                 request = {"url": url, "accept": MEDIA}
                 journal.keep(PART, [_key(pull)], request, reply, number=pull.number)
                 task.advance()

@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 
 from goldpan.errors import GitError
+from goldpan.sanitize import line
+from goldpan.secrecy import mask
 
 _LONGEST = 200
 _AGAIN = "Run the same command again: what is finished stays"
-_NOISE = re.compile(r"[^\x20-\x7e]+")
 _BLAME = re.compile(r"(?:fatal|error|ERROR): *")
 
 
@@ -106,12 +107,10 @@ _CAUSES = (
 )
 
 
-def failure(subject: str, complaint: bytes, code: int, secrets: tuple[str, ...] = ()) -> GitError:
-    """Return the error that tells what git complained of, with no secret in it."""
+def failure(subject: str, complaint: bytes, code: int) -> GitError:
+    """Return the error that tells what git complained of."""
     text = complaint.decode("utf-8", "replace")
     reason = _reason(text, code)
-    for secret in secrets:
-        reason, subject = reason.replace(secret, "***"), subject.replace(secret, "***")
     for cause in _CAUSES:
         if any(mark in text for mark in cause.marks):
             return GitError(f"{subject} {cause.problem} ({reason})", cause.remedy)
@@ -120,7 +119,7 @@ def failure(subject: str, complaint: bytes, code: int, secrets: tuple[str, ...] 
 
 def _reason(text: str, code: int) -> str:
     """Return git's first complaint in one line; what a server says may hold anything."""
-    lines = text.splitlines()
-    found = [line for line in lines if _BLAME.match(line)] or lines[-1:] or [""]
-    said = " ".join(_NOISE.sub(" ", _BLAME.sub("", found[0])).split())
-    return said[:_LONGEST].rstrip(".") or f"exit code {code}"
+    rows = text.splitlines()
+    found = [row for row in rows if _BLAME.match(row)] or rows[-1:] or [""]
+    said = line(mask(_BLAME.sub("", found[0])), _LONGEST)
+    return said.rstrip(".") or f"exit code {code}"

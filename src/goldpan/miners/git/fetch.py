@@ -44,7 +44,7 @@ def fetch(
     Raises `GitError`; refs that were written before a cut are whole, the others as they were.
     """
     reach = remote.reach
-    reach = Reach(reach.protocols, (*reach.settings, *settings), reach.secrets)
+    reach = Reach(reach.protocols, (*reach.settings, *settings))
     options = (*_OPTIONS, *(("--filter=blob:none",) if remote.is_partial else ()))
     with tempfile.TemporaryFile() as told, reporter.task(title, 100) as task:
         told.writelines(f"{one}\n".encode() for one in wanted)
@@ -63,7 +63,7 @@ def fetch(
                 raise
         complaint = b"\n".join(said)
         if process.returncode:
-            raise failure(remote.url, complaint, process.returncode, reach.secrets)
+            raise failure(remote.url, complaint, process.returncode)
     return remote.is_partial and NO_FILTER not in complaint
 
 

@@ -20,6 +20,7 @@ from typing import IO
 
 from goldpan.errors import GitError
 from goldpan.miners.git.failures import failure
+from goldpan.secrecy import without_secrets
 
 OLDEST = (2, 32)
 """The oldest git that can be told to leave the user's settings alone."""
@@ -58,8 +59,6 @@ class Reach:
 
     protocols: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    """Texts that no message may hold."""
 
 
 NOWHERE = Reach()
@@ -89,7 +88,7 @@ def git(
     except OSError as error:
         raise _not_started(error) from None
     if done.returncode:
-        raise failure(subject, done.stderr, done.returncode, reach.secrets)
+        raise failure(subject, done.stderr, done.returncode)
     return done.stdout
 
 
@@ -140,7 +139,7 @@ def environment(reach: Reach, clone: Path | None = None) -> dict[str, str]:
     """
     kept = {
         name: value
-        for name, value in os.environ.items()
+        for name, value in without_secrets(os.environ).items()
         if not name.startswith("GIT_") or name.startswith(_KEPT)
     }
     owned = () if clone is None else (("safe.directory", str(clone.absolute())),)

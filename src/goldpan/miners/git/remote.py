@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from goldpan.errors import GitError, UsageError
 from goldpan.miners.git.process import Reach
+from goldpan.secrecy import register
 
 Kind = Literal["address", "folder", "bundle"]
 
@@ -56,13 +57,23 @@ class Remote:
                 (f"remote.{NAME}.promisor", "true"),
                 (f"remote.{NAME}.partialCloneFilter", "blob:none"),
             ]
+        if self.header is not None:
+            place = urlsplit(self.url)
+            # A redirect would take the header along, and a proxy would read what is not encrypted.
+            settings.append(("http.followRedirects", "false"))
+            if place.scheme == "http":
+                settings.append(("http.proxy", ""))
+            name = f"http.{place.scheme}://{place.netloc}/.extraHeader"
+            settings.append((name, ": ".join(self.header)))
+        return Reach(_SCHEMES, tuple(settings))
+
+    @property
+    def header(self) -> tuple[str, str] | None:
+        """The header that shows the token, if there is one."""
         if self.token is None:
-            return Reach(_SCHEMES, tuple(settings))
+            return None
         basic = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
-        place = urlsplit(self.url)
-        name = f"http.{place.scheme}://{place.netloc}/.extraHeader"
-        header = (name, f"Authorization: Basic {basic}")
-        return Reach(_SCHEMES, (*settings, header), (self.token, basic))
+        return "Authorization", f"Basic {basic}"
 
 
 def find_remote(
@@ -70,9 +81,10 @@ def find_remote(
 ) -> Remote:
     """Return the source of a repository's history; without one named, its address on `host`.
 
-    The token goes to `host` alone, and only where nobody can listen. Raises `UsageError` for
-    what is no source or holds a password, `GitError` for a file that is no bundle.
+    The token goes to `host` and its port alone, and only where nobody can listen. Raises
+    `UsageError` for what is no source or holds a password, `GitError` for a file that is no bundle.
     """
+    register(token)
     if source is None:
         return Remote(f"https://{host}/{repo}.git", "address", token)
     text = os.fspath(source)
@@ -94,9 +106,16 @@ def find_remote(
     is_address = place.scheme in _SCHEMES and (name or place.scheme == "file")
     if not is_address or text.startswith("-") or any(ord(sign) <= 32 for sign in text):
         raise UsageError(f"{text!r} is neither a git address nor a file that is there", _NO_SOURCE)
-    is_home = place.netloc == host or name == host
+    is_home = origin(text)[1:] == origin(f"{place.scheme}://{host}")[1:]
     is_safe = place.scheme == "https" or (place.scheme == "http" and _is_this_machine(name))
     return Remote(text, "address", token if is_home and is_safe else None)
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port of an address; raises `ValueError` for what is none."""
+    place = urlsplit(url)
+    port = place.port or {"http": 80, "https": 443}.get(place.scheme)
+    return place.scheme, (place.hostname or "").lower(), port
 
 
 def _local(path: Path) -> Remote:

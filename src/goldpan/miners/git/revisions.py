@@ -19,6 +19,7 @@ from goldpan.miners.git.clone import read_refs
 from goldpan.miners.git.comparison import Touched
 from goldpan.miners.git.diffs import Connect, read_diffs
 from goldpan.miners.git.objects import Objects
+from goldpan.miners.git.packs import verify_packs
 from goldpan.miners.git.paths import path_text
 from goldpan.miners.git.pulls import Tables, open_pulls
 from goldpan.miners.git.reading import Reader
@@ -64,6 +65,7 @@ def read_history(
     lock is needed. Raises `WorkspaceError` without tables, `GitError` without a clone.
     """
     clone = workspace.clone(repo)
+    verify_packs(clone)
     seen = _Seen()
     with (
         open_pulls(workspace, repo) as tables,

@@ -1,11 +1,18 @@
-"""One client for REST and GraphQL: tokens, limits, retries and redirects in one place."""
+"""One client for REST and GraphQL: tokens, limits, retries and redirects in one place.
+
+A request that fails says nothing yet of GitHub: one entry's timeline may fail for ever while all
+else is well. So a request is tried a few times and then handed back as `NoAnswerError`, for its
+asker to ask for less, or later. Only when one failure follows another does the client ask
+something that is known to work; where that fails too, GitHub as a whole is waited for.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
@@ -13,18 +20,53 @@ import httpx
 import orjson
 
 from goldpan import __version__
-from goldpan.errors import AuthenticationError, QueryError, ServerError
+from goldpan.errors import AuthenticationError, QueryError, ServerError, UsageError
+from goldpan.miners.github.flow import Flow
 from goldpan.miners.github.limits import Pace, Resource, Token, TokenPool
 from goldpan.miners.replies import Reply, Verdict, read_reply
 
+API_VERSION = "2022-11-28"
 _LONGEST_BODY = 256 << 20
 _MOST_REDIRECTS = 5
 _SILENT = 5.0  # seconds; longer pauses are announced
-_PATIENT = 1_000  # waits for limits do not count as tries, but must end some day
+_MOST_LIMITS = 1_000  # waits for limits do not count as tries, but must end some day
+_MOST_SECONDARY = 20  # GitHub bans who goes on after that
+_TOKEN_TRIES = 3
+_MOST_REFUSED = 10  # queries in a row, after which it is no single entry's doing
+_IN_A_ROW = 3  # failures after which GitHub itself is doubted
+_CONNECT_TIMEOUT = 10.0
+_AGAIN = "Run the same command again later: it goes on where it was"
+
+Refresh = Callable[[], tuple[str, ...]]
+"""Makes new tokens, where the old ones expire."""
 
 
-class OverloadError(ServerError):
-    """GitHub could not answer a query in time: ask for less of it."""
+class NoAnswerError(ServerError):
+    """One request was not answered, however often it was asked: ask for less, or later."""
+
+    def __init__(self, what: str, reply: Reply) -> None:
+        super().__init__(f"{what} failed ({reply.problem})", _AGAIN)
+        self.reason = reply.problem
+        self.status = reply.status or None
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """An ETag and the identity of the token that it belongs to: others get another one."""
+
+    etag: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    resource: Resource
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+    owner: str = ""
+    text: bool = False
 
 
 class GitHub:
@@ -36,26 +78,35 @@ class GitHub:
         graphql_url: str,
         pool: TokenPool,
         *,
-        concurrency: int = 2,
-        retries: int = 8,
+        concurrency: int = 4,
+        retries: int = 3,
         timeout: float = 60.0,
         pace: Pace | None = None,
         note: Callable[[str], None] = lambda _: None,
+        refresh: Refresh | None = None,
     ) -> None:
         self.api_url = api_url.rstrip("/")
         self.graphql_url = graphql_url
-        self.requests = 0
-        self.points = 0
+        self.pool = pool
+        self.flow = Flow(concurrency)
         self.retries = retries
-        self._pool = pool
+        self.requests = 0
+        self.free = 0
+        """Replies that cost nothing of the limit: 304."""
+        self.points = 0
+        self.seconds = 0.0
+        """Response times of all requests."""
+        self._queries = self._refused = 0  # answered, and refused in a row
+        self._probe: _Request | None = None
         self._pace = pace or Pace()
-        self._note = note
-        self._gate = asyncio.Semaphore(concurrency)
+        self.note = note
+        self._refresh = refresh
+        self._health = _Health()
         self._jitter = random.Random()  # noqa: S311 - spreads retries, protects nothing
         self._http = httpx.AsyncClient(
-            timeout=timeout,
-            headers={"User-Agent": f"goldpan/{__version__}", "X-GitHub-Api-Version": "2022-11-28"},
-            limits=httpx.Limits(max_connections=concurrency, keepalive_expiry=30),
+            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT)),
+            headers={"User-Agent": f"goldpan/{__version__}", "X-GitHub-Api-Version": API_VERSION},
+            limits=httpx.Limits(max_connections=concurrency + 1, keepalive_expiry=30),
         )
 
     async def __aenter__(self) -> Self:
@@ -64,156 +115,291 @@ class GitHub:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def get(self, url: str, etag: str | None = None) -> Reply:
+    def probe_with(self, url: str) -> None:
+        """Ask this path of REST whenever it is doubtful whether GitHub answers at all."""
+        headers = {"Accept": "application/vnd.github+json"}
+        self._probe = _Request("core", "GET", self.api_url + url, headers)
+
+    def probe_with_query(self, document: str, variables: Mapping[str, object]) -> None:
+        """Ask this query whenever it is doubtful whether GitHub answers at all."""
+        body = orjson.dumps({"query": document, "variables": variables})
+        headers = {"Content-Type": "application/json"}
+        self._probe = _Request("graphql", "POST", self.graphql_url, headers, body)
+
+    async def get(
+        self, url: str, tag: Tag | None = None, *, tries: int | None = None, text: bool = False
+    ) -> Reply:
         """Ask REST for a path below the API's root, or for a whole address that it gave.
 
         Returns replies of any status that asking again would not change (200, 304, 404, ...).
-        Raises `ServerError` after the last try, `AuthenticationError` for bad tokens.
+        A `tag` counts only while its token is in the pool; `text` takes replies that are no
+        JSON. Raises `NoAnswerError` after the last try, `AuthenticationError` for bad tokens,
+        `ServerError` once GitHub as a whole did not answer for as long as it is waited for.
         """
-        address = url if "://" in url else self.api_url + url
-        headers = {"Accept": "application/vnd.github+json"}
-        if etag:
-            headers["If-None-Match"] = etag
-        return await self._ask("core", "GET", address, headers, None)
+        address = _at_home(self.api_url, url) if "://" in url else self.api_url + url
+        headers = {
+            "Accept": "application/vnd.github.diff" if text else "application/vnd.github+json"
+        }
+        owner = ""
+        if tag is not None and self.pool.owns(tag.owner):
+            headers["If-None-Match"] = tag.etag
+            owner = tag.owner
+        request = _Request("core", "GET", address, headers, owner=owner, text=text)
+        reply = await self._ask(request, tries or self.retries)
+        self.free += reply.status == 304
+        return reply
 
     async def graphql(
-        self, document: str, variables: Mapping[str, object], *, patient: bool = False
+        self,
+        document: str,
+        variables: Mapping[str, object],
+        *,
+        tries: int = 1,
+        first_contact: bool = False,
     ) -> Reply:
         """Ask GraphQL; the reply has data, perhaps beside `problem` when some fields failed.
 
-        Raises `OverloadError` as soon as GitHub says that the query is too much (a `patient`
-        call asks again first), `QueryError` when it refuses the query, `ServerError` after the
-        last try.
+        Raises `NoAnswerError` after the last try: at once by default, since less may be
+        answered; `QueryError` when GitHub refuses one query after the other; else as `get` does.
+        At `first_contact` a refusal counts at once, and failures are waited out.
         """
         body = orjson.dumps({"query": document, "variables": variables})
         headers = {"Content-Type": "application/json"}
-        reply = await self._ask("graphql", "POST", self.graphql_url, headers, body, patient)
+        request = _Request("graphql", "POST", self.graphql_url, headers, body)
+        reply = await self._ask(request, tries, patient=first_contact)
         if reply.verdict is Verdict.REFUSED:
-            raise QueryError(
-                f"GitHub refused a GraphQL query ({reply.problem})",
-                "Check the token's access; with --via rest the same data comes another way",
+            self._refused += 1
+            if self._queries and not first_contact and self._refused < _MOST_REFUSED:
+                # Others were answered: it may be one entry of it that GitHub cannot serve.
+                raise NoAnswerError("A GraphQL query", reply)
+            hint = (
+                f"Check --api-url: {_host(self.graphql_url)} has no GraphQL API there"
+                if reply.status in (404, 405)
+                else "Check the token's access; with --via rest the same data comes another way"
             )
+            raise QueryError(f"GitHub refused a GraphQL query ({reply.problem})", hint)
+        self._queries, self._refused = self._queries + 1, 0
         rate = reply.data["data"].get("rateLimit")
         self.points += int(rate["cost"]) if rate else 1
         return reply
 
-    async def _ask(
-        self,
-        resource: Resource,
-        method: str,
-        url: str,
-        headers: dict[str, str],
-        body: bytes | None,
-        patient: bool = True,
-    ) -> Reply:
-        failures = limits = redirects = 0
+    async def _ask(self, request: _Request, tries: int, *, patient: bool = False) -> Reply:
+        failures = limits = secondary = redirects = 0
+        asked = request
         while True:
-            async with self._gate:
-                token = await self._pool.acquire(resource)
-                try:
-                    reply = await self._once(token, resource, method, url, headers, body)
-                finally:
-                    self._pool.release(token, resource)
+            reply, token = await self._send(request)
             match reply.verdict:
                 case Verdict.DONE | Verdict.REFUSED:
-                    return replace(reply, moved=url) if redirects else reply
+                    return replace(reply, moved=request.url if redirects else "")
                 case Verdict.REDIRECT if redirects < _MOST_REDIRECTS:
                     redirects += 1
-                    url = self._moved(url, reply)
+                    request = replace(request, url=_target(request.url, reply))
                     continue
                 case Verdict.TOKEN:
-                    self._reject(token, reply)
+                    await self._refuse(token, reply)
                     continue
-                case Verdict.PRIMARY if limits < _PATIENT:
-                    limits += 1
-                    self._pool.exhausted(token, resource)
-                    continue
-                case Verdict.SECONDARY if limits < _PATIENT:
-                    self._pool.pause(token, self._patience(reply, limits))
+                case Verdict.PRIMARY if limits < _MOST_LIMITS:
+                    self.pool.exhausted(token, request.resource, reply.headers, limits)
                     limits += 1
                     continue
-                case Verdict.OVERLOAD if not patient:
-                    raise OverloadError(f"GitHub could not answer ({reply.problem})", _AGAIN)
+                case Verdict.SECONDARY:
+                    secondary += 1
+                    if secondary > _MOST_SECONDARY:
+                        raise ServerError(
+                            f"GitHub keeps asking to slow down ({reply.problem})", _AGAIN
+                        )
+                    self.pool.pause(token, self._pause(reply, secondary - 1))
+                    continue
             failures += 1
-            if failures >= self.retries:
-                raise ServerError(
-                    f"{method} {_shown(url)} failed {failures} times ({reply.problem})", _AGAIN
-                )
-            pause = min(self._pace.backoff * 2 ** (failures - 1), self._pace.longest)
-            if pause > _SILENT:
-                self._note(f"GitHub does not answer well ({reply.problem}): waiting {pause:.0f} s")
-            await asyncio.sleep(pause * self._jitter.uniform(0.5, 1.0))
+            last = failures >= tries or reply.verdict is not Verdict.FAILED
+            waits = reply.status >= 500 and (patient or not self._health.ever)
+            if waits:
+                await self._wait(reply)  # an incident at first contact is waited out as well
+            elif self._health.in_a_row >= _IN_A_ROW and self._probe is not None:
+                await self._wait_for_github(reply)
+            elif not last:
+                await self._sleep(failures)
+            if last and not waits:
+                raise NoAnswerError(f"{asked.method} {_shown(asked.url)}", reply)
 
-    async def _once(
-        self,
-        token: Token,
-        resource: Resource,
-        method: str,
-        url: str,
-        headers: dict[str, str],
-        body: bytes | None,
-    ) -> Reply:
-        sent = dict(headers)
+    async def _send(self, request: _Request) -> tuple[Reply, Token]:
+        """Send a request once, and learn from the reply about GitHub, the token and the pace."""
+        async with self.flow:
+            token = await self.pool.acquire(request.resource, request.owner)
+            started = time.monotonic()
+            try:
+                reply = await self._once(token, request)
+            finally:
+                seconds = time.monotonic() - started
+                self.seconds += seconds
+                self.pool.release(token, request.resource, seconds)
+        match reply.verdict:
+            case Verdict.FAILED:
+                self._health.failed()
+                self.flow.choked()
+            case Verdict.SECONDARY:
+                self.flow.choked()
+            case Verdict.DONE | Verdict.REFUSED | Verdict.REDIRECT:
+                self._health.answered()
+                self.pool.accepted(token)
+                self.flow.eased()
+        return reply, token
+
+    async def _once(self, token: Token, request: _Request) -> Reply:
+        sent = dict(request.headers)
         if token.secret:
             sent["Authorization"] = f"Bearer {token.secret}"
         self.requests += 1
         try:
-            async with self._http.stream(method, url, headers=sent, content=body) as response:
+            async with self._http.stream(
+                request.method, request.url, headers=sent, content=request.body
+            ) as response:
                 answer = bytearray()
                 async for chunk in response.aiter_bytes():
                     answer += chunk
                     if len(answer) > _LONGEST_BODY:
-                        return _broken(f"the reply is longer than {_LONGEST_BODY:,} bytes")
+                        return _failed(f"the reply is longer than {_LONGEST_BODY:,} bytes")
+        except httpx.ConnectError as error:
+            return self._unreachable(request.url, str(error) or "no connection")
+        except httpx.ConnectTimeout:
+            return self._unreachable(request.url, "no connection in time")
         except httpx.ReadTimeout:
-            return Reply(0, {}, b"", None, Verdict.OVERLOAD, "no answer in time")
-        except httpx.HTTPError as error:
-            return _broken(f"{type(error).__name__}: {error}" if str(error) else repr(error))
-        found = {name.lower(): value for name, value in response.headers.items()}
+            return _failed("no answer in time")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return _failed(f"{type(error).__name__}: {error}" if str(error) else repr(error))
+        headers = {name.lower(): value for name, value in response.headers.items()}
         reply = read_reply(
-            response.status_code, found, bytes(answer), graphql=resource == "graphql"
+            response.status_code,
+            headers,
+            bytes(answer),
+            graphql=request.resource == "graphql",
+            text=request.text,
         )
-        self._pool.observe(token, resource, found)
-        return reply
-
-    def _moved(self, url: str, reply: Reply) -> str:
-        """Return where a redirect leads, if that is on the same host: a token goes nowhere else."""
-        target = urljoin(url, reply.headers.get("location", ""))
-        here, there = urlsplit(url), urlsplit(target)
-        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
-            raise QueryError(
-                f"{_shown(url)} redirects to another host, {there.netloc}",
-                "Give that host's API with --api-url if you trust it",
+        self.pool.observe(token, request.resource, headers)
+        misled = reply.verdict in (Verdict.FAILED, Verdict.REFUSED) and reply.status < 500
+        if misled and reply.is_page and not self._health.ever:
+            raise ServerError(
+                f"{_host(request.url)} answers with a page for people, not as GitHub's API does "
+                f"({reply.problem})",
+                "Check --api-url: GitHub's own is https://api.github.com, an Enterprise server's "
+                "https://HOST/api/v3",
             )
-        return target
+        return replace(reply, token=token.identity)
 
-    def _reject(self, token: Token, reply: Reply) -> None:
+    async def _wait_for_github(self, reply: Reply) -> None:
+        """Return once GitHub answers what is known to work; one asker finds out for all."""
+        async with self._health.lock:
+            while self._health.in_a_row >= _IN_A_ROW and self._probe is not None:
+                probed, token = await self._send(self._probe)
+                if probed.verdict is Verdict.FAILED:
+                    await self._wait(reply)
+                elif probed.verdict is Verdict.SECONDARY:
+                    self.pool.pause(token, self._pause(probed, 0))
+                elif probed.verdict is Verdict.PRIMARY:
+                    self.pool.exhausted(token, self._probe.resource, probed.headers, 0)
+                elif probed.verdict is Verdict.TOKEN:
+                    await self._refuse(token, probed)
+
+    async def _wait(self, reply: Reply) -> None:
+        """Pause while GitHub answers nobody; raises `ServerError` after all patience."""
+        failing = self._health.failing_for()
+        if failing >= self._pace.patience:
+            raise ServerError(
+                f"{_host(self.api_url)} has answered nothing for "
+                f"{max(1, round(failing / 60)):,} min (last: {reply.problem})",
+                "Look at https://www.githubstatus.com, and run the same command again when GitHub "
+                "is well: it goes on where it was. --patience says how long to wait",
+            )
+        await self._sleep(self._health.in_a_row, why=f"answers nothing ({reply.problem})")
+
+    async def _sleep(self, failures: int, why: str = "") -> None:
+        pause = min(self._pace.backoff * 2.0 ** min(failures - 1, 10), self._pace.longest)
+        if why and pause > _SILENT:
+            self.note(f"GitHub {why}: waiting {pause:.0f} s")
+        await asyncio.sleep(pause * self._jitter.uniform(0.5, 1.0))
+
+    def _unreachable(self, url: str, cause: str) -> Reply:
+        if not self._health.ever and self._health.in_a_row + 1 >= _IN_A_ROW:
+            raise ServerError(
+                f"{_host(url)} cannot be reached ({cause})",
+                "Check the network, a proxy, and --api-url with its port",
+            )
+        return _failed(f"no connection: {cause}")
+
+    async def _refuse(self, token: Token, reply: Reply) -> None:
         if token.secret is None:
             raise AuthenticationError(
                 f"GitHub asks for a token ({reply.problem})", "Put one in GITHUB_TOKEN"
             )
-        if token.valid:
+        tries = _TOKEN_TRIES
+        if self._refresh is not None and token.refusals >= tries - 1:
+            try:
+                fresh = await asyncio.to_thread(self._refresh)
+            except UsageError as error:
+                raise AuthenticationError(error.problem, error.remedy) from None
             token.valid = False
-            self._note(f"GitHub does not accept {token.name} ({reply.problem}); going on without")
+            if self.pool.replace(fresh):
+                self.note("GitHub no longer takes the token: GOLDPAN_TOKEN_COMMAND gave another")
+                return
+        self.pool.refused(token, reply.problem, tries)
 
-    def _patience(self, reply: Reply, limits: int) -> float:
+    def _pause(self, reply: Reply, times: int) -> float:
         try:
             seconds = float(reply.headers["retry-after"])
         except (KeyError, ValueError):
-            seconds = self._pace.secondary * 2.0 ** min(limits, 10)
+            seconds = self._pace.secondary * 2.0 ** min(times, 10)
         return min(seconds, 900.0)
 
 
-_AGAIN = "Run the same command again later: it goes on where it was"
+class _Health:
+    """Whether GitHub answers at all."""
+
+    def __init__(self) -> None:
+        self.ever = False
+        self.in_a_row = 0
+        self.lock = asyncio.Lock()
+        self._since = 0.0
+
+    def answered(self) -> None:
+        self.ever, self.in_a_row = True, 0
+
+    def failed(self) -> None:
+        if not self.in_a_row:
+            self._since = time.monotonic()
+        self.in_a_row += 1
+
+    def failing_for(self) -> float:
+        return time.monotonic() - self._since if self.in_a_row else 0.0
 
 
-def _broken(problem: str) -> Reply:
-    return Reply(0, {}, b"", None, Verdict.BROKEN, problem)
+def _failed(problem: str) -> Reply:
+    return Reply(0, {}, b"", None, Verdict.FAILED, problem)
+
+
+def _target(url: str, reply: Reply) -> str:
+    """Return where a redirect leads, if that is on the same host: a token goes nowhere else."""
+    return _at_home(url, urljoin(url, reply.headers.get("location", "")))
+
+
+def _at_home(url: str, target: str) -> str:
+    """Return an address that GitHub named, as of a next page, if it is on the same host."""
+    here, there = urlsplit(url), urlsplit(target)
+    if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+        raise QueryError(
+            f"{_shown(url)} leads to another host, {there.netloc}",
+            "Give that host's API with --api-url if you trust it",
+        )
+    return target
 
 
 def _shown(url: str) -> str:
     return urlsplit(url).path
 
 
-def graphql_errors(reply: Reply) -> list[dict[str, Any]]:
-    """Return the errors that came beside a GraphQL reply's data."""
-    return list(reply.data.get("errors") or ())
+def _host(url: str) -> str:
+    return urlsplit(url).netloc
+
+
+def is_forbidden(error: Mapping[str, Any]) -> bool:
+    """Tell a part that the token may not see: asking again cannot help."""
+    return error.get("type") == "FORBIDDEN"

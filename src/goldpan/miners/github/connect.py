@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from dataclasses import replace
 
-from goldpan.config import Settings
+from goldpan.config import Settings, tokens_of_command
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import Pace, TokenPool
 from goldpan.progress import Reporter
 
-Client = TypeVar("Client", bound=GitHub)
 
-
-def connect(
-    kind: type[Client], settings: Settings, reporter: Reporter, pace: Pace | None = None
-) -> Client:
-    """Return a client of that kind; it says by the reporter what it waits for."""
-    pace = pace or Pace()
-    return kind(
+def connect(settings: Settings, reporter: Reporter, pace: Pace | None = None) -> GitHub:
+    """Return a client; it says by the reporter what it waits for."""
+    pace = pace or replace(Pace(), patience=settings.patience)
+    command = settings.token_command
+    return GitHub(
         settings.api_url,
         settings.graphql_url,
         TokenPool(settings.tokens, pace, reporter.note),
@@ -26,4 +23,5 @@ def connect(
         timeout=settings.timeout,
         pace=pace,
         note=reporter.note,
+        refresh=(lambda: tokens_of_command(command)) if command else None,
     )

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from goldpan.miners.github.client import graphql_errors
-from goldpan.miners.github.queries import CONNECTIONS
-from goldpan.miners.replies import Reply
+from goldpan.miners.github.client import is_forbidden
+from goldpan.miners.github.queries import CONNECTIONS, RELATIONS, lists_by_summary
+from goldpan.miners.replies import Reply, errors_of, reason_of
 
-Part = Literal["comments", "labels", "timeline", "links", "files", "reviews", "review_comments"]
+Part = Literal[
+    "entry",
+    "comments",
+    "labels",
+    "timeline",
+    "links",
+    "files",
+    "reviews",
+    "review_comments",
+    "relations",
+]
 PART_OF: dict[tuple[str, str], Part] = {
     ("Issue", "closedByPullRequestsReferences"): "links",
     ("PullRequest", "closingIssuesReferences"): "links",
+    **{("Issue", one.name): "relations" for one in RELATIONS},
     ("PullRequest", "files"): "files",
     ("PullRequest", "reviews"): "reviews",
     ("PullRequest", "reviewThreads"): "review_comments",
     ("PullRequestReviewThread", "comments"): "review_comments",
     **{(parent, "comments"): "comments" for parent in ("Issue", "PullRequest")},
     **{(parent, "labels"): "labels" for parent in ("Issue", "PullRequest")},
+    **{
+        (parent, name): "entry"
+        for parent in ("Issue", "PullRequest")
+        for name in ("assignedActors", "assignees")
+    },
     **{(parent, "timelineItems"): "timeline" for parent in ("Issue", "PullRequest")},
 }
 
@@ -46,39 +62,69 @@ class More:
         return [self.number, self.owner, self.node, self.parent, self.connection, self.cursor]
 
 
-def problems_by_node(reply: Reply, index_of: Callable[[list[Any]], int | None]) -> dict[int, str]:
-    """Return the errors beside a reply's data, by the index of the node that they speak of."""
-    found: dict[int, str] = {}
-    for error in graphql_errors(reply):
-        path = error.get("path") or [None]
-        index = index_of(path) if path[0] is not None else None
-        if index is not None:
-            reason = f"{error.get('type', 'error')}: {error.get('message', '')}"
-            found.setdefault(index, reason)
+@dataclass(slots=True)
+class Problems:
+    """The errors beside a reply's data, by the index of the node that they speak of."""
+
+    nodes: dict[int, str] = field(default_factory=dict)
+    hidden: dict[int, list[tuple[list[Any], str]]] = field(default_factory=dict)
+    """Parts that the token may not see: path below the node, and reason."""
+    loose: str = ""
+    """An error that names no node: any of them may lack something."""
+
+
+def read_problems(
+    reply: Reply, count: int, index_of: Callable[[list[Any]], int | None]
+) -> Problems:
+    """Sort a reply's errors; `index_of` finds which of `count` nodes a path leads through."""
+    found = Problems()
+    for error in errors_of(reply.data):
+        path = error.get("path")
+        path = path if isinstance(path, list) and path else None
+        index = index_of(path) if path else None
+        if index is None or index not in range(count):
+            found.loose = found.loose or reason_of(error)
+        elif is_forbidden(error):
+            found.hidden.setdefault(index, []).append((path or [], reason_of(error)))
+        else:
+            found.nodes.setdefault(index, reason_of(error))
     return found
 
 
+def hidden_parts(parent: str, hidden: Iterable[tuple[list[Any], str]]) -> Iterator[tuple[str, str]]:
+    """Yield part and reason of what a token may not see of an entry."""
+    for path, reason in hidden:
+        names = [PART_OF[parent, step] for step in path if (parent, step) in PART_OF]
+        yield (names[0] if names else "entry"), reason
+
+
 def entry_flaws(
-    number: int, node: dict[str, Any] | None, problem: str | None
+    number: int, node: dict[str, Any] | None, problem: str | None, hidden: int
 ) -> Iterator[list[Any]]:
-    """Yield [number, part, reason] for all that an entry's reply should hold and does not."""
+    """Yield [number, part, reason] for all that an entry's reply should hold and does not.
+
+    `hidden` says how many of its parts the token may not see: as many nulls are no flaws.
+    """
     if not node:
         yield [number, "entry", problem or "GitHub answered null"]
         return
     parent = node["__typename"]
-    names = [name for owner, name in CONNECTIONS if owner == parent]
-    holes = {name: flaw for name in names if (flaw := list_flaw(node.get(name)))}
-    for name, flaw in holes.items():
+    names = [name for owner, name in CONNECTIONS if owner == parent and name in node]
+    flaws = {name: flaw for name in names if (flaw := list_flaw(node[name], hidden=hidden))}
+    for name, flaw in flaws.items():
         yield [number, PART_OF[parent, name], problem or flaw]
-    if problem and not holes:
+    if problem and not flaws:
         yield [number, "entry", problem]
 
 
-def list_flaw(page: dict[str, Any] | None, cursor: str | None = None) -> str:
+def list_flaw(page: dict[str, Any] | None, cursor: str | None = None, hidden: int = 0) -> str:
     """Return what is wrong with a page of a list that was asked for at `cursor`, or nothing."""
-    if not page or page["nodes"] is None or None in page["nodes"]:
+    nodes = page.get("nodes") if isinstance(page, dict) else None
+    if page is None or not isinstance(nodes, list):
+        return "" if hidden else "GitHub answered null"
+    if sum(not isinstance(node, dict) for node in nodes) > hidden:
         return "GitHub answered null"
-    if any(item.get("fullDatabaseId", 0) is None for item in page["nodes"]):
+    if any(node and node.get("fullDatabaseId", 0) is None for node in nodes):
         return "GitHub gave no id"
     info = page.get("pageInfo")
     if info and info["hasNextPage"] and info["endCursor"] in (None, cursor):
@@ -87,12 +133,27 @@ def list_flaw(page: dict[str, Any] | None, cursor: str | None = None) -> str:
 
 
 def open_lists(
-    number: int, owner: str, node: dict[str, Any], after: More | None = None
+    number: int,
+    owner: str,
+    node: dict[str, Any],
+    after: More | None = None,
+    unread: Container[str] = (),
 ) -> Iterator[More]:
-    """Yield the pages that are still to be fetched after what `node` holds."""
+    """Yield the pages that are still to be fetched after what `node` holds.
+
+    `unread` names lists that were not asked for; their first pages are to be fetched too.
+    """
     parent = node["__typename"]
+    if after is None:
+        for name in lists_by_summary(node):
+            yield More(number, owner, node["id"], parent, name, None)
     for owner_type, name in CONNECTIONS:
-        page = node.get(name) if owner_type == parent else None
+        if owner_type != parent:
+            continue
+        if after is None and name not in node and name in unread:
+            yield More(number, owner, node["id"], parent, name, None)
+            continue
+        page = node.get(name)
         if not page or "pageInfo" not in page:
             continue
         info = page["pageInfo"]

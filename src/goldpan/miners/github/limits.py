@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 
 from goldpan.errors import AuthenticationError
+from goldpan.miners.github.flow import Load
 
 Resource = Literal["core", "graphql"]
 
@@ -31,6 +33,10 @@ class Pace:
     """The first pause after a secondary limit that names none."""
     margin: float = 1.0
     """Added to every wait for a reset, against rounding."""
+    token: float = 5.0
+    """The first pause of a token that was refused; GitHub refuses good ones now and then."""
+    patience: float = 3_600.0
+    """How long nothing but failures is waited out."""
     per_minute: int = 800
     """Requests a minute and token; GitHub allows 900 REST points."""
 
@@ -39,6 +45,7 @@ class Pace:
 class Budget:
     """What one token may still ask of one resource; unknown until the first reply."""
 
+    limit: int | None = None  # requests or points an hour
     remaining: int | None = None  # as the server last said
     under_way: int = 0  # requests sent and not yet answered
     reset: float = 0.0  # server time
@@ -52,9 +59,19 @@ class Token:
     budgets: dict[Resource, Budget] = field(
         default_factory=lambda: {"core": Budget(), "graphql": Budget()}
     )
+    load: Load = field(default_factory=Load)
     paused_until: float = 0.0  # server time
     free_at: float = 0.0  # monotonic
     valid: bool = True
+    worked: bool = False
+    """Whether GitHub ever accepted it."""
+    refusals: int = 0
+    """How often in a row GitHub refused it."""
+
+    @property
+    def identity(self) -> str:
+        """Tells tokens apart in the archive, where ETags are kept; reveals nothing of them."""
+        return hashlib.sha256(self.secret.encode()).hexdigest()[:8] if self.secret else ""
 
     @property
     def name(self) -> str:
@@ -73,23 +90,27 @@ class TokenPool:
         self._note = note
         self._skew = 0.0
         self._told = 0.0
+        self._refused = ""
 
     def now(self) -> float:
         """Return the server's time as seconds since 1970."""
         return time.time() + self._skew
 
-    async def acquire(self, resource: Resource) -> Token:
+    async def acquire(self, resource: Resource, owner: str = "") -> Token:
         """Return a token that has budget, after waiting as long as it takes.
 
+        With an `owner`, a token's identity, that one is waited for as long as it is valid.
         Raises `AuthenticationError` when no valid token is left.
         """
         while True:
             valid = [token for token in self.tokens if token.valid]
             if not valid:
                 raise AuthenticationError(
-                    "GitHub accepts none of the tokens given (401)",
-                    "Make a new one at Settings > Developer settings, and put it in GITHUB_TOKEN",
+                    f"GitHub accepts none of the tokens given ({self._refused})",
+                    "Put one that it accepts in GITHUB_TOKEN and run the same command again: "
+                    "it goes on where it was",
                 )
+            valid = [token for token in valid if token.identity == owner] or valid
             token = min(valid, key=lambda token: (self._wait(token, resource), token.free_at))
             wait = self._wait(token, resource)
             if wait <= 0:
@@ -99,12 +120,52 @@ class TokenPool:
                 if pause > 0:
                     await asyncio.sleep(pause)
                 return token
-            self._tell(wait, resource)
+            self._tell(token, wait, resource)
             await asyncio.sleep(min(wait, 60.0))
 
-    def release(self, token: Token, resource: Resource) -> None:
-        """Note that a request made with an acquired token has ended, answered or not."""
+    def owns(self, identity: str) -> bool:
+        """Whether a token of that identity is in the pool and valid."""
+        return any(token.valid and token.identity == identity for token in self.tokens)
+
+    def limit(self, resource: Resource) -> int | None:
+        """Return what all tokens together may ask an hour, null before GitHub told."""
+        limits = [token.budgets[resource].limit for token in self.tokens if token.valid]
+        known = [limit for limit in limits if limit is not None]
+        return max(known) * len(limits) if known else None
+
+    def accepted(self, token: Token) -> None:
+        """Note that GitHub took the token."""
+        token.worked, token.refusals = True, 0
+
+    def refused(self, token: Token, reason: str, tries: int) -> None:
+        """Pause a token that GitHub refused, and set it aside after so many refusals in a row.
+
+        Good tokens are refused now and then (PyGithub#1753), so one that worked before is given
+        longer to recover.
+        """
+        token.refusals += 1
+        self._refused = reason
+        if token.refusals > tries:
+            if token.valid:
+                token.valid = False
+                if any(other.valid for other in self.tokens):
+                    self._note(f"GitHub does not accept {token.name} ({reason}); going on without")
+            return
+        first = self._pace.token if token.worked else min(self._pace.token, 1.0)
+        self.pause(token, first * 2 ** (token.refusals - 1))
+
+    def replace(self, secrets: tuple[str, ...]) -> bool:
+        """Take newly made tokens in place of those that are not valid; tell if there are any."""
+        known = {token.secret for token in self.tokens}
+        fresh = [Token(secret) for secret in secrets if secret not in known]
+        if fresh:
+            self.tokens = [token for token in self.tokens if token.valid] + fresh
+        return bool(fresh)
+
+    def release(self, token: Token, resource: Resource, seconds: float = 0.0) -> None:
+        """Note that a request made with an acquired token ended after so many seconds."""
         token.budgets[resource].under_way -= 1
+        token.load.add(resource, time.monotonic(), seconds)
 
     def observe(self, token: Token, resource: Resource, headers: Mapping[str, str]) -> None:
         """Learn from a reply's headers."""
@@ -115,6 +176,8 @@ class TokenPool:
         if named not in token.budgets:
             return
         budget = token.budgets["graphql" if named == "graphql" else "core"]
+        limit = _integer(headers.get("x-ratelimit-limit"))
+        budget.limit = limit if limit is not None else budget.limit
         remaining = _integer(headers.get("x-ratelimit-remaining"))
         reset = _integer(headers.get("x-ratelimit-reset"))
         if remaining is None or reset is None:
@@ -124,12 +187,22 @@ class TokenPool:
         else:  # replies overtake each other: within one window the lowest is the newest
             budget.remaining = min(budget.remaining, remaining)
 
-    def exhausted(self, token: Token, resource: Resource) -> None:
-        """Note that a reply said that the primary limit is used up."""
+    def exhausted(
+        self, token: Token, resource: Resource, headers: Mapping[str, str], times: int
+    ) -> None:
+        """Note that a reply said that the primary limit is used up, so many times in a row.
+
+        Where it does not say until when, or that there is something left, it is asked again
+        after a pause.
+        """
+        remaining = _integer(headers.get("x-ratelimit-remaining"))
+        reset = _integer(headers.get("x-ratelimit-reset"))
         budget = token.budgets[resource]
-        budget.remaining = 0
-        if budget.reset <= self.now():
-            budget.reset = self.now() + self._pace.secondary
+        if remaining == 0 and reset is not None and reset + self._pace.margin > self.now():
+            budget.remaining, budget.reset = 0, float(reset)
+        else:
+            budget.remaining = None
+            self.pause(token, min(self._pace.secondary * 2.0 ** min(times, 10), 900.0))
 
     def pause(self, token: Token, seconds: float) -> None:
         """Leave a token alone after a secondary limit."""
@@ -138,7 +211,7 @@ class TokenPool:
     def _wait(self, token: Token, resource: Resource) -> float:
         budget = token.budgets[resource]
         now = self.now()
-        wait = max(0.0, token.paused_until - now)
+        wait = max(0.0, token.paused_until - now, token.load.wait(resource, time.monotonic()))
         if budget.remaining is not None and budget.remaining <= budget.under_way:
             if budget.reset + self._pace.margin <= now:
                 budget.remaining = None
@@ -146,13 +219,23 @@ class TokenPool:
                 wait = max(wait, budget.reset + self._pace.margin - now)
         return wait
 
-    def _tell(self, wait: float, resource: Resource) -> None:
+    def _tell(self, token: Token, wait: float, resource: Resource) -> None:
         until = time.monotonic() + wait
-        if wait > 5 and until > self._told + 5:
-            self._told = until
-            kind = "GraphQL" if resource == "graphql" else "REST"
-            clock = time.strftime("%H:%M:%S", time.localtime(time.time() + wait))
-            self._note(f"GitHub's {kind} limit is used up: waiting {wait:,.0f} s, until {clock}")
+        if wait <= 5 or until <= self._told + 5:
+            return
+        self._told = until
+        kind = "GraphQL" if resource == "graphql" else "REST"
+        clock = time.strftime("%H:%M:%S", time.localtime(time.time() + wait))
+        why = (
+            f"GitHub refused {token.name}"
+            if token.refusals
+            else "GitHub asks to slow down"
+            if token.paused_until > self.now()
+            else "GitHub's answers take long, and it allows a minute of them a minute"
+            if token.load.wait(resource, time.monotonic()) > 0
+            else f"GitHub's {kind} limit is used up"
+        )
+        self._note(f"{why}: waiting {wait:,.0f} s, until {clock}")
 
 
 def _integer(text: str | None) -> int | None:

@@ -1,21 +1,38 @@
-"""The lists that REST has for a whole repository, and how long GitHub says they are."""
+"""Reads the lists that REST has for a whole repository, to their end.
+
+A list is complete when its walk reached a page without a next one, never because a count fits.
+GitHub pages some lists by cursors that expire and some by numbers up to a wall; a walk that loses
+its cursor starts again, and a list behind a wall is read in windows by time of update.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from goldpan.errors import RepositoryError
-from goldpan.miners.github.client import GitHub
-from goldpan.miners.replies import Reply
+from goldpan.miners.archive import Record
+from goldpan.miners.github.client import GitHub, NoAnswerError, Tag
+from goldpan.miners.journal import Journal
+from goldpan.miners.replies import Reply, links_of
+from goldpan.miners.texts.mentions import find_mentions
 
-_LINK = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?(\w+)"?')
+_RESTARTS = 3
+_FAILED_IN_A_ROW = 3  # pages after which it is the list that fails
+_SMALLER = (100, 25, 5, 1)
 
 PART_OF_LIST = {"pull_comments": "review_comments"}
 """Lists of one entry that another part's rows come from."""
+
+RELATIONS = {
+    "sub_issues": "sub_issues",
+    "blocked_by": "dependencies/blocked_by",
+    "blocking": "dependencies/blocking",
+}
+"""Lists of an issue that are asked for only where the issue says that they hold something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,42 +63,286 @@ COMMENTS = Feed("comments", "issues/comments", {}, lambda item: [item["id"], ite
 REVIEW_COMMENTS = Feed(
     "review_comments", "pulls/comments", {}, lambda item: [item["id"], item["updated_at"]]
 )
-
-
 FEEDS = (ISSUES, PULLS, COMMENTS, REVIEW_COMMENTS)
 
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How long GitHub says a list is."""
-
-    url: str
-    reply: Reply
-    announced: int
+_OLDEST_FIRST = {"sort": "created", "direction": "asc"}
+_NEWEST_FIRST = {"sort": "created", "direction": "desc"}
+_BY_UPDATE = {"sort": "updated", "direction": "asc"}
+_LAST_UPDATED_FIRST = {"sort": "updated", "direction": "desc"}
 
 
-async def count_lists(github: GitHub, repo: str) -> dict[str, Count]:
-    """Return how many items each list has: the number of its last page of one."""
-    counts = {}
-    for feed in FEEDS:
-        url = f"/repos/{repo}/{feed.path}?{urlencode({**feed.fixed, 'per_page': 1})}"
-        reply = await read_list(github, url)
-        page = re.search(r"[?&]page=(\d+)", links_of(reply).get("last", ""))
-        counts[feed.part] = Count(url, reply, int(page.group(1)) if page else len(reply.data))
-    return counts
+@dataclass(slots=True)
+class Listing:
+    """What a walk brought."""
+
+    begun: int
+    """The sequence number of the archive at which the walk began."""
+    items: list[list[Any]] = field(default_factory=list)
+    refers: dict[int, str] = field(default_factory=dict)
+    """Entries of this repository that the texts of the items name: when the newest was updated."""
+    is_whole: bool = False
+    """Whether this is all of the list."""
+
+    def take(self, record: Record) -> None:
+        """Take a page's items."""
+        self.items += record.meta["items"]
+        for number, updated in record.meta["refers"]:
+            self.refers[number] = max(updated, self.refers.get(number, ""))
 
 
-async def read_list(github: GitHub, url: str) -> Reply:
-    """Ask for a page of a list; raises `RepositoryError` where it cannot be had."""
-    reply = await github.get(url)
-    if reply.status != 200 or not isinstance(reply.data, list):
+class Lists:
+    """Walks a repository's lists into the journal; a page that fails costs that page."""
+
+    def __init__(self, github: GitHub, journal: Journal, repo: str) -> None:
+        self._github = github
+        self._journal = journal
+        self._repo = repo
+
+    async def whole(self, feed: Feed) -> Listing:
+        """Read all of a list."""
+        found = Listing(len(self._journal.archive.records))
+        try:
+            found.is_whole = await self._restarted(feed, _OLDEST_FIRST, found)
+        except _WallError:
+            if feed.takes_since:
+                found.is_whole = await self._windows(feed, "", found)
+            else:  # from both ends; what lies between comes one by one
+                await self._restarted(feed, _NEWEST_FIRST, found, to_wall=True)
+        return found
+
+    async def changed(self, feed: Feed, since: str) -> Listing:
+        """Read what was updated since a time."""
+        found = Listing(len(self._journal.archive.records))
+        if feed.takes_since:
+            await self._windows(feed, since, found)
+        else:
+            await self._restarted(feed, _LAST_UPDATED_FIRST, found, until=since, to_wall=True)
+        return found
+
+    async def names(self, number: int) -> bool:
+        """Ask whether the list of issues still names an entry that it named in this run."""
+        for record in self._journal.of_run("issues"):
+            if any(item[0] == number for item in record.meta["items"]):
+                reply = await self._github.get(record.meta["request"]["url"])
+                if reply.status == 200 and isinstance(reply.data, list):
+                    return any(item.get("number") == number for item in reply.data)
+        found = Listing(0)
+        await self._restarted(ISSUES, _OLDEST_FIRST, found, first=_RESTARTS)
+        return any(item[0] == number for item in found.items)
+
+    async def _restarted(
+        self,
+        feed: Feed,
+        order: dict[str, str],
+        found: Listing,
+        *,
+        until: str = "",
+        to_wall: bool = False,
+        first: int = 0,
+    ) -> bool:
+        """Walk a list, again from its beginning where a cursor is lost; tell if it ended."""
+        for attempt in range(first, first + _RESTARTS):
+            try:
+                return await self._walk(feed, order, found, attempt, until, to_wall=to_wall)
+            except _StaleCursorError as error:
+                reason = str(error)
+        self._journal.fail(None, feed.part, f"its cursors do not hold ({reason})")
+        return False
+
+    async def _windows(self, feed: Feed, since: str, found: Listing) -> bool:
+        """Read a list by time of update, each page beginning where the one before ended.
+
+        An entry that is updated meanwhile moves to the end; pages by number would skip another.
+        """
+        while True:
+            order = {**_BY_UPDATE, **({"since": since} if since else {})}
+            url: str | None = self._first(feed, order)
+            newest = since
+            while url is not None and newest == since:
+                # More than a page may have been updated in one second: then links are followed.
+                try:
+                    record = await self._page(feed, url, 0)
+                except (NoAnswerError, _StaleCursorError, _WallError) as error:
+                    self._journal.fail(None, feed.part, _reason(url, error))
+                    return False
+                found.take(record)
+                url = record.meta["next"]
+                newest = max((item[1] for item in record.meta["items"]), default=since)
+            if url is None:
+                return True
+            since = newest
+
+    async def _walk(
+        self,
+        feed: Feed,
+        order: dict[str, str],
+        found: Listing,
+        attempt: int,
+        until: str,
+        *,
+        to_wall: bool,
+    ) -> bool:
+        """Follow a list to its end, to items older than `until`, or to the wall.
+
+        Pages that fail are passed over where pages have numbers, and asked for once more at the
+        end. Returns whether nothing lacks.
+        """
+        failed: list[str] = []
+        in_a_row = 0
+        url: str | None = self._first(feed, order)
+        while url is not None:
+            try:
+                record = await self._page(feed, url, attempt)
+            except NoAnswerError:
+                failed.append(url)
+                in_a_row += 1
+                url = _next_number(url) if in_a_row < _FAILED_IN_A_ROW else None
+                continue
+            except _WallError:
+                if to_wall:
+                    break
+                raise
+            in_a_row = 0
+            found.take(record)
+            url = record.meta["next"]
+            if until and record.meta["items"] and record.meta["items"][-1][1] < until:
+                break  # the rest is older still
+        whole = True
+        for url in failed:
+            try:
+                found.take(await self._page(feed, url, attempt))
+            except (NoAnswerError, _WallError) as error:
+                self._journal.fail(None, feed.part, _reason(url, error))
+                whole = False
+        return whole
+
+    def _first(self, feed: Feed, order: dict[str, str]) -> str:
+        query = urlencode({**feed.fixed, "per_page": "100", **order})
+        return f"/repos/{self._repo}/{feed.path}?{query}"
+
+    async def _page(self, feed: Feed, url: str, attempt: int) -> Record:
+        """Return one page of a list, from the journal if this run has it."""
+        key = f"{feed.part}|{self._journal.run}|{attempt}|{url}"
+        record = self._journal.find(key)
+        if record is not None:
+            return record
+        old = self._journal.find(f"{feed.part}|{url}")
+        tag = tag_of(old) if old is not None else None
+        reply = await self._ask(feed, url, tag)
+        if reply.status == 304 and old is not None:
+            return self._journal.mark(
+                "unchanged",
+                [key],
+                of=feed.part,
+                items=old.meta["items"],
+                refers=[],
+                next=old.meta["next"],
+            )
+        return self._journal.keep(
+            feed.part,
+            [key, f"{feed.part}|{url}"],
+            {"url": url},
+            reply,
+            token=reply.token,
+            items=[feed.item(item) for item in reply.data if _is_known(feed, item)],
+            refers=sorted(_named(reply.data, self._repo).items()),
+            relations=relations_of(reply.data) if feed is ISSUES else {},
+            next=links_of(reply).get("next"),
+        )
+
+    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> Reply:
+        """Ask for a page, for less of it where that fails and its place is named by a cursor."""
+        query = dict(parse_qsl(urlsplit(url).query))
+        is_numbered = "page" in query and "after" not in query
+        lengths = (int(query["per_page"]),) if is_numbered else _SMALLER
+        for length in lengths:
+            try:
+                reply = await self._github.get(_with_length(url, length), tag)
+                break
+            except NoAnswerError:
+                if length == lengths[-1]:
+                    raise
+        if reply.status == 304 or (reply.status == 200 and isinstance(reply.data, list)):
+            return reply
+        if "after" in query and reply.status in (400, 404, 422):
+            raise _StaleCursorError(reply.problem)
+        if is_numbered and reply.status == 422:
+            raise _WallError(reply.problem)
         raise RepositoryError(
-            f"{url.partition('?')[0]} cannot be listed ({reply.problem or reply.status})",
+            f"{urlsplit(url).path} cannot be listed ({reply.problem or reply.status})",
             "Check that the token may read issues and pull requests of this repository",
         )
-    return reply
 
 
-def links_of(reply: Reply) -> dict[str, str]:
-    """Return a reply's `Link` header: relation to address."""
-    return {rel: url for url, rel in _LINK.findall(reply.headers.get("link", ""))}
+def tag_of(record: Record) -> Tag | None:
+    """Return the ETag of an archived reply, if it has one and its token is known."""
+    etag, owner = record.meta["headers"].get("etag"), record.meta.get("token")
+    return Tag(etag, owner) if etag and owner is not None else None
+
+
+class _StaleCursorError(Exception):
+    """GitHub does not take a cursor that it gave."""
+
+
+class _WallError(Exception):
+    """GitHub pages no further."""
+
+
+def _is_known(feed: Feed, item: Any) -> bool:
+    """Tell an item that can be listed; one that is not stays in the archive as it came."""
+    try:
+        identity, updated, *_ = feed.item(item)
+    except (KeyError, TypeError):
+        return False
+    return isinstance(identity, int) and isinstance(updated, str)
+
+
+def relations_of(items: list[Any]) -> dict[str, list[str]]:
+    """Return, by entry number, the lists of relations that issues say hold something."""
+    found: dict[str, list[str]] = {}
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        dependencies = item.get("issue_dependencies_summary") or {}
+        counts = {
+            "sub_issues": (item.get("sub_issues_summary") or {}).get("total"),
+            "blocked_by": dependencies.get("total_blocked_by") or dependencies.get("blocked_by"),
+            "blocking": dependencies.get("total_blocking") or dependencies.get("blocking"),
+        }
+        parts = [part for part, count in counts.items() if count]
+        if parts and isinstance(item.get("number"), int):
+            found[str(item["number"])] = parts
+    return found
+
+
+def _named(items: list[Any], repo: str) -> dict[int, str]:
+    """Return the entries of this repository that items name, with when the naming was updated."""
+    found: dict[int, str] = {}
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        updated = str(item.get("updated_at") or "")
+        for text in (item.get("title"), item.get("body")):
+            for mention in find_mentions(text) if isinstance(text, str) else ():
+                if mention.repo is None or mention.repo.lower() == repo.lower():
+                    found[mention.number] = max(updated, found.get(mention.number, ""))
+    return found
+
+
+def _reason(url: str, error: Exception) -> str:
+    page = dict(parse_qsl(urlsplit(url).query)).get("page", "1")
+    return f"page {page}: {error.reason if isinstance(error, NoAnswerError) else error}"
+
+
+def _with_length(url: str, length: int) -> str:
+    return re.sub(r"([?&]per_page=)\d+", rf"\g<1>{length}", url)
+
+
+def _next_number(url: str) -> str | None:
+    """Return the address of the page after one that failed, where pages have numbers."""
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query))
+    if "after" in query:
+        return None
+    query["page"] = str(int(query.get("page", "1")) + 1)
+    return urlunsplit(parts._replace(query=urlencode(query)))

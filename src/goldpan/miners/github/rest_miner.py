@@ -1,37 +1,41 @@
 """Mines a repository over REST: repo-level lists first, then what only exists per entry.
 
-Lists are walked by following ``Link`` headers. A list that is longer than the wall at which
-GitHub stops paging is walked in windows: sorted by update time, and begun anew with `since`.
-An update asks for what changed since the last run, and re-checks every timeline with its ETag,
-because cross references do not bump `updated_at`; an unchanged timeline costs nothing.
+What cannot be had of one entry is asked for in smaller pages, then put off, asked for once more
+at the end, and then recorded as failed: no entry ends a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import Any
-from urllib.parse import urlencode
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 
-from goldpan.miners.archive import Record
 from goldpan.miners.github.batches import together
-from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.github.rest_lists import (
-    FEEDS,
-    PART_OF_LIST,
+    ISSUES,
     PULLS,
-    Count,
-    Feed,
-    links_of,
-    read_list,
+    RELATIONS,
+    Lists,
+    relations_of,
 )
+from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
+from goldpan.miners.github.sample import MOST_FILES, Sample
+from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, parse_json
+from goldpan.miners.replies import Reply, links_of, parse_json
 from goldpan.progress import Reporter, Task
 
-_PAGES_PER_WINDOW = 95  # GitHub stops paging at about 10,000 issues, comments later
-_MOST_FILES = 3_000
+_LENGTHS = (100, 30, 10, 1)
+
+Fetch = Callable[[int], Awaitable[None]]
+
+
+class _RefusedError(NoAnswerError):
+    """GitHub refuses something of one entry: a smaller page would not help, later may."""
+
+    def __init__(self, url: str, reply: Reply) -> None:
+        problem = reply.problem or f"HTTP {reply.status}: nothing of the kind came"
+        super().__init__(url, replace(reply, problem=problem))
 
 
 class RestMiner:
@@ -42,205 +46,170 @@ class RestMiner:
         github: GitHub,
         journal: Journal,
         reporter: Reporter,
+        surveyor: RestSurveyor,
+        lists: Lists,
         *,
         repo: str,
-        since: datetime | None,
         workers: int,
-        counts: Mapping[str, Count],
         identity: int | None,
+        sweep: Sweep | None,
     ) -> None:
-        self._counts = counts
-        self._identity = identity
         self._github = github
         self._journal = journal
         self._reporter = reporter
+        self._surveyor = surveyor
+        self._lists = lists
         self._root = f"/repos/{repo}"
-        self._limit = stamp(since)
-        self._changed_since = _latest(_finished_until(journal, self._limit), self._limit)
+        self._identity = identity
+        self._sweep = sweep
         self._workers = workers
+        self._survey = RestSurvey(frozenset(), {}, {})
+        self._later: list[tuple[int, str, Fetch]] = []
+        self._lost: dict[int, str] = {}
+        self._is_last = False
+
+    @property
+    def fresh(self) -> list[int]:
+        """The entries that are to be fetched, known after the survey."""
+        survey = self._survey
+        return sorted({*survey.issues, *survey.pulls, *survey.timelines, *survey.files})
+
+    def remaining(self, sampled: Sample) -> int:
+        """Return how many requests the run will still take after the survey."""
+        survey = self._survey
+        timelines = len(survey.timelines) * sampled.pages("timelineItems")
+        pulls = len(survey.files) + len(survey.pulls)
+        files = pulls * (sampled.pages("files") + sampled.unlisted())
+        single = (survey.issues, survey.pulls, survey.review_comments, survey.relations)
+        return round(timelines) + round(files) + sum(len(numbers) for numbers in single)
+
+    async def survey(self) -> None:
+        """Read the repository's lists, and find what the journal lacks of single entries."""
+        self._survey = await self._surveyor.run()
 
     async def run(self) -> None:
-        """Do all there is to do; raises `MiningError` when GitHub stops answering."""
-        self._keep_counts()
-        with self._reporter.task("Lists", 4) as task:
-            found = await together(
-                *(self._feed(feed, self._counts[feed.part].announced, task) for feed in FEEDS)
-            )
-        entries = {item[0]: item for item in found[0]}
-        pulls = {item[0]: item for item in found[1]}
-        await self._single_pulls(entries, pulls)
-        numbers = sorted(self._known_numbers() | set(entries))
-        heads = self._known_pulls() | pulls
-        wanted = [number for number in numbers if number in heads]
-        # The list of review comments tells only what changed; a changed pull is asked for all.
-        since = self._changed_since
-        again = sorted(n for n, item in pulls.items() if since and item[1] >= since)
-        count = len(numbers) + len(wanted) + len(again)
-        with self._reporter.task("Timelines and files", count) as task:
-            await self._each(numbers, self._timeline, task)
-            await self._each(wanted, lambda number: self._files(number, *heads[number][2:4]), task)
-            await self._each(again, self._review_comments, task)
+        """Fetch what the survey found, and what failed once more at the end."""
+        survey = self._survey
+        self._reporter.note(
+            f"{len(survey.listed):,} entries; {survey.count:,} lists of entries to fetch"
+        )
+        with self._reporter.task("Timelines and files", survey.count) as task:
+            await self._each(survey.issues, "entry", self._issue, task)
+            await self._each(survey.pulls, "entry", self._pull, task)
+            await self._each(survey.timelines, "timeline", self._timeline, task)
+            await self._each(survey.files, "files", self._files, task)
+            await self._each(survey.review_comments, "review_comments", self._review_comments, task)
+            for part in RELATIONS:
+                numbers = [number for number, of in survey.relations if of == part]
+                await self._each(numbers, part, self._relation(part), task)
+        self._is_last = True
+        if self._later:
+            self._reporter.note(f"{len(self._later):,} lists failed: asking for them once more")
+        for number, part, fetch in self._later:
+            await self._guarded(number, part, fetch)
+        for number, reason in sorted(self._lost.items()):
+            await self._find_lost(number, reason)
 
-    def _keep_counts(self) -> None:
-        if any(self._journal.of_run("count")):
+    async def _issue(self, number: int) -> None:
+        """Fetch an entry that no list brought as it is now."""
+        key = f"issue|{self._journal.run}|{number}"
+        if self._journal.find(key):
             return
-        for part, count in self._counts.items():
-            self._journal.keep(
-                "count",
-                [],
-                {"url": count.url},
-                count.reply,
-                list=part,
-                announced=count.announced,
-            )
+        url = f"{self._root}/issues/{number}"
+        reply = await self._github.get(url)
+        if self._is_gone_by(number, reply):
+            return
+        if reply.status != 200 or not isinstance(reply.data, dict):
+            raise _RefusedError(url, reply)
+        self._journal.keep(
+            "issue",
+            [key],
+            {"url": url},
+            reply,
+            number=number,
+            items=[ISSUES.item(reply.data)],
+            relations=relations_of([reply.data]),
+        )
 
-    async def _feed(self, feed: Feed, announced: int, task: Task) -> list[list[Any]]:
-        """Walk one list and return its items as `feed.item` knows them."""
-        if self._changed_since:
-            found = await self._changed(feed, self._changed_since)
-        elif announced <= _PAGES_PER_WINDOW * 100:
-            found, _ = await self._walk_list(feed, {"sort": "created", "direction": "asc"})
-        elif feed.takes_since:
-            found = await self._windows(feed, {"sort": "updated", "direction": "asc"})
-        else:  # from both ends; what lies between comes one by one
-            found, _ = await self._walk_list(feed, {"sort": "created", "direction": "asc"})
-            last, _ = await self._walk_list(feed, {"sort": "created", "direction": "desc"})
-            found += last
-        task.advance()
-        return [item for item in found if not self._limit or item[1] >= self._limit]
-
-    async def _changed(self, feed: Feed, since: str) -> list[list[Any]]:
-        """Return the items that were updated since a time."""
-        if feed.takes_since:
-            return await self._windows(
-                feed, {"sort": "updated", "direction": "asc", "since": since}
-            )
-        newest_first = {"sort": "updated", "direction": "desc"}
-        found, _ = await self._walk_list(feed, newest_first, since)
-        return found
-
-    async def _windows(self, feed: Feed, order: dict[str, str]) -> list[list[Any]]:
-        """Walk a list by update time, beginning anew before GitHub stops paging."""
-        found: list[list[Any]] = []
-        while True:
-            items, ended = await self._walk_list(feed, order)
-            found += items
-            if ended or items[-1][1] == order.get("since"):
-                return found
-            order = {**order, "since": items[-1][1]}
-
-    async def _walk_list(
-        self, feed: Feed, order: dict[str, str], until: str = ""
-    ) -> tuple[list[list[Any]], bool]:
-        """Follow a list to the wall, or to items older than `until`; tell whether it ended."""
-        found: list[list[Any]] = []
-        query = urlencode({**feed.fixed, "per_page": "100", **order})
-        url: str | None = f"{self._root}/{feed.path}?{query}"
-        pages = 0
-        while url and pages < _PAGES_PER_WINDOW:
-            record = await self._page(feed, url)
-            found += record.meta["items"]
-            url = record.meta["next"]
-            pages += 1
-            if found and found[-1][1] < until:
-                url = None  # newest first: the rest is older still
-        return found, url is None
-
-    async def _page(self, feed: Feed, url: str) -> Record:
-        """Return one page of a list, from the journal if this run has it."""
-        key = f"{feed.part}|{self._journal.run}|{url}"
-        record = self._journal.find(key)
-        if record is None:
-            reply = await read_list(self._github, url)
-            record = self._journal.keep(
-                feed.part,
-                [key],
-                {"url": url},
-                reply,
-                items=[feed.item(entry) for entry in reply.data],
-                next=links_of(reply).get("next"),
-            )
-        return record
-
-    async def _single_pulls(
-        self, entries: dict[int, list[Any]], pulls: dict[int, list[Any]]
-    ) -> None:
-        """Fetch the pull requests that the issue list names and the pull list does not."""
-        for number in sorted(n for n, item in entries.items() if item[2] and n not in pulls):
-            record = await self._pull(number)
-            if record is not None:
-                pulls[number] = record.meta["items"][0]
-
-    async def _pull(self, number: int) -> Record | None:
+    async def _pull(self, number: int) -> None:
+        """Fetch a pull request that no list brought as it is now."""
         key = f"pull|{self._journal.run}|{number}"
         record = self._journal.find(key)
         if record is None:
             url = f"{self._root}/pulls/{number}"
             reply = await self._github.get(url)
-            if reply.status != 200:
-                self._journal.fail(number, "entry", reply.problem)
-                return None
+            if reply.status != 200 or not isinstance(reply.data, dict):
+                raise _RefusedError(url, reply)
             record = self._journal.keep(
                 "pull", [key], {"url": url}, reply, number=number, items=[PULLS.item(reply.data)]
             )
-        return record
+        self._survey.heads[number] = record.meta["items"][0][2:4]
 
     async def _timeline(self, number: int) -> None:
-        """Fetch an entry's timeline unless all of its pages are as they were."""
-        done = f"timeline-done|{self._journal.run}|{number}"
-        if self._journal.find(done) or self._is_gone(number):
-            return
-        first = f"{self._root}/issues/{number}/timeline?per_page=100"
-        old = self._journal.find(f"timeline-live|{number}")
-        if old is not None and await self._unchanged(first, old.run, "timeline"):
-            self._journal.mark("unchanged", [done], number=number, of="timeline")
-            return
-        await self._walk(number, "timeline", first, [done, f"timeline-live|{number}"])
+        done = f"timeline|{self._journal.run}|{number}"
+        if not self._journal.find(done) and not self._is_gone(number):
+            await self._walk(number, "timeline", f"{self._root}/issues/{number}/timeline", [done])
 
-    async def _files(self, number: int, head: str, base: str) -> None:
-        """Fetch a pull request's files unless they are known for this head and base."""
-        done = f"files|{number}|{head}|{base}"
+    async def _files(self, number: int) -> None:
+        done = f"files|{self._journal.run}|{number}"
         if self._journal.find(done) or self._is_gone(number):
             return
-        first = f"{self._root}/pulls/{number}/files?per_page=100"
-        count = await self._walk(number, "files", first, [])
-        if count in (0, _MOST_FILES):  # what GitHub answers for a diff that it finds too large
-            record = await self._pull(number)
-            changed = int(_parsed(record)["changed_files"]) if record else 0
+        count = await self._walk(number, "files", f"{self._root}/pulls/{number}/files", [])
+        if count is None:
+            return
+        if count in (0, MOST_FILES):  # what GitHub answers for a diff that it finds too large
+            await self._pull(number)
+            record = self._journal.find(f"pull|{self._journal.run}|{number}")
+            changed = int(parse_json(record.read()).get("changed_files") or 0) if record else 0
             if changed != count:
-                self._journal.fail(number, "files", f"GitHub lists {count:,} of {changed:,} files")
-                return
-        self._journal.mark("complete", [done], number=number, of="files")
+                reason = f"GitHub lists {count:,} of {changed:,} files"
+                self._journal.fail(number, "files", reason, withheld=True)
+        state = self._survey.heads[number]
+        self._journal.mark("complete", [done], number=number, of="files", state=state)
 
     async def _review_comments(self, number: int) -> None:
-        if not self._is_gone(number):
-            url = f"{self._root}/pulls/{number}/comments?per_page=100"
-            await self._walk(number, "pull_comments", url, [])
+        done = f"pull_comments|{self._journal.run}|{number}"
+        if not self._journal.find(done) and not self._is_gone(number):
+            url = f"{self._root}/pulls/{number}/comments"
+            await self._walk(number, "pull_comments", url, [done])
 
-    def _is_gone(self, number: int) -> bool:
-        return self._journal.find(f"gone|{self._journal.run}|{number}") is not None
+    def _relation(self, part: str) -> Fetch:
+        async def fetch(number: int) -> None:
+            done = f"{part}|{self._journal.run}|{number}"
+            if not self._journal.find(done) and not self._is_gone(number):
+                await self._walk(
+                    number, part, f"{self._root}/issues/{number}/{RELATIONS[part]}", [done]
+                )
 
-    def _is_elsewhere(self, reply: Reply) -> bool:
-        """Tell a transferred entry, whose address leads into another repository."""
-        ours = (f"{self._root}/", f"/repositories/{self._identity}/")
-        return bool(reply.moved) and not any(place in reply.moved for place in ours)
+        return fetch
 
-    async def _walk(self, number: int, part: str, url: str, done: list[str]) -> int:
-        """Fetch all pages of one entry's list; the last page's record bears the `done` keys."""
+    async def _walk(self, number: int, part: str, url: str, done: list[str]) -> int | None:
+        """Fetch all pages of one entry's list; the last page's record bears the `done` keys.
+
+        Returns how many items came, null where the list could not be read. Where a page fails
+        the list is read in smaller ones; raises `NoAnswerError` where the smallest fails.
+        """
+        for length in _LENGTHS[:-1]:
+            try:
+                return await self._pages(number, part, f"{url}?per_page={length}", done)
+            except _RefusedError:
+                raise
+            except NoAnswerError:
+                continue
+        return await self._pages(number, part, f"{url}?per_page={_LENGTHS[-1]}", done)
+
+    async def _pages(self, number: int, part: str, url: str, done: list[str]) -> int | None:
         count = 0
         following: str | None = url
         while following:
-            key = f"{part}|{self._journal.run}|{following}"
+            key = f"{part}|{self._journal.run}|{number}|{following}"
             record = self._journal.find(key)
             if record is None:
-                reply = await self._github.get(following)
-                if part == "timeline" and (reply.status in (404, 410) or self._is_elsewhere(reply)):
-                    gone = f"gone|{self._journal.run}|{number}"
-                    self._journal.mark("gone", [gone], number=number)
-                    return count
-                if reply.status != 200:
-                    self._journal.fail(number, PART_OF_LIST.get(part, part), reply.problem)
-                    return count
+                reply = await self._github.get(following, tries=1)
+                if part == "timeline" and self._is_gone_by(number, reply):
+                    return None
+                if reply.status != 200 or not isinstance(reply.data, list):
+                    raise _RefusedError(following, reply)
                 after = links_of(reply).get("next")
                 record = self._journal.keep(
                     part,
@@ -251,78 +220,73 @@ class RestMiner:
                     items=len(reply.data),
                     first=following == url,
                     next=after,
+                    version=self._survey.versions.get(number, ""),
                 )
             count += int(record.meta["items"])
             following = record.meta["next"]
         return count
 
-    async def _unchanged(self, url: str, run: int, part: str) -> bool:
-        following: str | None = url
-        while following:
-            old = self._journal.find(f"{part}|{run}|{following}")
-            if old is None or "etag" not in old.meta["headers"]:
-                return False
-            reply = await self._github.get(following, old.meta["headers"]["etag"])
-            if reply.status != 304:
-                return False
-            following = old.meta["next"]
+    def _is_gone(self, number: int) -> bool:
+        gone = self._journal.find(f"gone|{self._journal.run}|{number}")
+        return gone is not None or number in self._lost
+
+    def _is_gone_by(self, number: int, reply: Reply) -> bool:
+        """Tell by a reply whether an entry is no longer there; 404 and 410 are hints, no proof."""
+        if reply.status in (404, 410):
+            self._lost[number] = reply.problem
+        elif self._is_elsewhere(reply):
+            self._mark_gone(number)
+        else:
+            return False
         return True
 
-    async def _each(
-        self, numbers: list[int], fetch: Callable[[int], Awaitable[None]], task: Task
-    ) -> None:
+    def _is_elsewhere(self, reply: Reply) -> bool:
+        """Tell a transferred entry, whose address leads into another repository."""
+        ours = (f"{self._root}/".lower(), f"/repositories/{self._identity}/")
+        return bool(reply.moved) and not any(start in reply.moved.lower() for start in ours)
+
+    def _mark_gone(self, number: int) -> None:
+        key = f"gone|{self._journal.run}|{number}"
+        if self._journal.find(key) is None:
+            self._journal.mark("gone", [key], number=number)
+
+    async def _find_lost(self, number: int, reason: str) -> None:
+        """Ask again for an entry that was not found; it is gone once the listing lacks it, too."""
+        del self._lost[number]
+        await self._guarded(number, "entry", self._issue)
+        await self._guarded(number, "timeline", self._timeline)
+        if number in self._survey.heads:
+            await self._guarded(number, "files", self._files)
+        if self._lost.pop(number, None) is None:
+            return
+        try:
+            target = self._survey.targets.get(number)
+            listed = await (
+                self._sweep.lists(target) if self._sweep and target else self._lists.names(number)
+            )
+        except NoAnswerError as error:
+            listed, reason = True, error.reason
+        if listed:
+            self._journal.fail(number, "entry", f"{reason} (and GitHub lists it)")
+        else:
+            self._mark_gone(number)
+
+    async def _each(self, numbers: Iterable[int], part: str, fetch: Fetch, task: Task) -> None:
         waiting = iter(numbers)
 
         async def work() -> None:
             for number in waiting:
-                await fetch(number)
+                await self._guarded(number, part, fetch)
                 task.advance()
 
         await together(*(work() for _ in range(self._workers)))
 
-    def _known_numbers(self) -> set[int]:
-        """Return the entries of earlier runs, whose timelines may have grown silently."""
-        return {item[0] for item in self._items("issues")}
-
-    def _known_pulls(self) -> dict[int, list[Any]]:
-        return {item[0]: item for part in ("pulls", "pull") for item in self._items(part)}
-
-    def _items(self, part: str) -> Iterator[list[Any]]:
-        for record in self._journal.archive.records:
-            if record.meta["part"] == part:
-                for item in record.meta["items"]:
-                    if not self._limit or item[1] >= self._limit:
-                        yield item
-
-
-def _parsed(record: Record) -> dict[str, Any]:
-    data: dict[str, Any] = parse_json(record.read())
-    return data
-
-
-def stamp(moment: datetime | None) -> str | None:
-    """Write a time as GitHub does, so that texts compare as times do."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
-
-
-def _latest(*stamps: str | None) -> str | None:
-    return max((stamp for stamp in stamps if stamp), default=None)
-
-
-def _finished_until(journal: Journal, limit: str | None) -> str | None:
-    """Return when the last REST run that saw all of this began, by GitHub's clock."""
-    begun: dict[int, Record] = {}
-    narrower: set[int] = set()
-    until = None
-    for record in journal.archive.records:
-        part = record.meta["part"]
-        if part == "begin":
-            since = record.meta["plan"].get("since")
-            if since and (limit is None or since > limit):
-                narrower.add(record.run)
-        if part == "count" and record.run not in narrower:
-            begun.setdefault(record.run, record)
-        if part == "end" and record.run in begun:
-            date = begun[record.run].meta["headers"].get("date")
-            until = stamp(parsedate_to_datetime(date)) if date else until
-    return until
+    async def _guarded(self, number: int, part: str, fetch: Fetch) -> None:
+        """Fetch, or put off what fails; at the end of the run it is recorded as failed."""
+        try:
+            await fetch(number)
+        except NoAnswerError as error:
+            if self._is_last:
+                self._journal.fail(number, part, error.reason, error.status)
+            else:
+                self._later.append((number, part, fetch))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from goldpan.miners.tables.rows import Rows
 
@@ -10,8 +10,8 @@ from goldpan.miners.tables.rows import Rows
 class End(NamedTuple):
     """One end of a link: an entry, or only a repository where the number is null."""
 
-    repo: str | None
-    number: int | None = None
+    repo: Any
+    number: Any = None
 
 
 def add_link(
@@ -28,7 +28,8 @@ def add_link(
     """Add a reference from `source` to `target` that the data of `observed_on` shows.
 
     `part` says what supersedes it: "timeline" a timeline that any path reads, "links" only an
-    entry read over GraphQL, for what REST cannot tell.
+    entry read over GraphQL, for what REST cannot tell, "entry" the entry itself; "sub_issues",
+    "blocked_by" and "blocking" are lists of their own.
     """
     rows.facets["links"].append(
         (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +12,36 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.miners.facts import Facts
-from goldpan.miners.tables.live import Live, Numbers
-from goldpan.miners.tables.parts import count_ranges, read_ranges
-from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, UNIT
+from goldpan.miners.tables.ledger import (
+    Pages,
+    Troubles,
+    count_by,
+    entry_ledger,
+    list_ledger,
+    read_losses,
+    read_pages,
+)
+from goldpan.miners.tables.live import RELATIONS, Live, Numbers, Open
+from goldpan.miners.tables.parts import count_ranges, range_of, read_ranges
+from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS, UNIT
+from goldpan.miners.tables.unknown import Unknown
 from goldpan.parquet import write, writer
 from goldpan.progress import Reporter
 from goldpan.records import (
     COMMENTS,
     COMMITS,
     ENTRIES,
+    EVENTS,
     FILES,
+    LEDGER,
     MINED,
-    MISSING,
     REFERENCES,
     REPOSITORIES,
+    UNKNOWN,
     Table,
 )
 
+_WRITERS = 2
 _TIES = (*REFERENCES.order, "where", "source_id", "start", "line", "excerpt")
 
 
@@ -36,54 +50,159 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     paths = {table.name: scratch / f"{table.name}.parquet" for table in MINED}
     writers = {table.name: writer(paths[table.name], table) for table in MINED}
     gone = np.array(sorted(live.gone), dtype=np.int64)
-    with reporter.task("Merging tables", count_ranges(scratch)) as task:
-        for facets in read_ranges(scratch):
-            for table, rows in _Range(facts.repo, facets, live, gone).tables().items():
-                write(writers[table.name], table, facts.repo, rows)
+    unknown, sums, of_lists = Unknown(), _Sums(), dict[tuple[int | None, str], Open]()
+    waiting = _by_range(live)
+    with (
+        reporter.task("Merging tables", count_ranges(scratch)) as task,
+        ThreadPoolExecutor(_WRITERS) as pool,
+    ):
+        writing: list[Future[None]] = []
+        for index, facets in _all_ranges(scratch, waiting):
+            part = _Range(facts, facets, live, gone, waiting.get(index, {}))
+            tables = part.tables()
+            for one in writing:  # while this range was merged
+                one.result()
+            writing = [
+                pool.submit(write, writers[table.name], table, facts.repo, rows)
+                for table, rows in tables.items()
+            ]
+            for table, rows in tables.items():
+                sums.add(table, rows)
+            of_lists |= {key: told for key, told in part.troubles.items() if key[0] is None}
+            part.count_unknown(unknown)
             task.advance()
+        for one in writing:
+            one.result()
     row = {
         **facts.row,
         "issues_announced": live.announced.get("issues"),
         "pulls_announced": live.announced.get("pulls"),
+        "former_names": sorted(facts.former),
     }
     write(writers[REPOSITORIES.name], REPOSITORIES, facts.repo, _one_row(row))
-    missing = pa.table(
-        {
-            "number": pa.array([number for number, _, _ in live.missing], pa.int64()),
-            "part": pa.array([part for _, part, _ in live.missing], pa.string()),
-            "reason": pa.array([reason for _, _, reason in live.missing], pa.string()),
-        }
-    )
-    write(writers[MISSING.name], MISSING, facts.repo, missing)
-    for one in writers.values():
-        one.close()
+    of_lists |= {key: told for key, told in live.open.items() if key[0] is None}
+    lists = list_ledger(sums.stored, sums.unstored, live, of_lists)
+    write(writers[LEDGER.name], LEDGER, facts.repo, lists)
+    write(writers[UNKNOWN.name], UNKNOWN, facts.repo, unknown.table())
+    for target in writers.values():
+        target.close()
     return paths
+
+
+def _by_range(live: Live) -> dict[int, dict[tuple[int | None, str], Open]]:
+    """Sort what lacks of entries into the ranges that they lie in."""
+    found: dict[int, dict[tuple[int | None, str], Open]] = {}
+    for (number, part), told in live.open.items():
+        if number is not None:
+            found.setdefault(range_of(number), {})[number, part] = told
+    return found
+
+
+def _all_ranges(scratch: Path, waiting: Iterable[int]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
+    """Yield each range in order, those too of which nothing but lacks are known."""
+    empty = {name: schema.empty_table() for name, schema in FACETS.items()}
+    lacking = sorted(waiting)
+    for index, facets in read_ranges(scratch):
+        while lacking and lacking[0] < index:
+            yield lacking.pop(0), empty
+        if lacking and lacking[0] == index:
+            lacking.pop(0)
+        yield index, facets
+    for index in lacking:
+        yield index, empty
+
+
+class _Sums:
+    """How much is stored of the repository's lists."""
+
+    def __init__(self) -> None:
+        self.stored = dict.fromkeys(("issues", "pulls", "comments", "review_comments"), 0)
+        self.unstored = 0
+
+    def add(self, table: Table, rows: pa.Table) -> None:
+        """Add the rows of one range."""
+        names = {
+            ENTRIES: {"issue": "issues", "pull": "pulls"},
+            COMMENTS: {"comment": "comments", "review_comment": "review_comments"},
+        }.get(table, {})
+        for kind, name in names.items():
+            self.stored[name] += pc.sum(pc.equal(rows["kind"], kind)).as_py() or 0
+        if table is LEDGER:
+            lost = pc.and_(pc.equal(rows["part"], "entry"), pc.equal(rows["stored"], 0))
+            self.unstored += pc.sum(lost).as_py() or 0
 
 
 class _Range:
     """The tables of one range of entry numbers."""
 
-    def __init__(self, repo: str, facets: dict[str, pa.Table], live: Live, gone: Numbers) -> None:
-        self._repo = repo
+    def __init__(
+        self,
+        facts: Facts,
+        facets: dict[str, pa.Table],
+        live: Live,
+        gone: Numbers,
+        lacking: Troubles,
+    ) -> None:
+        self._repo = facts.repo
+        self._former = facts.former
         self._facets = facets
         self._live = live
         self._gone = gone
+        losses = read_losses(self._current("losses"), live)
+        self.troubles: dict[tuple[int | None, str], Open] = {**losses, **lacking}
+        self._made: dict[Table, pa.Table] = {}
+        self._pages = Pages({}, {}, {})
 
     def tables(self) -> dict[Table, pa.Table]:
-        entry = newest(self._current("entry"), ["number"])
+        """Return this range's rows of each table."""
+        entry = newest(self._current("entry"), ["number"]).sort_by("number")
+        numbers = entry["number"].to_numpy()
+        self._pages = read_pages(self._current("pages"), self._live, numbers)
         comments = newest(
             self._current("comments", lambda rows: _comment_floor(rows, self._live)),
             ["number", "kind", "comment_id"],
         )
         commits = newest(self._current("commits", self._floor("timeline")), ["number", "sha"])
         files = newest(self._current("files", self._floor("files")), ["number", "path"])
-        return {
-            ENTRIES: _sorted(self._entries(entry, comments), ENTRIES.order),
+        events = self._current("events", self._floor("timeline")).drop_columns(["_sequence"])
+        self._made = {
+            ENTRIES: self._entries(entry, comments),
             COMMENTS: _sorted(comments, COMMENTS.order),
             COMMITS: _sorted(commits, COMMITS.order),
             FILES: _sorted(files, FILES.order),
-            REFERENCES: self._references((entry, comments, commits)),
+            EVENTS: distinct(_sorted(events, (*EVENTS.order, "actor_id", "actor_type"))),
+            REFERENCES: self._references(entry, (entry, comments, commits)),
+            LEDGER: self._ledger(entry, comments, commits, files),
         }
+        return self._made
+
+    def count_unknown(self, unknown: Unknown) -> None:
+        """Count the events and values of this range that nobody documents."""
+        unknown.add_events(self._current("unknown", self._floor("timeline")))
+        for table, rows in self._made.items():
+            unknown.add_values(table, rows)
+
+    def _ledger(
+        self, entry: pa.Table, comments: pa.Table, commits: pa.Table, files: pa.Table
+    ) -> pa.Table:
+        numbers = entry["number"].to_numpy()
+        envelopes = self._current("envelopes", self._floor("timeline"))
+        kinds = {
+            kind: comments.filter(pc.equal(comments["kind"], kind))
+            for kind in ("comment", "review", "review_comment")
+        }
+        lengths = pc.fill_null(pc.list_value_length(entry["labels"]), 0)
+        stored = {
+            "comments": count_by(numbers, kinds["comment"]),
+            "reviews": count_by(numbers, kinds["review"])
+            + count_by(numbers, newest(envelopes, ["number", "comment_id"])),
+            "review_comments": count_by(numbers, kinds["review_comment"]),
+            "commits": count_by(numbers, commits),
+            "files": count_by(numbers, files),
+            "labels": lengths.to_numpy().astype(np.int64),
+        }
+        of_entries = {key: told for key, told in self.troubles.items() if key[0] is not None}
+        return entry_ledger(entry, stored, self._pages, of_entries)
 
     def _current(self, name: str, floor: Callable[[pa.Table], Numbers] | None = None) -> pa.Table:
         """Return a facet's rows that are not superseded and whose entry still exists."""
@@ -102,11 +221,8 @@ class _Range:
         for name in ("pull", "totals"):
             facet = newest(self._current(name), ["number"])
             entry = _join(entry, numbers, facet)
-        timeline = self._current("timeline", self._floor("timeline"))
-        counts = timeline.group_by("number").aggregate([("timeline_items", "sum")])
-        entry = _join(
-            entry, numbers, counts.rename_columns({"timeline_items_sum": "timeline_items"})
-        )
+        items = self._pages.timeline_items(len(numbers))
+        entry = entry.append_column("timeline_items", pa.array(items, pa.int64(), mask=items < 0))
         if not len(self._facets["totals"]) or entry["changed_files"].null_count:
             entry = self._add_totals(entry, numbers)
         return entry.append_column("participants", _participants(entry, comments))
@@ -129,6 +245,15 @@ class _Range:
             entry = entry.set_column(entry.column_names.index(name), name, column)
         return entry
 
+    def _link_floor(self, links: pa.Table) -> Numbers:
+        """Each link is superseded by what lists anew the part of an entry that it came from."""
+        floors = np.full(len(links), -1, dtype=np.int64)
+        numbers = links["observed_on"].to_numpy()
+        parts = links["part"].to_numpy(zero_copy_only=False)
+        for part in set(parts):
+            floors[parts == part] = self._live.floors[part].of(numbers[parts == part])
+        return floors
+
     def _between_entries(self, links: pa.Table) -> pa.Array[Any]:
         """Tell the links that neither come from nor lead to an entry that is gone."""
         gone = pa.array(self._gone)
@@ -139,33 +264,48 @@ class _Range:
             keep = pc.and_(keep, pc.invert(lost))
         return keep
 
-    def _references(self, texts: Iterable[pa.Table]) -> pa.Table:
+    def _references(self, entry: pa.Table, texts: Iterable[pa.Table]) -> pa.Table:
         rows = pa.concat_arrays(
             [chunk for table in texts for chunk in table["_row"].chunks]
             or [pa.array([], pa.int64())]
         )
         mentions = self._current("mentions")
         mentions = mentions.filter(pc.is_in(mentions["_row"], value_set=rows))
-        links = self._facets["links"]
-        floors = (
-            np.where(
-                pc.equal(links["part"], "links").to_numpy(zero_copy_only=False),
-                self._floor("links", "observed_on")(links),
-                self._floor("timeline", "observed_on")(links),
-            )
-            if len(links)
-            else np.empty(0, np.int64)
-        )
-        links = self._current("links", lambda _: floors)
+        links = self._current("links", self._link_floor)
         links = links.filter(self._between_entries(links))
+        links = links.filter(_still_related(links, entry))
         columns = mentions.column_names[:-1]
         found = pa.concat_tables([links.select(columns), mentions.select(columns)])
+        for name in ("repo", "target_repo"):
+            found = _renamed(found, name, self._former)
         found = distinct(_sorted(found, _TIES))
         evidence = [found[name].combine_chunks() for name in EVIDENCE_COLUMNS]
         struct = pa.StructArray.from_arrays(
             evidence, fields=list(REFERENCES.schema.field("evidence").type)
         )
         return found.drop_columns(list(EVIDENCE_COLUMNS)).append_column("evidence", struct)
+
+
+def _still_related(links: pa.Table, entry: pa.Table) -> pa.Array[Any]:
+    """Tell the links that are not from a list of relations that the issue says is empty now."""
+    keep = np.ones(len(links), dtype=bool)
+    parts = links["part"].to_numpy(zero_copy_only=False)
+    for part in RELATIONS:
+        empty = entry.filter(pc.fill_null(pc.equal(entry[part], 0), False))["number"].to_numpy()
+        keep &= ~((parts == part) & np.isin(links["observed_on"].to_numpy(), empty))
+    return pa.array(keep)
+
+
+def _renamed(rows: pa.Table, name: str, former: Mapping[str, str]) -> pa.Table:
+    """Write a repository's former names as the one that it has now."""
+    if not former:
+        return rows
+    column = rows[name].combine_chunks()
+    names = list(former)
+    lower = pa.array([one.lower() for one in names], pa.string())
+    place = pc.index_in(pc.utf8_lower(column), value_set=lower)
+    now = pa.array([former[one] for one in names], pa.string()).take(place)
+    return rows.set_column(rows.column_names.index(name), name, pc.coalesce(now, column))
 
 
 def newest(rows: pa.Table, keys: list[str]) -> pa.Table:

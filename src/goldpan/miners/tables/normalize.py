@@ -9,37 +9,39 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import sys
+from collections.abc import Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Any, Self
 
 from goldpan.errors import WorkspaceError
+from goldpan.lineage import write_lineage
 from goldpan.miners.archive import Archive, Record
-from goldpan.miners.facts import read_facts
+from goldpan.miners.backup_shapes import read_shape
+from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.replies import parse_json
+from goldpan.miners.run_file import Seal
 from goldpan.miners.tables import parse_graphql, parse_rest
-from goldpan.miners.tables.live import find_live
+from goldpan.miners.tables.live import PART_OF_RECORD, Live, find_live
 from goldpan.miners.tables.merge import merge
 from goldpan.miners.tables.parts import write_parts
-from goldpan.miners.tables.rows import Rows
+from goldpan.miners.tables.rows import MALFORMED, Rows
+from goldpan.parquet import count_rows
 from goldpan.progress import Reporter
 from goldpan.records import MINED
 from goldpan.workspace import Workspace, publish
 
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""What parsing raises where a reply has another shape than GitHub documents."""
-
-_CHUNK_BYTES = 24 << 20
+_CHUNK_BYTES = 8 << 20
 _PARSED = {
     "entries",
     "more",
     "issues",
+    "issue",
     "pulls",
     "pull",
     "comments",
@@ -47,6 +49,9 @@ _PARSED = {
     "pull_comments",
     "timeline",
     "files",
+    "sub_issues",
+    "blocked_by",
+    "blocking",
     "backup",
 }
 _KEPT_META = ("part", "nodes", "number", "kind")
@@ -70,97 +75,164 @@ def normalize(
     Raises `WorkspaceError` if nothing was mined yet or the archive is damaged.
     """
     archive = Archive(workspace.raw(repo))
-    facts = read_facts(archive.records)
+    records, seals = archive.records, archive.seals()
+    facts = read_facts(records)
     if facts is None:
         raise WorkspaceError(
             f"{workspace.root} holds no raw replies of {repo}", f"Run goldpan mine --repo {repo}"
         )
-    live = find_live(archive.records)
-    with workspace.scratch() as scratch:
-        chunks = list(_chunks(archive, facts.repo, facts.hosts, scratch, live.skipped))
-        _parse_all(chunks, workers or os.cpu_count() or 1, reporter)
-        tables = merge(scratch, facts, live, reporter)
-        publish({path: workspace.table(repo, path.stem) for path in tables.values()})
-    return {
-        table.name: pq.read_metadata(workspace.table(repo, table.name)).num_rows for table in MINED
-    }
-
-
-def _chunks(
-    archive: Archive, repo: str, hosts: tuple[str, ...], scratch: Path, skipped: set[int]
-) -> Iterator[_Chunk]:
+    live = find_live(records)
     pulls = frozenset(
         item[0]
-        for record in archive.records
-        if record.meta["part"] == "issues"
+        for record in records
+        if record.meta["part"] in ("issues", "issue", "pulls", "pull")
         for item in record.meta["items"]
-        if item[2]
+        if item[2]  # of a pull request's own lists: its head
     )
-    batch: list[Record] = []
-    size = index = 0
-    for record in archive.records:
-        if record.meta["part"] not in _PARSED or record.sequence in skipped:
-            continue
-        meta = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
-        batch.append(replace(record, meta=meta))
-        size += record.size
-        if size >= _CHUNK_BYTES:
-            yield _Chunk(index, repo, hosts, scratch, tuple(batch), pulls)
-            batch, size, index = [], 0, index + 1
-    if batch:
-        yield _Chunk(index, repo, hosts, scratch, tuple(batch), pulls)
+    with Parsing(workspace, facts, workers, pulls) as parsing:
+        for record in records:
+            if record.sequence not in live.skipped:
+                parsing.add(record)
+        del archive, records  # merging needs the memory
+        return parsing.publish(repo, facts, live, seals, reporter)
 
 
-def _parse_all(chunks: list[_Chunk], workers: int, reporter: Reporter) -> None:
-    with reporter.task("Parsing raw replies", sum(len(c.records) for c in chunks)) as task:
-        if len(chunks) < 2 or workers < 2:
-            for chunk in chunks:
-                task.advance(_parse_chunk(chunk))
+class Parsing:
+    """Parses records into part files, in other processes while more records come.
+
+    A context manager whose part files vanish at its end.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        facts: Facts,
+        workers: int = 0,
+        pulls: frozenset[int] = frozenset(),
+    ) -> None:
+        self._workspace = workspace
+        self._facts = facts
+        self._workers = workers or os.cpu_count() or 1
+        self._pulls = pulls
+        self._stack = ExitStack()
+        self._pool: ProcessPoolExecutor | None = None
+        self._batch: list[Record] = []
+        self._bytes = self._index = self._count = 0
+        self._waiting: list[_Chunk] = []  # until there is work for more than one process
+        self._running: list[Future[int]] = []
+
+    def __enter__(self) -> Self:
+        self._scratch = self._stack.enter_context(self._workspace.scratch())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for future in self._running:
+            future.cancel()
+        self._stack.close()
+
+    def add(self, record: Record) -> None:
+        """Take a record, or pass over one that holds no rows."""
+        if record.meta["part"] not in _PARSED:
             return
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(workers, len(chunks)), mp_context=context) as pool:
+        meta = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
+        self._batch.append(replace(record, meta=meta))
+        self._count += 1
+        self._bytes += record.size
+        if self._bytes >= _CHUNK_BYTES:
+            self._cut()
+
+    def publish(
+        self, repo: str, facts: Facts, live: Live, seals: Mapping[str, Seal], reporter: Reporter
+    ) -> dict[str, int]:
+        """Parse what is left, merge the tables, put them in place and return their row counts.
+
+        `seals` are those of the archive that the tables are made of.
+        """
+        if self._batch:
+            self._cut()
+        self._finish(reporter)
+        files = merge(self._scratch, facts, live, reporter)
+        publish({path: self._workspace.table(repo, path.stem) for path in files.values()})
+        made = [self._workspace.table(repo, table.name) for table in MINED]
+        write_lineage(self._workspace.tables(repo), "normalize", seals, made)
+        return {table.name: count_rows(self._workspace.table(repo, table.name)) for table in MINED}
+
+    def _cut(self) -> None:
+        """Make a chunk of what has come, and have it parsed where others wait with it."""
+        records = tuple(self._batch)
+        facts = self._facts
+        chunk = _Chunk(self._index, facts.repo, facts.hosts, self._scratch, records, self._pulls)
+        self._batch, self._bytes, self._index = [], 0, self._index + 1
+        self._waiting.append(chunk)
+        if self._workers < 2 or len(self._waiting) + len(self._running) < 2:
+            return
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            pool = ProcessPoolExecutor(self._workers, context, _do_without_pandas)
+            self._pool = self._stack.enter_context(pool)
+        try:
+            self._running += [self._pool.submit(_parse_chunk, one) for one in self._waiting]
+        except BrokenProcessPool:
+            raise _ended() from None
+        self._waiting.clear()
+
+    def _finish(self, reporter: Reporter) -> None:
+        with reporter.task("Parsing raw replies", self._count) as task:
+            for chunk in self._waiting:
+                task.advance(_parse_chunk(chunk))
             try:
-                for done in as_completed([pool.submit(_parse_chunk, chunk) for chunk in chunks]):
+                for done in as_completed(self._running):
                     task.advance(done.result())
             except BrokenProcessPool:
-                raise WorkspaceError(
-                    "A process that parses replies was ended from outside, perhaps for memory",
-                    "Set workers = 1 in goldpan.toml and run goldpan normalize; in a script of "
-                    "your own, call Goldpan below if __name__ == '__main__'",
-                ) from None
+                raise _ended() from None
+        if self._pool is not None:
+            self._pool.shutdown()  # merging needs the memory
+
+
+class _NoPandas(MetaPathFinder):
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+def _do_without_pandas() -> None:
+    """Spare a process 50 MB and 0.3 s: pyarrow asks pandas about every list that it is given."""
+    sys.meta_path.insert(0, _NoPandas())
+
+
+def _ended() -> WorkspaceError:
+    return WorkspaceError(
+        "A process that parses replies was ended from outside, perhaps for memory",
+        "Set workers = 1 in goldpan.toml and run goldpan normalize; in a script of "
+        "your own, call Goldpan below if __name__ == '__main__'",
+    )
 
 
 def _parse_chunk(chunk: _Chunk) -> int:
     """Parse a chunk's records and write its part files; returns how many records it held."""
-    try:
-        tables = _read(chunk, chunk.records)
-    except MALFORMED:
-        for record in chunk.records:  # find out which one it is
-            try:
-                _read(chunk, (record,))
-            except MALFORMED as error:
-                raise WorkspaceError(
-                    f"Record {record.name} of {record.path.parent} is not what GitHub documents "
-                    f"({type(error).__name__}: {error})",
-                    "Please report it with that record; deleting the file and mining again "
-                    "skips it",
-                ) from error
-        raise
-    write_parts(chunk.directory, chunk.index, tables)
+    rows = Rows(chunk.repo, chunk.hosts)
+    for record in chunk.records:
+        rows.begin(record.sequence)
+        _parse(rows, record, chunk.pulls)
+    write_parts(chunk.directory, chunk.index, rows.tables())
     return len(chunk.records)
 
 
-def _read(chunk: _Chunk, records: tuple[Record, ...]) -> dict[str, pa.Table]:
-    rows = Rows(chunk.repo, chunk.hosts)
-    for record in records:
-        rows.begin(record.sequence)
-        _parse(rows, record, chunk.pulls)
-    return rows.tables()
-
-
 def _parse(rows: Rows, record: Record, pulls: frozenset[int]) -> None:
-    data: Any = parse_json(record.read())
-    meta = record.meta
+    """Parse a record; what cannot be read of it is noted, and costs nothing else."""
+    body, meta = record.read(), record.meta
+    try:
+        data: Any = parse_json(body)
+        _parse_part(rows, meta, data, pulls)
+    except MALFORMED as error:
+        reason = f"{record.name} cannot be read ({type(error).__name__}: {error})"
+        numbers = [node[1] for node in meta.get("nodes") or ()] or [meta.get("number")]
+        for number in numbers:
+            rows.lose(number, PART_OF_RECORD.get(meta["part"], meta["part"]), reason)
+
+
+def _parse_part(rows: Rows, meta: dict[str, Any], data: Any, pulls: frozenset[int]) -> None:
+    number: Any = meta.get("number")
     match meta["part"]:
         case "entries":
             parse_graphql.parse_entries(rows, data, meta["nodes"])
@@ -168,19 +240,21 @@ def _parse(rows: Rows, record: Record, pulls: frozenset[int]) -> None:
             parse_graphql.parse_more(rows, data, meta["nodes"])
         case "issues":
             parse_rest.parse_issues(rows, data)
+        case "issue":
+            rows.attempt(number, "entry", parse_rest.parse_entry, data)
         case "pulls":
-            for item in data:
-                parse_rest.parse_pull(rows, item)
+            parse_rest.parse_pulls(rows, data)
         case "pull":
-            parse_rest.parse_pull(rows, data)
+            rows.attempt(number, "entry", parse_rest.parse_pull, data)
         case "comments":
             parse_rest.parse_comments(rows, data)
         case "review_comments" | "pull_comments":
             parse_rest.parse_review_comments(rows, data)
         case "timeline":
-            number = meta["number"]
             parse_rest.parse_timeline(rows, number, data, is_pull=number in pulls)
         case "files":
-            parse_rest.parse_files(rows, meta["number"], data)
+            parse_rest.parse_files(rows, number, data)
+        case "sub_issues" | "blocked_by" | "blocking" as part:
+            parse_rest.parse_relations(rows, number, data, part)
         case "backup":
-            parse_rest.parse_backup(rows, data)
+            rows.attempt(number, "entry", parse_rest.parse_backup, read_shape(data) or data)

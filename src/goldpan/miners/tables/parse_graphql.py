@@ -4,149 +4,240 @@ from __future__ import annotations
 
 from typing import Any
 
+from goldpan.miners.github.graphql_lists import PART_OF
+from goldpan.miners.tables.columns import Unreadable, inner, integer, lower, names
 from goldpan.miners.tables.links import End, add_link
-from goldpan.miners.tables.people import actor
+from goldpan.miners.tables.people import actor, login_of
 from goldpan.miners.tables.rows import Rows, is_envelope
 from goldpan.miners.tables.texts import add_commit, read_text
 
 _FILE_STATUS = {"deleted": "removed"}
+_STATE = {"merged": "closed"}
+RELATIONS = {"subIssues": "sub_issues", "blockedBy": "blocked_by", "blocking": "blocking"}
+EVENTS = {
+    "LabeledEvent": "labeled",
+    "UnlabeledEvent": "unlabeled",
+    "MilestonedEvent": "milestoned",
+    "DemilestonedEvent": "demilestoned",
+    "AssignedEvent": "assigned",
+    "UnassignedEvent": "unassigned",
+    "ClosedEvent": "closed",
+    "ReopenedEvent": "reopened",
+    "RenamedTitleEvent": "renamed",
+}
+"""What the table of events holds, by GraphQL's names."""
 
 
 def parse_entries(rows: Rows, data: dict[str, Any], nodes: list[list[Any]]) -> None:
     """Parse the listed nodes of an `entries` reply."""
-    found = data["data"]["nodes"]
     for index, number, _ in nodes:
-        _entry(rows, int(number), found[index])
+        rows.attempt(number, "entry", _numbered_entry, data, index, number)
 
 
 def parse_more(rows: Rows, data: dict[str, Any], nodes: list[list[Any]]) -> None:
     """Parse the listed nodes of a reply that continues nested lists."""
     for index, number, _, parent, connection in nodes:
-        node = data["data"][f"n{index}"]
-        if node:
-            _list(rows, int(number), parent, connection, node)
+        part = PART_OF[parent, connection]
+        rows.attempt(number, part, _further_page, data, f"n{index}", number, parent, connection)
+
+
+def _numbered_entry(rows: Rows, data: dict[str, Any], index: int, number: int) -> None:
+    _entry(rows, int(number), data["data"]["nodes"][index])
+
+
+def _further_page(
+    rows: Rows, data: dict[str, Any], alias: str, number: int, parent: str, connection: str
+) -> None:
+    node = data["data"][alias]
+    if node:
+        _list(rows, int(number), parent, connection, node)
 
 
 def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
-    is_pull = node["__typename"] == "PullRequest"
-    person = actor(node["author"])
+    parent = node["__typename"]
+    is_pull = parent == "PullRequest"
+    person = actor(node.get("author"))
     row = rows.next_row()
-    title, body, at = node["title"], node["body"] or "", node["createdAt"]
-    comments = node.get("comments")
+    title, body, at = node.get("title"), node.get("body") or "", node.get("createdAt")
+    state = lower(node.get("state"))
+    holder, canonical = _subject(node.get("parent")), _subject(node.get("duplicateOf"))
+    pinned = inner(inner(node.get("pinnedIssueComment"), "issueComment"), "fullDatabaseId")
+    ties = node.get("issueDependenciesSummary")
     rows.facets["entry"].append(
         (
             number,
             "pull" if is_pull else "issue",
             title,
             body,
-            "open" if node["state"] == "OPEN" else "closed",
-            _lower(node.get("stateReason")),
+            _STATE.get(state, state) if isinstance(state, str) else state,
+            lower(node.get("stateReason")),
             person.login,
             person.id,
             person.type,
-            _lower(node["authorAssociation"]),
+            lower(node.get("authorAssociation")),
             at,
-            node["updatedAt"],
-            node["closedAt"],
-            node["locked"],
-            sorted(label["name"] for label in _nodes(node.get("labels"))),
-            comments["totalCount"] if comments else None,
+            node.get("updatedAt"),
+            node.get("closedAt"),
+            node.get("locked"),
+            names(_found(node.get("labels")), "name"),
+            _assignees(node),
+            inner(node.get("milestone"), "title"),
+            inner(node.get("issueType"), "name"),
+            holder.repo,
+            holder.number,
+            inner(node.get("subIssuesSummary"), "total"),
+            inner(ties, "totalBlockedBy"),
+            inner(ties, "totalBlocking"),
+            integer(pinned),
+            canonical.repo,
+            canonical.number,
+            inner(node.get("comments"), "totalCount"),
             rows.sequence,
             row,
         )
     )
     read_text(rows, row, number, "title", None, at, title, of_pull=is_pull)
     read_text(rows, row, number, "body", None, at, body, of_pull=is_pull)
-    timeline = node.get("timeline")
-    rows.facets["timeline"].append(
-        (number, timeline["totalCount"] if timeline else None, rows.sequence)
-    )
+    if holder.number:
+        add_link(rows, number, "sub_issue", holder, End(rows.repo, number), part="entry")
     if is_pull:
         _pull(rows, number, node)
-    parent = node["__typename"]
-    names = _PULL_LISTS if is_pull else _ISSUE_LISTS
-    for name in names:
-        _list(rows, number, parent, name, node)
+    for name in _PULL_LISTS if is_pull else _ISSUE_LISTS:
+        if name in node:
+            rows.attempt(number, PART_OF[parent, name], _list, number, parent, name, node)
 
 
-_ISSUE_LISTS = ("comments", "timelineItems", "closedByPullRequestsReferences")
-_PULL_LISTS = ("comments", "reviews", "files", "timelineItems", "closingIssuesReferences")
+_ISSUE_LISTS = ("comments", "labels", "timelineItems", "closedByPullRequestsReferences")
+_PULL_LISTS = (
+    "comments",
+    "labels",
+    "reviews",
+    "reviewThreads",
+    "files",
+    "timelineItems",
+    "closingIssuesReferences",
+)
+
+
+def _assignees(node: dict[str, Any]) -> Any:
+    """Return the logins of those who are assigned; null where the server does not tell."""
+    name = "assignedActors" if "assignedActors" in node else "assignees"
+    if name not in node:
+        return None
+    found = _found(node[name])
+    if not isinstance(found, list):
+        return found
+    logins = [login_of(one) for one in found]
+    kept = sorted(login for login in logins if isinstance(login, str))
+    return kept if len(kept) == len(found) else Unreadable(found, kept)
 
 
 def _pull(rows: Rows, number: int, node: dict[str, Any]) -> None:
-    head, merge = node["headRepository"], node["mergeCommit"]
-    merged = node["merged"]
+    merged = node.get("merged")
     rows.facets["pull"].append(
         (
             number,
             merged,
-            node["mergedAt"],
-            node["isDraft"],
-            node["baseRefName"],
-            node["baseRefOid"],
-            node["headRefName"],
-            node["headRefOid"],
-            head["nameWithOwner"] if head else None,
-            merge["oid"] if merge and merged else None,
+            node.get("mergedAt"),
+            node.get("isDraft"),
+            node.get("baseRefName"),
+            node.get("baseRefOid"),
+            node.get("headRefName"),
+            node.get("headRefOid"),
+            inner(node.get("headRepository"), "nameWithOwner"),
+            inner(node.get("mergeCommit"), "oid") if merged else None,
             rows.sequence,
         )
     )
+    files = node.get("changedFiles")
     rows.facets["totals"].append(
-        (number, node["additions"], node["deletions"], node["changedFiles"], rows.sequence)
+        (number, node.get("additions"), node.get("deletions"), files, rows.sequence)
     )
+    rows.page(number, "files", files, 0, "pull")
 
 
 def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any]) -> None:
-    items = _nodes(node.get(name))
+    part: str = PART_OF[parent, name]
+    page = node[name]
+    if page is None:
+        return
+    items = [item for item in page["nodes"] or () if item]
     is_pull = parent != "Issue"
+    unit = str(node.get("id", "")) if parent == "PullRequestReviewThread" else ""
+    announced = page.get("totalCount")
     match parent, name:
         case "PullRequestReviewThread", "comments":
-            for item in items:
-                _comment(rows, number, "review_comment", item, of_pull=True)
+            _each(rows, number, part, items, _comment, "review_comment", of_pull=True)
         case _, "comments":
-            for item in items:
-                _comment(rows, number, "comment", item, of_pull=is_pull)
+            _each(rows, number, part, items, _comment, "comment", of_pull=is_pull)
         case _, "reviews":
-            for item in items:
-                _comment(rows, number, "review", item, of_pull=True)
+            _each(rows, number, part, items, _comment, "review", of_pull=True)
+        case _, "reviewThreads":
+            part = "threads"
         case _, "files":
-            for item in items:
-                status = item["changeType"].lower()
-                rows.facets["files"].append(
-                    (
-                        number,
-                        item["path"],
-                        None,
-                        _FILE_STATUS.get(status, status),
-                        item["additions"],
-                        item["deletions"],
-                        rows.sequence,
-                    )
-                )
+            _each(rows, number, part, items, _file)
         case _, "timelineItems":
-            for item in items:
-                _event(rows, number, item, is_pull=is_pull)
+            _each(rows, number, part, items, _event, is_pull=is_pull)
+            announced = page.get("filteredCount")
+            rows.page(number, "length", inner(node.get("timeline"), "totalCount"), 0)
+            if is_pull:
+                rows.page(number, "commits", inner(node.get("commits"), "totalCount"), 0)
         case _, "closingIssuesReferences" | "closedByPullRequestsReferences":
-            for item in items:
-                ends = End(rows.repo, number), _subject(item)
-                source, target = ends if is_pull else ends[::-1]
-                add_link(rows, number, "closing_reference", source, target, part="links")
+            _each(rows, number, part, items, _closing, is_pull=is_pull)
+        case _, "subIssues" | "blockedBy" | "blocking":
+            part = RELATIONS[name]
+            _each(rows, number, part, items, _relation, part)
+    rows.page(number, part, announced, len(items), unit)
 
 
-def _comment(
-    rows: Rows,
-    number: int,
-    kind: str,
-    item: dict[str, Any],
-    *,
-    of_pull: bool,
+def _each(
+    rows: Rows, number: int, part: str, items: list[Any], parse: Any, *given: Any, **named: Any
 ) -> None:
-    if kind == "review" and is_envelope(item["state"], item["body"]):
+    for item in items:
+        rows.attempt(number, part, parse, number, item, *given, **named)
+
+
+def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:
+    status = lower(item.get("changeType"))
+    rows.facets["files"].append(
+        (
+            number,
+            item.get("path"),
+            None,
+            _FILE_STATUS.get(status, status) if isinstance(status, str) else status,
+            item.get("additions"),
+            item.get("deletions"),
+            rows.sequence,
+        )
+    )
+
+
+def _closing(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
+    ends = End(rows.repo, number), _subject(item)
+    source, target = ends if is_pull else ends[::-1]
+    add_link(rows, number, "closing_reference", source, target, part="links")
+
+
+def _relation(rows: Rows, number: int, item: dict[str, Any], part: str) -> None:
+    add_relation(rows, number, part, _subject(item))
+
+
+def add_relation(rows: Rows, number: int, part: str, other: End) -> None:
+    """Add what a list of an issue's relations tells: its parts, what blocks it, what it blocks."""
+    own = End(rows.repo, number)
+    source, target = (other, own) if part == "blocking" else (own, other)
+    signal = "sub_issue" if part == "sub_issues" else "blocked_by"
+    add_link(rows, number, signal, source, target, part=part)
+
+
+def _comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pull: bool) -> None:
+    identity = integer(item.get("fullDatabaseId"))
+    if kind == "review" and is_envelope(item.get("state"), item.get("body")):
+        rows.facets["envelopes"].append((number, identity, rows.sequence))
         return
-    person = actor(item["author"])
-    identity = _integer(item["fullDatabaseId"])
-    at = item.get("submittedAt") or item["createdAt"]
-    reply, review = item.get("replyTo"), item.get("pullRequestReview")
+    person = actor(item.get("author"))
+    at = item.get("submittedAt") or item.get("createdAt")
+    body = item.get("body") or ""
     row = rows.next_row()
     rows.facets["comments"].append(
         (
@@ -156,33 +247,34 @@ def _comment(
             person.login,
             person.id,
             person.type,
-            _lower(item["authorAssociation"]),
+            lower(item.get("authorAssociation")),
             at,
-            item["updatedAt"],
-            item["body"] or "",
+            item.get("updatedAt"),
+            body,
             item.get("path"),
-            _integer(review["fullDatabaseId"]) if review else None,
-            _integer(reply["fullDatabaseId"]) if reply else None,
-            _lower(item.get("state")) if kind == "review" else None,
+            integer(inner(item.get("pullRequestReview"), "fullDatabaseId")),
+            integer(inner(item.get("replyTo"), "fullDatabaseId")),
+            lower(item.get("state")) if kind == "review" else None,
             rows.sequence,
             row,
         )
     )
-    read_text(rows, row, number, kind, str(identity), at, item["body"] or "", of_pull=of_pull)
+    read_text(rows, row, number, kind, str(identity), at, body, of_pull=of_pull)
 
 
 def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
-    own = End(rows.repo, number)
-    at = item.get("createdAt")
-    match item["__typename"]:
+    kind, own, at = item["__typename"], End(rows.repo, number), item.get("createdAt")
+    if kind in EVENTS:
+        _history(rows, number, EVENTS[kind], item)
+    match kind:
         case "CrossReferencedEvent":
-            source = _subject(item["source"])
+            source = _subject(item.get("source"))
             if source.number:
                 add_link(rows, number, "cross_referenced", source, own, at=at)
-                if item["willCloseTarget"]:
+                if item.get("willCloseTarget"):
                     add_link(rows, number, "will_close", source, own, at=at, part="links")
-        case "ConnectedEvent" | "DisconnectedEvent" as kind:
-            ends = [end for end in (item["source"], item["subject"]) if end]
+        case "ConnectedEvent" | "DisconnectedEvent":
+            ends = [end for end in (item.get("source"), item.get("subject")) if end]
             ends.sort(key=lambda end: end["__typename"] != "PullRequest")
             if len(ends) == 2:
                 signal = "connected" if kind == "ConnectedEvent" else "disconnected"
@@ -190,48 +282,65 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
                     rows, number, signal, _subject(ends[0]), _subject(ends[1]), at=at, part="links"
                 )
         case "ClosedEvent":
-            closer = item["closer"]
+            closer = item.get("closer")
             if closer and closer["__typename"] == "PullRequest":
                 add_link(rows, number, "closed_by", _subject(closer), own, at=at, part="links")
             elif closer and closer["__typename"] == "Commit":
                 source = End(rows.repo)
                 add_link(rows, number, "closed_by", source, own, at=at, sha=closer["oid"])
-        case "MarkedAsDuplicateEvent" | "UnmarkedAsDuplicateEvent" as kind:
-            source, target = _subject(item["duplicate"]), _subject(item["canonical"])
+        case "MarkedAsDuplicateEvent" | "UnmarkedAsDuplicateEvent":
+            source, target = _subject(item.get("duplicate")), _subject(item.get("canonical"))
             if source.number and target.number:
                 signal = "marked_as_duplicate"
                 if kind == "UnmarkedAsDuplicateEvent":
                     signal = "unmarked_as_duplicate"
                 add_link(rows, number, signal, source, target, at=at, part="links")
         case "TransferredEvent":
-            origin = item["fromRepository"]
-            source = End(origin["nameWithOwner"] if origin else None)
+            source = End(inner(item.get("fromRepository"), "nameWithOwner"))
             add_link(rows, number, "transferred_from", source, own, at=at, part="links")
         case "PullRequestCommit":
             commit = item["commit"]
             add_commit(
                 rows,
                 number,
-                commit["oid"],
-                commit["message"],
-                commit["authoredDate"],
-                commit["committedDate"],
+                commit.get("oid"),
+                commit.get("message"),
+                commit.get("authoredDate"),
+                commit.get("committedDate"),
             )
+        case _ if kind not in EVENTS:
+            rows.facets["unknown"].append((number, kind, rows.sequence))
 
 
-def _subject(data: dict[str, Any] | None) -> End:
-    if not data or "number" not in data:
+def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
+    person = actor(item.get("actor"))
+    rows.facets["events"].append(
+        (
+            number,
+            event,
+            item.get("createdAt"),
+            person.login,
+            person.id,
+            person.type,
+            inner(item.get("label"), "name"),
+            item.get("milestoneTitle"),
+            actor(item.get("assignee")).login,
+            item.get("previousTitle"),
+            item.get("currentTitle"),
+            rows.sequence,
+        )
+    )
+
+
+def _subject(data: Any) -> End:
+    if not isinstance(data, dict):
+        return End(None if data is None else Unreadable(data))
+    if "number" not in data:
         return End(None)
-    return End(data["repository"]["nameWithOwner"], data["number"])
+    return End(inner(data.get("repository"), "nameWithOwner"), data["number"])
 
 
-def _nodes(connection: dict[str, Any] | None) -> list[dict[str, Any]]:
-    return [node for node in (connection or {}).get("nodes") or () if node]
-
-
-def _lower(text: str | None) -> str | None:
-    return text.lower() if text is not None else None
-
-
-def _integer(text: str | int | None) -> int | None:
-    return int(text) if text is not None else None
+def _found(connection: Any) -> Any:
+    """Return the nodes of a list's page; what GitHub left out is told by the miner."""
+    nodes = inner(connection, "nodes")
+    return [node for node in nodes if node] if isinstance(nodes, list) else nodes

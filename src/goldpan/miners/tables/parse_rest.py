@@ -5,42 +5,61 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from goldpan.miners.tables.columns import Unreadable, inner, lower, names
 from goldpan.miners.tables.links import End, add_link
+from goldpan.miners.tables.parse_graphql import EVENTS, add_relation
 from goldpan.miners.tables.people import user
-from goldpan.miners.tables.rows import Rows, is_envelope
+from goldpan.miners.tables.rest_events import WITHOUT_ROWS
+from goldpan.miners.tables.rows import PART_OF_KIND, Rows, is_envelope
 from goldpan.miners.tables.texts import add_commit, read_text
 
 _NUMBER = re.compile(r"/(?:issues|pulls|pull)/(\d+)")
+_ADDRESS = re.compile(r"/repos/([^/]+/[^/]+)/(?:issues|pulls)/(\d+)")
+_EVENTS = set(EVENTS.values())
 
 
 def parse_issues(rows: Rows, data: list[dict[str, Any]]) -> None:
     """Parse a page of the repository's issue list, which holds pull requests too."""
     for item in data:
-        parse_entry(rows, item, is_pull="pull_request" in item)
+        rows.attempt(inner(item, "number"), "entry", parse_entry, item)
 
 
-def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool) -> None:
+def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None) -> None:
     """Parse what issues and pull requests share."""
     person = user(item.get("user"))
+    is_pull = "pull_request" in item if is_pull is None else is_pull
     number, row = int(item["number"]), rows.next_row()
-    title, body, at = item["title"], item.get("body") or "", item["created_at"]
+    title, body, at = item.get("title"), item.get("body") or "", item.get("created_at")
+    parent = _address(item.get("parent_issue_url"))
+    ties = item.get("issue_dependencies_summary")
     rows.facets["entry"].append(
         (
             number,
             "pull" if is_pull else "issue",
             title,
             body,
-            item["state"],
+            item.get("state"),
             None if is_pull else item.get("state_reason"),
             person.login,
             person.id,
             person.type,
-            _lower(item.get("author_association")),
+            lower(item.get("author_association")),
             at,
-            item["updated_at"],
+            item.get("updated_at"),
             item.get("closed_at"),
             item.get("locked"),
-            sorted(label["name"] for label in item.get("labels") or ()),
+            names(item.get("labels"), "name"),
+            _logins(item.get("assignees")),
+            inner(item.get("milestone"), "title"),
+            inner(item.get("type"), "name"),
+            parent.repo,
+            parent.number,
+            inner(item.get("sub_issues_summary"), "total"),
+            inner(ties, "total_blocked_by"),
+            inner(ties, "total_blocking"),
+            inner(item.get("pinned_comment"), "id"),
+            None,
+            None,
             item.get("comments"),
             rows.sequence,
             row,
@@ -48,11 +67,19 @@ def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool) -> None:
     )
     read_text(rows, row, number, "title", None, at, title, of_pull=is_pull)
     read_text(rows, row, number, "body", None, at, body, of_pull=is_pull)
+    if parent.number:
+        add_link(rows, number, "sub_issue", parent, End(rows.repo, number), part="entry")
+
+
+def parse_pulls(rows: Rows, data: list[dict[str, Any]]) -> None:
+    """Parse a page of the repository's list of pull requests."""
+    for item in data:
+        rows.attempt(inner(item, "number"), "entry", parse_pull, item)
 
 
 def parse_pull(rows: Rows, item: dict[str, Any]) -> None:
     """Parse what only pull requests have; totals only where the reply holds them."""
-    head, base = item["head"], item["base"]
+    head, base = item.get("head"), item.get("base")
     number = int(item["number"])
     merged = item.get("merged_at") is not None
     rows.facets["pull"].append(
@@ -61,75 +88,117 @@ def parse_pull(rows: Rows, item: dict[str, Any]) -> None:
             merged,
             item.get("merged_at"),
             item.get("draft"),
-            base["ref"],
-            base["sha"],
-            head["ref"],
-            head["sha"],
-            (head.get("repo") or {}).get("full_name"),
+            inner(base, "ref"),
+            inner(base, "sha"),
+            inner(head, "ref"),
+            inner(head, "sha"),
+            inner(inner(head, "repo"), "full_name"),
             item.get("merge_commit_sha") if merged else None,
             rows.sequence,
         )
     )
     if "changed_files" in item:
+        files = item["changed_files"]
         rows.facets["totals"].append(
-            (number, item["additions"], item["deletions"], item["changed_files"], rows.sequence)
+            (number, item.get("additions"), item.get("deletions"), files, rows.sequence)
         )
+        rows.page(number, "files", files, 0, "pull")
+        rows.page(number, "commits", item.get("commits"), 0, "pull")
+        rows.page(number, "review_comments", item.get("review_comments"), 0, "pull")
 
 
 def parse_comments(rows: Rows, data: list[dict[str, Any]]) -> None:
     """Parse a page of the repository's comments on issues and pull requests."""
     for item in data:
-        address = item.get("html_url") or ""
-        found = _NUMBER.search(item.get("issue_url") or "") or _NUMBER.search(address)
-        if found:
-            _comment(rows, int(found[1]), "comment", item, of_pull="/pull/" in address)
+        rows.attempt(None, "comments", _listed_comment, item)
 
 
 def parse_review_comments(rows: Rows, data: list[dict[str, Any]]) -> None:
     """Parse a page of the repository's review comments."""
     for item in data:
-        address = item.get("pull_request_url") or item.get("html_url") or ""
-        if found := _NUMBER.search(address):
-            _comment(rows, int(found[1]), "review_comment", item, of_pull=True)
+        rows.attempt(None, "review_comments", _listed_review_comment, item)
+
+
+def _listed_comment(rows: Rows, item: dict[str, Any]) -> None:
+    address = item.get("html_url") or ""
+    found = _NUMBER.search(item.get("issue_url") or "") or _NUMBER.search(address)
+    if found is None:
+        raise ValueError(f"comment {item.get('id')} names no entry")
+    add_comment(rows, int(found[1]), item, "comment", of_pull="/pull/" in address)
+
+
+def _listed_review_comment(rows: Rows, item: dict[str, Any]) -> None:
+    found = _NUMBER.search(item.get("pull_request_url") or item.get("html_url") or "")
+    if found is None:
+        raise ValueError(f"review comment {item.get('id')} names no pull request")
+    add_comment(rows, int(found[1]), item, "review_comment", of_pull=True)
 
 
 def parse_timeline(rows: Rows, number: int, data: list[dict[str, Any]], *, is_pull: bool) -> None:
     """Parse a page of one entry's timeline."""
     for item in data:
-        _event(rows, number, item, is_pull=is_pull)
-    rows.facets["timeline"].append((number, len(data), rows.sequence))
+        rows.attempt(number, "timeline", _event, number, item, is_pull=is_pull)
+    rows.page(number, "timeline", None, len(data))
+    rows.page(number, "items", None, len(data))
 
 
 def parse_files(rows: Rows, number: int, data: list[dict[str, Any]]) -> None:
     """Parse a page of the files that a pull request changes."""
     for item in data:
-        rows.facets["files"].append(
-            (
-                number,
-                item["filename"],
-                item.get("previous_filename"),
-                item["status"],
-                item["additions"],
-                item["deletions"],
-                rows.sequence,
-            )
+        rows.attempt(number, "files", _file, number, item)
+    rows.page(number, "files", None, len(data))
+
+
+def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:
+    rows.facets["files"].append(
+        (
+            number,
+            item.get("filename"),
+            item.get("previous_filename"),
+            item.get("status"),
+            item.get("additions"),
+            item.get("deletions"),
+            rows.sequence,
         )
+    )
+
+
+def parse_relations(rows: Rows, number: int, data: list[dict[str, Any]], part: str) -> None:
+    """Parse a page of an issue's parts, of what blocks it, or of what it blocks."""
+    for item in data:
+        rows.attempt(number, part, _relation, number, item, part)
+    rows.page(number, part, None, len(data))
+
+
+def _relation(rows: Rows, number: int, item: dict[str, Any], part: str) -> None:
+    add_relation(rows, number, part, _address(item["url"]))
 
 
 def parse_backup(rows: Rows, data: dict[str, Any]) -> None:
     """Parse one entry of a metadata backup: the entry, its events and its review comments."""
     is_pull = data["type"] == "pull"
     item = data["pull"] if is_pull else data["issue"]
+    number = int(item["number"])
     parse_entry(rows, item, is_pull=is_pull)
     if is_pull:
-        parse_pull(rows, item)
+        rows.attempt(number, "entry", parse_pull, item)
         for comment in data.get("comments") or ():
-            _comment(rows, int(item["number"]), "review_comment", comment, of_pull=True)
-    parse_timeline(rows, int(item["number"]), data.get("events") or [], is_pull=is_pull)
+            rows.attempt(
+                number,
+                "review_comments",
+                add_comment,
+                number,
+                comment,
+                "review_comment",
+                of_pull=True,
+            )
+    parse_timeline(rows, number, data.get("events") or [], is_pull=is_pull)
 
 
-def _comment(rows: Rows, number: int, kind: str, item: dict[str, Any], *, of_pull: bool) -> None:
+def add_comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pull: bool) -> None:
+    """Add a comment, review or review comment."""
     if kind == "review" and is_envelope(item.get("state"), item.get("body")):
+        rows.facets["envelopes"].append((number, item.get("id"), rows.sequence))
         return
     person = user(item.get("user"))
     at = item.get("submitted_at") or item.get("created_at")
@@ -138,51 +207,97 @@ def _comment(rows: Rows, number: int, kind: str, item: dict[str, Any], *, of_pul
     rows.facets["comments"].append(
         (
             number,
-            item["id"],
+            item.get("id"),
             kind,
             person.login,
             person.id,
             person.type,
-            _lower(item.get("author_association")),
+            lower(item.get("author_association")),
             at,
             item.get("updated_at") or at,
             body,
             item.get("path"),
             item.get("pull_request_review_id"),
             item.get("in_reply_to_id"),
-            _lower(item.get("state")) if kind == "review" else None,
+            lower(item.get("state")) if kind == "review" else None,
             rows.sequence,
             row,
         )
     )
-    read_text(rows, row, number, kind, str(item["id"]), at, body, of_pull=of_pull)
+    read_text(rows, row, number, kind, str(item.get("id")), at, body, of_pull=of_pull)
 
 
 def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
-    own = End(rows.repo, number)
-    at = item.get("created_at")
-    match item.get("event"):
+    kind, own, at = item["event"], End(rows.repo, number), item.get("created_at")
+    if kind in _EVENTS:
+        _history(rows, number, kind, item)
+    match kind:
         case "commented":
-            _comment(rows, number, "comment", item, of_pull=is_pull)
+            rows.attempt(
+                number,
+                PART_OF_KIND["comment"],
+                add_comment,
+                number,
+                item,
+                "comment",
+                of_pull=is_pull,
+            )
         case "reviewed":
-            _comment(rows, number, "review", item, of_pull=True)
+            rows.attempt(
+                number, PART_OF_KIND["review"], add_comment, number, item, "review", of_pull=True
+            )
         case "committed" if is_pull:
             add_commit(
                 rows,
                 number,
-                item["sha"],
-                item.get("message") or "",
-                (item.get("author") or {}).get("date"),
-                (item.get("committer") or {}).get("date"),
+                item.get("sha"),
+                item.get("message"),
+                inner(item.get("author"), "date"),
+                inner(item.get("committer"), "date"),
             )
         case "cross-referenced":
-            source = (item.get("source") or {}).get("issue")
+            source = inner(item.get("source"), "issue")
             if source and source.get("number"):
-                repo = (source.get("repository") or {}).get("full_name") or rows.repo
+                repo = inner(source.get("repository"), "full_name") or rows.repo
                 add_link(rows, number, "cross_referenced", End(repo, source["number"]), own, at=at)
         case "closed" if item.get("commit_id"):
             add_link(rows, number, "closed_by", End(rows.repo), own, at=at, sha=item["commit_id"])
+        case _ if kind not in _EVENTS and kind not in WITHOUT_ROWS:
+            rows.facets["unknown"].append((number, kind, rows.sequence))
 
 
-def _lower(text: str | None) -> str | None:
-    return text.lower() if text is not None else None
+def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
+    person = user(item.get("assigner") or item.get("actor"))
+    rename = item.get("rename")
+    rows.facets["events"].append(
+        (
+            number,
+            event,
+            item.get("created_at"),
+            person.login,
+            person.id,
+            person.type,
+            inner(item.get("label"), "name"),
+            inner(item.get("milestone"), "title"),
+            user(item.get("assignee")).login if event in ("assigned", "unassigned") else None,
+            inner(rename, "from"),
+            inner(rename, "to"),
+            rows.sequence,
+        )
+    )
+
+
+def _logins(values: Any) -> Any:
+    if not isinstance(values, list):
+        return [] if values is None else Unreadable(values, [])
+    logins = [user(value).login for value in values]
+    kept = sorted(login for login in logins if isinstance(login, str))
+    return kept if len(kept) == len(logins) else Unreadable(values, kept)
+
+
+def _address(url: Any) -> End:
+    """Return the entry that an address of the API names."""
+    if url is None:
+        return End(None)
+    found = _ADDRESS.search(url) if isinstance(url, str) else None
+    return End(found[1], int(found[2])) if found else End(Unreadable(url))

@@ -9,8 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from goldpan.miners.tables.rows import FACETS, UNIT
+from goldpan.resources import named
 
 RANGE = 4_096  # entry numbers merged at once; fixes the row groups, so never derive it
+
+
+def range_of(number: int) -> int:
+    """Return the range that an entry lies in."""
+    return number // RANGE
 
 
 def write_parts(directory: Path, chunk: int, tables: dict[str, pa.Table]) -> None:
@@ -22,12 +28,16 @@ def write_parts(directory: Path, chunk: int, tables: dict[str, pa.Table]) -> Non
             folder = directory / f"{ranges[start]:08}"
             folder.mkdir(exist_ok=True)
             path = folder / f"{name}-{chunk:06}.arrow"
-            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+            with (
+                named(path),
+                pa.OSFile(str(path), "wb") as sink,
+                pa.ipc.new_file(sink, table.schema) as out,
+            ):
                 out.write_table(table.slice(int(start), int(stop - start)))
 
 
-def read_ranges(directory: Path) -> Iterator[dict[str, pa.Table]]:
-    """Yield each range's facets, in the order of entry numbers and of the chunks."""
+def read_ranges(directory: Path) -> Iterator[tuple[int, dict[str, pa.Table]]]:
+    """Yield each range's index and facets, in the order of entry numbers and of the chunks."""
     for folder in sorted(path for path in directory.iterdir() if path.is_dir()):
         facets = {}
         for name, schema in FACETS.items():
@@ -36,7 +46,7 @@ def read_ranges(directory: Path) -> Iterator[dict[str, pa.Table]]:
                 with pa.OSFile(str(path), "rb") as source:
                     found.append(pa.ipc.open_file(source).read_all())
             facets[name] = pa.concat_tables(found).combine_chunks()
-        yield facets
+        yield int(folder.name), facets
 
 
 def count_ranges(directory: Path) -> int:

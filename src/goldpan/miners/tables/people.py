@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+from goldpan.miners.tables.columns import Unreadable
 
 
 class Person(NamedTuple):
     """An account; all null for a deleted one ("ghost")."""
 
-    login: str | None
-    id: int | None
-    type: str | None
+    login: Any
+    id: Any
+    type: Any
 
 
 _GHOST = Person(None, None, None)
+_RENAMED = {"Copilot[bot]": "copilot-swe-agent[bot]"}
+"""Logins that REST spells in its own way."""
 
 
-def actor(data: dict[str, Any] | None) -> Person:
+def actor(data: Any) -> Person:
     """Read a GraphQL actor."""
+    return _person(data, "__typename", "databaseId")
+
+
+def login_of(data: Any) -> Any:
+    """Return a GraphQL actor's login."""
+    return actor(data).login
+
+
+def user(data: Any) -> Person:
+    """Read a REST user."""
+    if isinstance(data, dict) and data.get("login") in (None, "", "ghost"):
+        return _GHOST
+    return _person(data, "type", "id")
+
+
+def _person(data: Any, kind_key: str, id_key: str) -> Person:
     if not data:
         return _GHOST
-    kind = str(data["__typename"])
-    login = str(data["login"])
+    if not isinstance(data, dict):
+        return Person(Unreadable(data), None, None)
+    login, kind = data.get("login"), data.get(kind_key) or "User"
+    if not isinstance(login, str) or not isinstance(kind, str):
+        return Person(Unreadable(login), data.get(id_key), Unreadable(kind))
     if kind == "Bot" and not login.endswith("[bot]"):
         login += "[bot]"
-    return Person(login, data.get("databaseId"), _snake(kind))
+    return Person(_RENAMED.get(login, login), data.get(id_key), _snake(kind))
 
 
-def user(data: dict[str, Any] | None) -> Person:
-    """Read a REST user."""
-    if not data or not data.get("login") or data["login"] == "ghost":
-        return _GHOST
-    login, kind = str(data["login"]), str(data.get("type") or "User")
-    if kind == "Bot" and not login.endswith("[bot]"):
-        login += "[bot]"
-    return Person(login, data.get("id"), _snake(kind))
-
-
+@lru_cache(maxsize=64)
 def _snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))

@@ -8,13 +8,18 @@ references found in their text share their fate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from goldpan.records import COMMENTS, COMMITS, ENTRIES, FILES, REFERENCES
+from goldpan.miners.tables.columns import Needs, make_table
+from goldpan.miners.texts.mentions import LARGEST_NUMBER
+from goldpan.records import COMMENTS, COMMITS, ENTRIES, EVENTS, FILES, REFERENCES
+
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What parsing raises where a reply has another shape than GitHub documents."""
 
 _PULL_COLUMNS = (
     "merged",
@@ -47,26 +52,70 @@ def _without_repo(schema: pa.Schema) -> list[str]:
     return [name for name in schema.names if name != "repo"]
 
 
+def _plain(**columns: pa.DataType) -> pa.Schema:
+    return pa.schema([*columns.items(), ("_sequence", pa.int64())])
+
+
 _REFERENCE = [field for field in REFERENCES.schema if field.name != "evidence"]
 _EVIDENCE = list(REFERENCES.schema.field("evidence").type)
 
 EVIDENCE_COLUMNS = tuple(item.name for item in _EVIDENCE)
 
+_COUNT, _TEXT = pa.int64(), pa.string()
+
 FACETS: dict[str, pa.Schema] = {
     "entry": _facet(ENTRIES.schema, _ENTRY_COLUMNS, text=True),
     "pull": _facet(ENTRIES.schema, ("number", *_PULL_COLUMNS)),
     "totals": _facet(ENTRIES.schema, ("number", *_TOTAL_COLUMNS)),
-    "timeline": _facet(ENTRIES.schema, ("number", "timeline_items")),
     "comments": _facet(COMMENTS.schema, _without_repo(COMMENTS.schema), text=True),
     "commits": _facet(COMMITS.schema, _without_repo(COMMITS.schema), text=True),
     "files": _facet(FILES.schema, _without_repo(FILES.schema)),
+    "events": _facet(EVENTS.schema, _without_repo(EVENTS.schema)),
     "links": pa.schema([*_REFERENCE, *_EVIDENCE, ("part", pa.string()), ("_sequence", pa.int64())]),
     "mentions": pa.schema([*_REFERENCE, *_EVIDENCE, ("_row", pa.int64())]),
+    "pages": _plain(number=_COUNT, part=_TEXT, unit=_TEXT, announced=_COUNT, received=_COUNT),
+    "envelopes": _plain(number=_COUNT, comment_id=_COUNT),
+    "unknown": _plain(number=_COUNT, name=_TEXT),
+    "losses": _plain(number=_COUNT, part=_TEXT, reason=_TEXT),
 }
-"""Facet name to schema; `links` are references that the API told, `mentions` those in texts."""
+"""Facet name to schema.
+
+`links` are references that the API told, `mentions` those in texts. `pages` say of each page of a
+list how long GitHub says that the list is, and how much came; its `unit` tells lists of the same
+part apart. `envelopes` are the reviews that are no rows. `losses` name what could not be read.
+"""
+
+NEEDS = {
+    "entry": Needs(("number",), ("title", "state", "created_at", "updated_at")),
+    "pull": Needs(("number",), ("base_ref", "base_sha", "head_ref", "head_sha")),
+    "totals": Needs(("number",)),
+    "comments": Needs(("number", "comment_id"), ("created_at", "updated_at")),
+    "commits": Needs(("number", "sha"), ("message", "authored_at", "committed_at")),
+    "files": Needs(("number", "path"), ("status", "additions", "deletions")),
+    "events": Needs(("number", "event"), ("at",)),
+    "links": Needs(("observed_on",)),
+    "mentions": Needs(("observed_on",)),
+    "pages": Needs(("number",)),
+    "envelopes": Needs(("number", "comment_id")),
+}
 
 UNIT = {"links": "observed_on", "mentions": "observed_on"}
 """The column that names the entry that a facet's row belongs to, where it is not `number`."""
+
+_PARTS = {
+    "pull": "entry",
+    "totals": "entry",
+    "events": "timeline",
+    "links": "timeline",
+    "envelopes": "reviews",
+}
+PART_OF_KIND = {
+    "comment": "comments",
+    "review": "reviews",
+    "review_comment": "review_comments",
+}
+NOBODY = 0
+"""Stands for the number where nothing tells which entry it was."""
 
 
 @dataclass(slots=True)
@@ -91,28 +140,60 @@ class Rows:
         self._next_row += 1
         return self._next_row
 
+    def attempt(
+        self, number: object, part: str, parse: Callable[..., None], *given: Any, **named: Any
+    ) -> None:
+        """Parse one item; where that fails, nothing stays of it but what was lost."""
+        lengths = tuple(map(len, self.facets.values()))
+        try:
+            parse(self, *given, **named)
+        except MALFORMED as error:
+            for rows, length in zip(self.facets.values(), lengths, strict=True):
+                del rows[length:]
+            self.lose(number, part, f"an item cannot be read ({type(error).__name__}: {error})")
+
+    def page(
+        self, number: int, part: str, announced: object, received: int, unit: str = ""
+    ) -> None:
+        """Note how long GitHub says that a list is, and how much of it a page brought."""
+        self.facets["pages"].append((number, part, unit, announced, received, self.sequence))
+
+    def lose(self, number: object, part: str, reason: str, sequence: int | None = None) -> None:
+        """Note that something could not be read."""
+        known = isinstance(number, int) and 0 < number <= LARGEST_NUMBER
+        where = self.sequence if sequence is None else sequence
+        self.facets["losses"].append((number if known else NOBODY, part, reason[:300], where))
+
     def tables(self) -> dict[str, pa.Table]:
         """Return one Arrow table a facet that has rows, sorted by entry."""
+        made = {name: self._table(name) for name in FACETS if name != "losses"}
+        made["losses"] = self._table("losses")
         return {
-            name: _table(rows, FACETS[name]).sort_by(UNIT.get(name, "number"))
-            for name, rows in self.facets.items()
-            if rows
+            name: table.sort_by(UNIT.get(name, "number")) for name, table in made.items() if table
         }
 
+    def _table(self, name: str) -> pa.Table | None:
+        rows, schema = self.facets[name], FACETS[name]
+        if not rows:
+            return None
+        unit = schema.get_field_index(UNIT.get(name, "number"))
 
-def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = [
-        _times(values, kind.type)
-        if pa.types.is_timestamp(kind.type)
-        else pa.array(values, type=kind.type)
-        for values, kind in zip(zip(*rows, strict=True), schema, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+        def told(row: tuple[Any, ...], reason: str) -> None:
+            # What is wrong with the time of a mention is wrong with its text, which tells.
+            if name != "mentions":
+                part = _part_of(name, row)
+                self.lose(row[unit], part, reason, row[schema.get_field_index("_sequence")])
+
+        table = make_table(rows, schema, NEEDS.get(name, Needs()), told)
+        return table if len(table) else None
 
 
-def _times(values: tuple[str | None, ...], kind: pa.DataType) -> pa.Array[Any]:
-    """Parse ISO 8601 times; GitHub writes them in UTC with a `Z`, git with an offset."""
-    return pa.array(values, type=pa.string()).cast(kind)
+def _part_of(facet: str, row: tuple[Any, ...]) -> str:
+    if facet == "comments":
+        return PART_OF_KIND[row[FACETS["comments"].get_field_index("kind")]]
+    if facet == "pages":
+        return str(row[1])
+    return _PARTS.get(facet, facet)
 
 
 def is_envelope(state: str | None, body: str | None) -> bool:

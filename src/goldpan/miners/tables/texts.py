@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from goldpan.miners.tables.rows import Rows
 from goldpan.miners.texts.keywords import find_closing_keywords
 from goldpan.miners.texts.mentions import find_mentions
@@ -16,12 +18,12 @@ def read_text(
     where: str,
     source_id: str | None,
     at: str | None,
-    text: str,
+    text: object,
     *,
     of_pull: bool,
 ) -> None:
     """Add what a text mentions; closing keywords count only where a pull request says them."""
-    if not text:
+    if not text or not isinstance(text, str):
         return
     found = rows.facets["mentions"]
     line, counted = 1, 0
@@ -79,7 +81,7 @@ def read_text(
 
 
 def add_commit(
-    rows: Rows, number: int, sha: str, message: str, authored: str | None, committed: str | None
+    rows: Rows, number: int, sha: Any, message: Any, authored: Any, committed: Any
 ) -> None:
     """Add a commit of a pull request and what its message refers to."""
     row = rows.next_row()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from goldpan.miners.texts.markdown import Block, blocks, paragraphs
-from goldpan.miners.texts.mentions import GITHUB, Mention, find_mentions
+from goldpan.miners.texts.mentions import GITHUB, Mention, find_mentions, leading_mention
 
 _WORD = r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
 _KEYWORD = re.compile(rf"(?<!\w)(?ai:({_WORD}))(?::\s*|\s+)")
@@ -62,7 +62,7 @@ def find_closing_keywords(
     `markdown=False` is for titles and commit messages. Each issue needs its own keyword.
     """
     if not markdown:
-        source = paragraphs(text)
+        source = paragraphs(text) if _holds_stem(text) else iter(())
     elif may_close(text):
         source = blocks(text)
     else:
@@ -72,11 +72,12 @@ def find_closing_keywords(
 
 def may_close(text: str) -> bool:
     """Tell cheaply whether a Markdown text may hold a closing keyword; False is certain."""
-    if "&#" in text:
-        return True
+    return "&#" in text or (_holds_stem(text) and _CANDIDATE.search(text) is not None)
+
+
+def _holds_stem(text: str) -> bool:
     lower = text.lower()
-    stem = "fix" in lower or "clos" in lower or "resolv" in lower
-    return stem and _CANDIDATE.search(text) is not None
+    return "fix" in lower or "clos" in lower or "resolv" in lower
 
 
 def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[ClosingKeyword]:
@@ -115,8 +116,8 @@ def _target(
         return mention if mention and mention.end <= node.end else None
     if mention is None and node.start <= keyword:
         return None
-    address = find_mentions(node.href, hosts)
-    return address[0] if address and address[0].pattern == "url" and not address[0].start else None
+    address = leading_mention(node.href, hosts)
+    return address if address and address.pattern == "url" else None
 
 
 def _is_negated(before: str, keyword: str) -> bool:

@@ -1,24 +1,12 @@
-"""Makes hostile or long text fit to be looked at.
-
-Characters that draw nothing, or that reorder what is drawn, are written out, so that nothing in
-a report looks other than it is: as ``⟨U+202E⟩``.
-"""
+"""Cuts a long text into what a page shows at once, what opens, and what is left out."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
-CUT = "…"
+from goldpan.sanitize import visible
 
-# C0 without tab and line feed, C1, soft hyphen, Arabic letter mark, Hangul and Khmer fillers,
-# zero-width and direction marks, separators, the byte order mark, surrogates, variation selectors
-# but for the two of emoji, annotation marks, and tags, which can smuggle a whole text.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0"
-    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -40,20 +28,6 @@ class Excerpt:
     more: tuple[Block, ...]
     left_out: int
     """Characters in neither part."""
-
-
-def visible(text: str) -> str:
-    """Return a text with each unseen character written out; doing so twice changes nothing."""
-    return _UNSEEN.sub(_name, text)
-
-
-def line(text: str, most: int = 200) -> str:
-    """Return a text as one visible line of at most `most` characters."""
-    # A hostile text may hide its few letters behind megabytes of spaces.
-    whole = visible(" ".join(text[: 20 * most].split()))
-    if len(whole) <= most and len(text) <= 20 * most:
-        return whole
-    return whole[: most - 1].rstrip() + CUT
 
 
 def excerpt(text: str | None, shown: int = 1200, most: int = 8000) -> Excerpt:
@@ -108,7 +82,3 @@ def _blocks(text: str) -> list[Block]:
     else:
         blocks.append(Block("\n".join(lines).strip("\n"), code=False))
     return [block for block in blocks if block.text.strip() or block.info]
-
-
-def _name(found: re.Match[str]) -> str:
-    return f"⟨U+{ord(found[0]):04X}⟩"

@@ -1,0 +1,229 @@
+"""Verifies everything in a workspace by the digests that are kept with it: `goldpan check`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
+from goldpan.errors import GoldpanError
+from goldpan.evaluation.run import RESULT
+from goldpan.lineage import check_inputs, check_outputs
+from goldpan.miners.archive import run_files
+from goldpan.miners.git.packs import is_damaged, pack_files
+from goldpan.miners.repair import check_archive
+from goldpan.miners.run_file import Flaw
+from goldpan.miners.tables.inputs import check_replies
+from goldpan.parquet import open_file
+from goldpan.progress import Reporter
+from goldpan.sealed import DamagedError, file_digest, is_sealed, read_json
+from goldpan.workspace import Workspace
+
+_REMADE = {"pairs": "pair", "revisions": "clone", "changes": "clone"}
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something in a workspace that is not as it was written."""
+
+    file: str
+    offset: int | None
+    """The byte where it begins, where that is known."""
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What verifying a workspace gave."""
+
+    workspace: str
+    files: int
+    bytes: int
+    unsealed: int
+    """Tables without a digest, of versions before there were any: only their form was checked."""
+    damaged: tuple[Damage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """Some files that are verified together."""
+
+    files: tuple[Path, ...]
+    verify: Callable[[], list[Damage]]
+    unsealed: Callable[[], bool] = field(default=lambda: False)
+
+    @property
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self.files if path.exists())
+
+
+def check_workspace(workspace: Workspace, reporter: Reporter) -> Checked:
+    """Verify archives, tables, verdicts, annotations, datasets, runs and histories."""
+    items = list(_items(workspace))
+    sizes = [item.size for item in items]
+    damaged: list[Damage] = []
+    unsealed = 0
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        reporter.task("Checking, in MB", sum(sizes) >> 20) as task,
+    ):
+        done = 0
+        for item, size, found in zip(items, sizes, pool.map(_verify, items), strict=True):
+            damaged += found
+            unsealed += not found and item.unsealed()
+            done += size
+            task.advance((done >> 20) - task.done)
+    files = sum(len(item.files) for item in items)
+    return Checked(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
+
+
+def archives(workspace: Workspace) -> list[Path]:
+    """Return the directories of all archives: raw replies, reviews, prompts."""
+    names = ("raw", "reviews", "prompts")
+    found = {path.parent for name in names for path in (workspace.root / name).rglob("run-*.zst")}
+    return sorted(path for path in found if path.name != "damaged")
+
+
+def _verify(item: _Item) -> list[Damage]:
+    return item.verify()
+
+
+def _items(workspace: Workspace) -> Iterator[_Item]:
+    root = workspace.root
+    for directory in archives(workspace):
+        yield _Item(tuple(run_files(directory)), partial(_archive, workspace, directory))
+    for path in _below(root, "tables", "verdicts", "annotations", "gharchive", "runs"):
+        if path.suffix == ".parquet":
+            yield _Item((path,), partial(_table, root, path), partial(_is_unsealed, path))
+        elif path.name == RESULT or (path.suffix == ".json" and path.parts[-4] == "tables"):
+            yield _Item((path,), partial(_json, root, path))
+    for directory in sorted(path for path in (root / "tables").glob("*/*") if path.is_dir()):
+        yield _Item((), partial(_lineage, workspace, directory))
+    for told in _below(root, "datasets", "crosscode"):
+        if told.name == PROVENANCE:
+            yield from _dataset(told)
+    for clone in sorted((root / "git").glob("*/*.git")):
+        for path in pack_files(clone):
+            yield _Item((path,), partial(_pack, root, path))
+
+
+def _below(root: Path, *names: str) -> Iterator[Path]:
+    for name in names:
+        for path in sorted((root / name).rglob("*")):
+            unfinished = any(part.endswith(".work") for part in path.relative_to(root).parts)
+            if path.is_file() and not unfinished:
+                yield path
+
+
+def _archive(workspace: Workspace, directory: Path) -> list[Damage]:
+    remedy = "goldpan check --repair"
+    if directory.is_relative_to(workspace.root / "raw"):
+        remedy = f"goldpan mine --repo {directory.parent.name}/{directory.name} --repair"
+    return [_damage(flaw, f"Restore it, or run {remedy}") for flaw in check_archive(directory)]
+
+
+def _damage(flaw: Flaw, remedy: str) -> Damage:
+    return Damage(str(flaw.path), flaw.start, flaw.reason, remedy)
+
+
+def _table(root: Path, path: Path) -> list[Damage]:
+    try:
+        with open_file(path) as file:
+            if not is_sealed(path):
+                for _ in file.iter_batches():
+                    pass
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        return [Damage(str(path), None, reason, _remedy(root, path))]
+    return []
+
+
+def _is_unsealed(path: Path) -> bool:
+    return not is_sealed(path)
+
+
+def _json(root: Path, path: Path) -> list[Damage]:
+    try:
+        read_json(path)
+    except (OSError, orjson.JSONDecodeError) as error:
+        return [Damage(str(path), None, str(error), _remedy(root, path))]
+    return []
+
+
+def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
+    """Find tables of several runs beside each other, or of replies that are there no more."""
+    repo = f"{directory.parent.name}/{directory.name}"
+    found = []
+    for verify in (
+        partial(check_outputs, directory, "normalize"),
+        partial(check_inputs, directory, "pair"),
+        partial(check_replies, workspace, repo),
+    ):
+        try:
+            verify()
+        except GoldpanError as error:
+            if not isinstance(error.__cause__, DamagedError):  # that is told of the file itself
+                found.append(Damage(str(directory), None, error.problem, error.remedy))
+    return found
+
+
+def _dataset(told: Path) -> Iterator[_Item]:
+    directory = told.parent
+    again = "Restore it from a copy, or build or import the dataset anew"
+    try:
+        files = read_provenance(directory)["files"]
+    except GoldpanError as error:
+        damage = Damage(str(told), None, error.problem, error.remedy)
+        yield _Item((told,), lambda: [damage])
+        return
+
+    def verify(path: Path, digest: str) -> list[Damage]:
+        try:
+            reason = "" if file_digest(path) == digest else f"{PROVENANCE} tells another digest"
+        except OSError as error:
+            reason = str(error.strerror)
+        return [Damage(str(path), None, reason, again)] if reason else []
+
+    yield _Item((told,), list)
+    for name, about in files.items():
+        path = directory / name
+        yield _Item((path,), partial(verify, path, about["sha256"]))
+
+
+def _pack(root: Path, path: Path) -> list[Damage]:
+    if is_damaged(path):
+        return [Damage(str(path), None, "git's checksum is another", _remedy(root, path))]
+    return []
+
+
+def _remedy(root: Path, path: Path) -> str:
+    """Say which command makes a file anew."""
+    stage, *rest = path.relative_to(root).parts
+    repo = "/".join(rest[:2]).removesuffix(".git")
+    match stage:
+        case "tables":
+            return f"Run goldpan {_REMADE.get(path.stem, 'normalize')} --repo {repo}"
+        case "verdicts" if rest[0] == "labels":
+            return "Delete it and run goldpan review labels again"
+        case "verdicts" if len(rest) == 1:
+            return "Delete it and run goldpan filter"
+        case "verdicts":
+            profile, _, reviewed = path.stem.partition(".")
+            command = "review" if reviewed else "filter"
+            return f"Delete it and run goldpan {command} --repo {repo} --profile {profile}"
+        case "annotations":
+            return f"Run goldpan annotate pull --project {rest[0]}"
+        case "gharchive":
+            return "Delete it and run goldpan mine gharchive for its hours again"
+        case "git":
+            return f"Delete {root / 'git' / repo}.git and run goldpan clone --repo {repo}"
+        case _:
+            return "Delete its directory and run goldpan evaluate run again"

@@ -1,0 +1,112 @@
+"""What a repository says of itself before anything is mined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from goldpan.config import Settings, repository_name
+from goldpan.errors import QueryError, RepositoryError, UsageError
+from goldpan.miners.facts import facts_row
+from goldpan.miners.github import queries
+from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.dialect import Dialect
+from goldpan.miners.github.limits import Resource
+from goldpan.miners.replies import Reply
+
+Path = Literal["graphql", "rest"]
+RESOURCES: Mapping[Path, Resource] = {"graphql": "graphql", "rest": "core"}
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What the repository says of itself before anything is mined."""
+
+    repo: str
+    reply: Reply
+    request: Mapping[str, object]
+    identity: int | None
+    issues: int | None
+    pulls: int | None
+    dialect: Dialect
+
+
+def chosen_path(settings: Settings) -> Path:
+    """Return the path that the settings lead to; raises `UsageError` where it needs a token."""
+    if settings.via == "graphql" and not settings.tokens:
+        raise UsageError(
+            "GitHub's GraphQL API answers nobody without a token",
+            "Put one in GITHUB_TOKEN, or mine with --via rest",
+        )
+    if settings.via == "auto":
+        return "graphql" if settings.tokens else "rest"
+    return settings.via
+
+
+async def announce(github: GitHub, settings: Settings, repo: str) -> Announced:
+    """Ask what there is, and what the server's schema has where it may lag behind GitHub's."""
+    path = chosen_path(settings)
+    if path == "graphql":
+        return await _announced_by_graphql(github, settings, repo)
+    url = f"/repos/{repo}"
+    reply = await github.get(url)
+    if reply.status != 200 or not isinstance(reply.data, dict):
+        raise _absent(repo, reply.problem)
+    name = repository_name(facts_row(reply.data)["repo"])
+    identity = reply.data.get("id")
+    if not settings.tokens:
+        return Announced(name, reply, {"url": url}, identity, None, None, Dialect())
+    try:
+        counted = await _announced_by_graphql(github, settings, name)
+    except (QueryError, NoAnswerError, RepositoryError) as error:
+        # REST alone will do; it only cannot tell as much beforehand.
+        github.note(f"{error.problem}: REST's own lists must do")
+        return Announced(name, reply, {"url": url}, identity, None, None, Dialect())
+    return replace(counted, reply=reply, request={"url": url}, identity=identity)
+
+
+async def _announced_by_graphql(github: GitHub, settings: Settings, repo: str) -> Announced:
+    dialect = await _dialect(github, settings)
+    owner, name = repo.split("/")
+    variables = {"owner": owner, "name": name}
+    document = queries.repository_document(dialect)
+    for _ in range(github.retries):  # a null may be a failure that passes
+        reply = await github.graphql(document, variables, tries=github.retries, first_contact=True)
+        node = reply.data["data"].get("repository")
+        if node is not None or "NOT_FOUND" in reply.problem:
+            break
+    if node is None:
+        raise _absent(repo, reply.problem)
+    return Announced(
+        repository_name(node["nameWithOwner"]),
+        reply,
+        {"query": "Repository", "variables": variables},
+        None,
+        node["issues"]["totalCount"],
+        node["pullRequests"]["totalCount"],
+        dialect,
+    )
+
+
+async def _dialect(github: GitHub, settings: Settings) -> Dialect:
+    """Ask a server what its schema lacks, which columns stay null; github.com changes, too."""
+    reply = await github.graphql(
+        queries.INTROSPECTION, {}, tries=github.retries, first_contact=True
+    )
+    dialect = queries.dialect_of(reply.data["data"])
+    if dialect.lacks:
+        columns = ", ".join(queries.lacking_columns(dialect)) or "no column"
+        github.note(f"GraphQL at {settings.web_host} lacks some fields: {columns} stays null")
+    return dialect
+
+
+def _absent(repo: str, problem: str) -> RepositoryError:
+    if "451" in problem:
+        return RepositoryError(
+            f"GitHub blocks {repo} for legal reasons ({problem})", "It cannot be mined"
+        )
+    return RepositoryError(
+        f"{repo} is not there, or the token may not see it ({problem or 'no such repository'})",
+        "Check the spelling, and that the token has access to the repository",
+    )

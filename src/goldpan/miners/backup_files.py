@@ -1,0 +1,187 @@
+"""Reads what the files of a metadata backup hold, whatever else lies beside it.
+
+Files are somebody else's: each line or file may be as large as the disk, cut off or packed to
+explode. So an entry is read up to `LARGEST_ENTRY`, and what cannot be read is told by file and
+line while the rest goes on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from goldpan.errors import UsageError
+
+LARGEST_ENTRY = 32 << 20
+"""Bytes of one entry: the largest seen has 4 MB."""
+
+_STEP = 1 << 20
+_SELDOM = 50  # lines: asking where a file stands takes as long as reading one
+_UNPACKING_MEMORY = 128 << 20  # what `xz -9` needs, twice
+_ONE = ".json"
+_MANY = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json.gz", ".json.xz")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of a backup that may hold entries, their bytes, and the files that cannot."""
+
+    name: str
+    folder: Path
+    files: tuple[Path, ...]
+    size: int
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What may be an entry: where it stands, its bytes, and whether it is a file of its own."""
+
+    place: str
+    body: bytes
+    whole_file: bool
+    done: int
+    """Bytes of the backup's files that were read so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Something that could not be read, and why."""
+
+    place: str
+    reason: str
+
+
+def list_files(source: Path) -> Listing:
+    """Find the files of a backup; raises `UsageError` where there is nothing to read."""
+    if source.is_file():
+        return Listing(source.name, source.parent, (source,), source.stat().st_size, ())
+    if not source.is_dir():
+        raise UsageError(f"{source} is not there", "Name a backup's folder or .jsonl file")
+    files: list[Path] = []
+    others: list[str] = []
+    for folder, folders, names in os.walk(source, onerror=_refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(folder, name)
+            if name.endswith((_ONE, *_MANY)) and path.is_file():
+                files.append(path)
+            elif not name.startswith("."):
+                others.append(_shown(path, source))
+    if not files:
+        raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
+    files.sort()
+    size = sum(path.stat().st_size for path in files)
+    return Listing(source.name, source, tuple(files), size, tuple(others))
+
+
+def _refuse(error: OSError) -> None:
+    raise UsageError(
+        f"{error.filename} cannot be read: {error.strerror}", "Give yourself access to it"
+    )
+
+
+def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
+    """Yield all that may be entries, file by file, and what cannot be read."""
+    before = 0
+    for path in listing.files:
+        place = _shown(path, listing.folder)
+        line, done = 0, before
+        try:
+            with path.open("rb", _STEP) as file:
+                size = os.fstat(file.fileno()).st_size
+                if path.suffix == _ONE:
+                    yield _whole_file(place, file, before + size)
+                else:
+                    for line, found in enumerate(_lines(_unpacked(path, file)), 1):
+                        at = f"{place}:{line}"
+                        if found is None:
+                            yield _too_large(at)
+                        elif found:
+                            done = before + file.tell() if line % _SELDOM == 1 else done
+                            yield Text(at, found, False, done)
+                before += size
+        except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            yield Unreadable(
+                f"{place}:{line + 1}",
+                f"the file is cut off or not compressed as its name says ({error}): copy it again",
+            )
+        except OSError as error:
+            yield Unreadable(place, f"the file cannot be read: {error.strerror}")
+
+
+def _shown(path: Path, folder: Path) -> str:
+    """Name a file within the backup; names need not be UTF-8."""
+    return os.fsencode(path.relative_to(folder)).decode(errors="backslashreplace")
+
+
+def _too_large(place: str) -> Unreadable:
+    return Unreadable(place, f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is")
+
+
+def _whole_file(place: str, file: BinaryIO, done: int) -> Text | Unreadable:
+    body = file.read(LARGEST_ENTRY + 1)
+    return Text(place, body, True, done) if len(body) <= LARGEST_ENTRY else _too_large(place)
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes | None]:
+    """Yield lines without their ends; None for one that is too large."""
+    while line := file.readline(LARGEST_ENTRY + 1):
+        if len(line) <= LARGEST_ENTRY:
+            yield b"" if line.isspace() else line.rstrip(b"\r\n")
+            continue
+        while not line.endswith(b"\n") and (line := file.readline(_STEP)):
+            pass
+        yield None
+
+
+def _unpacked(path: Path, file: BinaryIO) -> BinaryIO:
+    match path.suffix:
+        case ".gz":
+            return io.BufferedReader(gzip.GzipFile(fileobj=file), _STEP)
+        case ".xz":
+            return io.BufferedReader(_Xz(file), _STEP)
+        case _:
+            return file
+
+
+class _Xz(io.RawIOBase):
+    """Unpacks xz as `lzma.open` does, but never into more memory than a good file needs."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._unpacker: lzma.LZMADecompressor | None = None
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            if self._unpacker is not None and not self._unpacker.eof:
+                given = b"" if not self._unpacker.needs_input else self._file.read(_STEP)
+                if self._unpacker.needs_input and not given:
+                    raise EOFError("it ends before the end of its data")
+            else:
+                given = self._next_stream()
+                if not given:
+                    return 0
+                self._unpacker = lzma.LZMADecompressor(memlimit=_UNPACKING_MEMORY)
+            out = self._unpacker.decompress(given, max_length=len(buffer))
+            if out:
+                buffer[: len(out)] = out
+                return len(out)
+
+    def _next_stream(self) -> bytes:
+        """Return the first bytes of the next stream, behind zeros that fill up."""
+        given = self._unpacker.unused_data if self._unpacker else b""
+        while not (given := given.lstrip(b"\0")) and (more := self._file.read(_STEP)):
+            given = more
+        return given

@@ -1,0 +1,209 @@
+"""Asks a server only for what its GraphQL schema has: GitHub Enterprise lags behind github.com.
+
+The documents of `queries.py` say everything that Goldpan can use. `adapt` takes out of one what
+a server lacks: fields, arguments, values of an enumeration, whole types. It reads the part of
+GraphQL's grammar that those documents use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_TOKEN = re.compile(r'"[^"]*"|\w+|\.\.\.|\$\w+|[^\s,]')
+
+# Of each field with a selection, the type that it yields; a connection's nodes follow from its
+# name. A field of the same name that yields something else is named with its parent.
+_TYPES = {
+    "actor": "Actor",
+    "assignedActors": "AssigneeConnection",
+    "assignee": "Assignee",
+    "assignees": "UserConnection",
+    "author": "Actor",
+    "blockedBy": "IssueConnection",
+    "blocking": "IssueConnection",
+    "canonical": "IssueOrPullRequest",
+    "closedByPullRequestsReferences": "PullRequestConnection",
+    "closer": "Closer",
+    "closingIssuesReferences": "IssueConnection",
+    "comments": "IssueCommentConnection",
+    "commit": "Commit",
+    "commits": "PullRequestCommitConnection",
+    "defaultBranchRef": "Ref",
+    "duplicate": "IssueOrPullRequest",
+    "duplicateOf": "IssueOrPullRequest",
+    "files": "PullRequestChangedFileConnection",
+    "fromRepository": "Repository",
+    "headRepository": "Repository",
+    "issueComment": "IssueComment",
+    "issueDependenciesSummary": "IssueDependenciesSummary",
+    "issueType": "IssueType",
+    "issues": "IssueConnection",
+    "label": "Label",
+    "labels": "LabelConnection",
+    "licenseInfo": "License",
+    "mergeCommit": "Commit",
+    "milestone": "Milestone",
+    "node": "Node",
+    "nodes": "Node",
+    "pageInfo": "PageInfo",
+    "parent": "Issue",
+    "pinnedIssueComment": "PinnedIssueComment",
+    "primaryLanguage": "Language",
+    "pullRequestReview": "PullRequestReview",
+    "pullRequests": "PullRequestConnection",
+    "rateLimit": "RateLimit",
+    "replyTo": "PullRequestReviewComment",
+    "repository": "Repository",
+    "reviewThreads": "PullRequestReviewThreadConnection",
+    "reviews": "PullRequestReviewConnection",
+    "source": "ReferencedSubject",
+    "subIssues": "IssueConnection",
+    "subIssuesSummary": "SubIssuesSummary",
+    "subject": "ReferencedSubject",
+    "Issue.timelineItems": "IssueTimelineItemsConnection",
+    "PullRequest.timelineItems": "PullRequestTimelineItemsConnection",
+    "PullRequestReviewThread.comments": "PullRequestReviewCommentConnection",
+}
+_ENUMS = {
+    "Issue.timelineItems": "IssueTimelineItemsItemType",
+    "PullRequest.timelineItems": "PullRequestTimelineItemsItemType",
+}
+
+Need = tuple[str, str]
+"""(type, field), (type.field, argument), (enumeration, value), or (type, "__typename")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a server's schema lacks of what Goldpan asks; a whole type as its `__typename`."""
+
+    lacks: frozenset[Need] = frozenset()
+
+
+NEWEST = Dialect()
+"""What github.com speaks."""
+
+
+def adapt(document: str, dialect: Dialect) -> str:
+    """Return a document without what the server lacks."""
+    return _Reader(document, dialect.lacks).read() if dialect.lacks else document
+
+
+def needs(document: str) -> frozenset[Need]:
+    """Return everything of a schema that a document names."""
+    reader = _Reader(document, frozenset())
+    reader.read()
+    return frozenset(reader.met)
+
+
+@dataclass(slots=True)
+class _Reader:
+    document: str
+    lacks: frozenset[Need]
+    met: set[Need] = field(default_factory=set)
+    _tokens: list[re.Match[str]] = field(default_factory=list)
+    _at: int = 0
+    _spread_here: set[str] = field(default_factory=set)
+
+    def read(self) -> str:
+        self._tokens, self._at = list(_TOKEN.finditer(self.document)), 0
+        return "\n".join(self._definitions())
+
+    def _definitions(self) -> Iterator[str]:
+        while self._at < len(self._tokens):
+            head = self._until("{")
+            operation = head.startswith("query")
+            kind = "Query" if operation else head.split()[-1]
+            selection = self._selection(kind)
+            if operation or head.split()[1] in self._spread_here:
+                yield f"{head} {selection}"
+
+    def _selection(self, parent: str) -> str:
+        """Read what stands in braces; return nothing where nothing is left."""
+        self._take("{")
+        parts = []
+        while self._peek() != "}":
+            part = self._spread() if self._peek() == "..." else self._field(parent)
+            parts.append(part)
+        self._take("}")
+        kept = [part for part in parts if part]
+        return f"{{ {' '.join(kept)} }}" if kept else ""
+
+    def _spread(self) -> str:
+        self._take("...")
+        name = self._take()
+        if name != "on":
+            self._spread_here.add(name)
+            return f"...{name}"
+        kind = self._take()
+        there = self._has(kind, "__typename")
+        selection = self._selection(kind)
+        return f"... on {kind} {selection}" if there and selection else ""
+
+    def _field(self, parent: str) -> str:
+        alias, name = "", self._take()
+        if self._peek() == ":":
+            self._take(":")
+            alias, name = f"{name}: ", self._take()
+        there, spread_here = self._has(parent, name), set(self._spread_here)
+        whole = f"{parent}.{name}"
+        arguments = self._arguments(whole) if self._peek() == "(" else ""
+        if self._peek() != "{":
+            return f"{alias}{name}{arguments}" if there else ""
+        kind = _TYPES.get(whole) or _TYPES[name]
+        if name == "nodes" and parent.endswith("Connection"):
+            kind = parent.removesuffix("Connection")
+        selection = self._selection(kind)
+        if there and selection:
+            return f"{alias}{name}{arguments} {selection}"
+        self._spread_here = spread_here
+        return ""
+
+    def _arguments(self, whole: str) -> str:
+        self._take("(")
+        kept = []
+        while self._peek() != ")":
+            name = self._take()
+            self._take(":")
+            value = self._value(_ENUMS.get(whole))
+            if self._has(whole, name):
+                kept.append(f"{name}: {value}")
+        self._take(")")
+        return f"({', '.join(kept)})" if kept else ""
+
+    def _value(self, enumeration: str | None) -> str:
+        first = self._take()
+        closing = {"[": "]", "{": "}"}.get(first)
+        if closing is None:
+            return first
+        inner = self._until(closing)
+        self._take(closing)
+        if enumeration:
+            values = [value for value in inner.split(", ") if self._has(enumeration, value)]
+            inner = ", ".join(values)
+        return f"{first}{inner}{closing}"
+
+    def _has(self, kind: str, name: str) -> bool:
+        if name != "__typename":
+            self.met.add((kind, "__typename"))
+        self.met.add((kind, name))
+        return (kind, name) not in self.lacks
+
+    def _peek(self) -> str:
+        return self._tokens[self._at][0]
+
+    def _take(self, expected: str | None = None) -> str:
+        token = self._peek()
+        if expected is not None and token != expected:
+            raise ValueError(f"{expected!r} was to stand where {token!r} stands")
+        self._at += 1
+        return token
+
+    def _until(self, end: str) -> str:
+        """Take all up to a token and return it as it is written."""
+        start = self._tokens[self._at].start()
+        while self._peek() != end:
+            self._at += 1
+        return self.document[start : self._tokens[self._at].start()].strip()

@@ -1,0 +1,289 @@
+"""Finds what a REST run has to fetch: the repository's lists, and what the archive lacks of them.
+
+With a token the GraphQL sweep tells which entries there are and which changed, cross references
+from elsewhere included; REST's own lists cannot, since a cross reference does not bump
+`updated_at`. Without one the list of issues is walked as a whole, and an entry's timeline is read
+again when the entry changed or a text that changed names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from goldpan.errors import QueryError
+from goldpan.miners.archive import Record
+from goldpan.miners.github.batches import together
+from goldpan.miners.github.graphql_lists import More
+from goldpan.miners.github.rest_lists import (
+    COMMENTS,
+    FEEDS,
+    ISSUES,
+    PART_OF_LIST,
+    PULLS,
+    RELATIONS,
+    REVIEW_COMMENTS,
+    Feed,
+    Listing,
+    Lists,
+)
+from goldpan.miners.github.sweep import Sweep, Target
+from goldpan.miners.journal import Journal
+from goldpan.miners.repair import trusted_ends
+from goldpan.progress import Reporter, Task
+
+
+@dataclass(slots=True)
+class RestSurvey:
+    """What the repository's lists told, and what is to be fetched entry by entry."""
+
+    listed: frozenset[int]
+    targets: Mapping[int, Target]
+    """What the sweep saw of each entry; empty without one."""
+    versions: Mapping[int, str]
+    """Which state of an entry its timeline is read for."""
+    issues: list[int] = field(default_factory=list)
+    """Entries that no list brought as they are now."""
+    pulls: list[int] = field(default_factory=list)
+    """Likewise pull requests."""
+    timelines: list[int] = field(default_factory=list)
+    review_comments: list[int] = field(default_factory=list)
+    relations: list[tuple[int, str]] = field(default_factory=list)
+    heads: dict[int, list[str]] = field(default_factory=dict)
+    """Head and base of each pull request whose head is known."""
+    files_read: dict[int, list[str]] = field(default_factory=dict)
+    """The head and base for which a pull request's files were read last."""
+
+    @property
+    def files(self) -> list[int]:
+        """The pull requests whose files are to be read, of those whose head is known."""
+        return [n for n, head in sorted(self.heads.items()) if self.files_read.get(n) != head]
+
+    @property
+    def count(self) -> int:
+        """How many lists of entries are to be fetched."""
+        lists = (self.issues, self.timelines, self.review_comments, self.relations)
+        return 2 * len(self.pulls) + len(self.files) + sum(len(numbers) for numbers in lists)
+
+
+class RestSurveyor:
+    """Reads a repository's lists into the journal, and compares them with what it has."""
+
+    def __init__(
+        self,
+        lists: Lists,
+        journal: Journal,
+        reporter: Reporter,
+        *,
+        since: datetime | None,
+        sweep: Sweep | None,
+    ) -> None:
+        self._lists = lists
+        self._journal = journal
+        self._reporter = reporter
+        self._sweep = sweep
+        self._limit = stamp(since)
+        self._changed_since = _latest(_finished_until(journal, self._limit), self._limit)
+
+    async def run(self) -> RestSurvey:
+        """Read the lists and find what is to be fetched."""
+        targets = await self._swept()
+        with self._reporter.task("Lists", len(FEEDS)) as task:
+            issues, pulls, comments, reviews = await together(
+                *(
+                    self._listing(feed, task, swept=bool(targets))
+                    for feed in (ISSUES, PULLS, COMMENTS, REVIEW_COMMENTS)
+                )
+            )
+        named = set[int]()
+        if not targets and self._changed_since:
+            for listing in (issues, pulls, comments, reviews):
+                newest = listing.refers.items()
+                named.update(n for n, updated in newest if updated >= self._changed_since)
+        if issues.is_whole:
+            numbers = sorted({item[0] for item in issues.items})
+            self._journal.mark("listed", [], of="issues", numbers=numbers, begun=issues.begun)
+        entries = self._newest("issues", "issue")
+        listed = self._listed(targets, issues, entries)
+        return self._compare(listed, targets, entries, named)
+
+    async def _swept(self) -> dict[int, Target]:
+        """Return all entries by the GraphQL sweep, none where that is not to be had."""
+        if self._sweep is None:
+            return {}
+        try:
+            with self._reporter.task("Sweep", 0) as task:
+                found = await together(
+                    self._sweep.run("issue", task), self._sweep.run("pull", task)
+                )
+        except QueryError as error:
+            self._reporter.note(f"{error.problem}: REST's own lists must do")
+            return {}
+        if any(record.meta["number"] is None for record in self._journal.of_run("failed")):
+            return {}
+        return {target.number: target for targets in found for target in targets}
+
+    async def _listing(self, feed: Feed, task: Task, *, swept: bool) -> Listing:
+        """Read a list: all of it at first, later what changed."""
+        since = self._changed_since
+        if feed is ISSUES and not swept and not self._limit:
+            since = None  # the list itself must tell which entries there are
+        found = await (self._lists.changed(feed, since) if since else self._lists.whole(feed))
+        task.advance()
+        return found
+
+    def _listed(
+        self, targets: Mapping[int, Target], issues: Listing, entries: Mapping[int, list[Any]]
+    ) -> frozenset[int]:
+        if targets:
+            return frozenset(targets)
+        items = issues.items if issues.is_whole else list(entries.values())
+        return frozenset(item[0] for item in items if not self._limit or item[1] >= self._limit)
+
+    def _compare(
+        self,
+        listed: frozenset[int],
+        targets: Mapping[int, Target],
+        entries: Mapping[int, list[Any]],
+        named: set[int],
+    ) -> RestSurvey:
+        seen = _Seen(self._journal)
+        pulls = self._newest("pulls", "pull")
+        versions = {
+            number: targets[number].version if number in targets else f"rest|{entries[number][1]}"
+            for number in listed
+        }
+        survey = RestSurvey(listed, targets, versions, files_read=seen.files)
+        since = self._changed_since
+        for number in sorted(listed):
+            target, entry = targets.get(number), entries.get(number)
+            updated = target.updated if target else ""
+            if entry is None or entry[1] < updated or (number, "entry") in seen.failed:
+                survey.issues.append(number)
+            known = seen.timelines.get(number) == versions[number]
+            fresh = self._journal.find(f"timeline|{self._journal.run}|{number}") is not None
+            if not known or (number, "timeline") in seen.failed or (number in named and not fresh):
+                survey.timelines.append(number)
+            if target.kind == "pull" if target else entry is not None and entry[2]:
+                pull = pulls.get(number)
+                if pull is None or pull[1] < updated:
+                    survey.pulls.append(number)
+                else:
+                    survey.heads[number] = pull[2:4]
+                # The list of review comments tells what changed, not what was deleted.
+                later = since is not None and max(updated, entry[1] if entry else "") >= since
+                if later or (number, "review_comments") in seen.failed:
+                    survey.review_comments.append(number)
+        survey.relations = self._relations(versions, seen)
+        return survey
+
+    def _relations(self, versions: Mapping[int, str], seen: _Seen) -> list[tuple[int, str]]:
+        """Return the lists of relations that issues have or had and that were not read since."""
+        found = {(number, part) for number, part in seen.failed if part in RELATIONS}
+        for record in self._journal.archive.records:
+            meta = record.meta
+            if meta["part"] in RELATIONS:
+                found.add((meta["number"], meta["part"]))
+            for number, parts in (meta.get("relations") or {}).items():
+                found.update((int(number), part) for part in parts)
+        return sorted(
+            (number, part)
+            for number, part in found
+            if number in versions and seen.relations.get((number, part)) != versions[number]
+        )
+
+    def _newest(self, *parts: str) -> dict[int, list[Any]]:
+        """Return the newest item of each entry that replies of these parts brought."""
+        found: dict[int, list[Any]] = {}
+        for record in self._journal.archive.records:
+            if record.meta["part"] in parts:
+                for item in record.meta["items"]:
+                    if item[0] not in found or item[1] >= found[item[0]][1]:
+                        found[item[0]] = item
+        return found
+
+
+class _Seen:
+    """Which state of each entry the archive holds last, by whichever path."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.timelines: dict[int, str] = {}
+        self.relations: dict[tuple[int, str], str] = {}
+        self.files: dict[int, list[str]] = {}
+        self.failed: set[tuple[int, str]] = set()
+        """What could not be had when it was asked for last: asked for again."""
+        for record in journal.archive.records:
+            self._read(record, journal)
+
+    def _read(self, record: Record, journal: Journal) -> None:
+        meta = record.meta
+        match meta["part"]:
+            case "entries":
+                open_ = {More(*row).number for row in meta["more"] if not _is_kept(journal, row)}
+                for _, number, owner in meta["nodes"]:
+                    version = owner.rpartition("@")[0]
+                    whole = journal.find(f"entry|{version}") is not None and number not in open_
+                    self.timelines[number] = version if whole else ""
+                    for part in RELATIONS:
+                        self.relations[number, part] = version if whole else ""
+                    self.files.pop(number, None)  # REST sees more of them
+            case "timeline" | "files" | "pull_comments" | "sub_issues" | "blocked_by" | "blocking":
+                if meta["next"] is None:
+                    part = PART_OF_LIST.get(meta["part"], meta["part"])
+                    self.failed.discard((meta["number"], part))
+                    if part == "timeline":
+                        self.timelines[meta["number"]] = meta["version"]
+                    elif part in RELATIONS:
+                        self.relations[meta["number"], part] = meta["version"]
+            case "issue":
+                self.failed.discard((meta["number"], "entry"))
+            case "complete":
+                self.files[meta["number"]] = meta["state"]
+            case "failed" if meta["number"] is not None and not meta["withheld"]:
+                self.failed.add((meta["number"], meta["of"]))
+                if meta["of"] == "files":
+                    self.files.pop(meta["number"], None)
+
+
+def _is_kept(journal: Journal, row: list[Any]) -> bool:
+    return journal.find(More(*row).key) is not None
+
+
+def stamp(moment: datetime | None) -> str | None:
+    """Write a time as GitHub does, so that texts compare as times do."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+
+
+def _latest(*stamps: str | None) -> str | None:
+    return max((stamp for stamp in stamps if stamp), default=None)
+
+
+def _finished_until(journal: Journal, limit: str | None) -> str | None:
+    """Return when the last REST run that read all of these lists began, by GitHub's clock."""
+    until = None
+    for begin, repository in _finished(journal):
+        since = begin.meta["plan"].get("since")
+        narrower = since and (limit is None or since > limit)
+        date = repository.meta["headers"].get("date")
+        if begin.meta["plan"]["via"] == "rest" and not narrower and date:
+            until = stamp(parsedate_to_datetime(date))
+    return until
+
+
+def _finished(journal: Journal) -> Iterator[tuple[Record, Record]]:
+    """Yield the first and the repository's record of each run that ended with all lists read."""
+    runs: dict[int, dict[str, Record]] = {}
+    ends = {record.sequence for record in trusted_ends(journal.archive.records)}
+    for record in journal.archive.records:
+        parts = runs.setdefault(record.run, {})
+        part = record.meta["part"]
+        if part == "failed" and record.meta["number"] is None:
+            parts["broken"] = record
+        if part != "end" or record.sequence in ends:
+            parts.setdefault(part, record)
+    for _, parts in sorted(runs.items()):
+        if {"begin", "repository", "end"} <= parts.keys() and "broken" not in parts:
+            yield parts["begin"], parts["repository"]

@@ -1,0 +1,126 @@
+"""Learns from a sample of entries how long their lists are, and so what fetching them costs.
+
+The sample is spread evenly over the repository, so that old and new entries count alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from goldpan.errors import QueryError
+from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.queries import CONNECTIONS, entries_batch
+
+PAGE = 100
+MOST_FILES = 3_000
+"""GitHub lists no more files of a pull request, and none of a diff that it finds too large."""
+_SAMPLED = 300
+_A_REQUEST = 100
+
+_COUNTED = """
+fragment sized on IssueOrPullRequest {
+  __typename
+  ... on Issue {
+    comments { totalCount } timelineItems { totalCount }
+    closedByPullRequestsReferences(includeClosedPrs: true) { totalCount }
+  }
+  ... on PullRequest {
+    comments { totalCount } timelineItems { totalCount } files { totalCount }
+    reviews { totalCount } reviewThreads { totalCount }
+    closingIssuesReferences { totalCount }
+  }
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How long the lists of some entries are: list name to one length an entry, by type."""
+
+    issues: Sequence[Mapping[str, int]] = ()
+    pulls: Sequence[Mapping[str, int]] = ()
+
+    def further(self, parent: str, count: int) -> float:
+        """Return how many further pages `count` entries of a type need over GraphQL.
+
+        Review threads come as ids; the comments of each are a page of their own.
+        """
+        entries = self.issues if parent == "Issue" else self.pulls
+        if not entries:
+            return 0.0
+        pages = 0
+        for lengths in entries:
+            for name, length in lengths.items():
+                pages += ceil(max(0, length - CONNECTIONS[parent, name].first) / PAGE)
+                pages += length if name == "reviewThreads" else 0
+        return count * pages / len(entries)
+
+    def mean(self, name: str) -> float:
+        """Return the mean length of a list over all sampled entries that have it."""
+        lengths = [e[name] for e in (*self.issues, *self.pulls) if name in e]
+        return sum(lengths) / len(lengths) if lengths else 0.0
+
+    def unlisted(self) -> float:
+        """Return the share of pull requests whose files GitHub may not list: none, or too many."""
+        counts = [entry.get("files", 1) for entry in self.pulls]
+        odd = [count for count in counts if count == 0 or count >= MOST_FILES]
+        return len(odd) / len(counts) if counts else 0.0
+
+    def pages(self, name: str) -> float:
+        """Return how many REST pages a list of an entry takes on the average."""
+        pages = [max(1, ceil(e[name] / PAGE)) for e in (*self.issues, *self.pulls) if name in e]
+        return sum(pages) / len(pages) if pages else 1.0
+
+
+async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> Sample:
+    """Ask for the lengths of the lists of some of these entries: 300 at the most.
+
+    What cannot be had is left out: a sample needs not be whole.
+    """
+    owner, name = repo.split("/")
+    step = max(1.0, len(numbers) / _SAMPLED)
+    chosen = [numbers[int(i * step)] for i in range(min(len(numbers), _SAMPLED))]
+    issues: list[Mapping[str, int]] = []
+    pulls: list[Mapping[str, int]] = []
+    for start in range(0, len(chosen), _A_REQUEST):
+        asked = "\n".join(
+            f"    n{number}: issueOrPullRequest(number: {number}) {{ ...sized }}"
+            for number in chosen[start : start + _A_REQUEST]
+        )
+        document = (
+            "query Sample($owner: String!, $name: String!) {\n"
+            f"  repository(owner: $owner, name: $name) {{\n{asked}\n  }}\n"
+            f"  rateLimit {{ cost limit remaining resetAt nodeCount }}\n}}\n{_COUNTED}"
+        )
+        try:
+            reply = await github.graphql(document, {"owner": owner, "name": name})
+        except (NoAnswerError, QueryError):
+            continue
+        for node in (reply.data["data"].get("repository") or {}).values():
+            if node:
+                of = issues if node["__typename"] == "Issue" else pulls
+                of.append(_lengths(node))
+    return Sample(issues, pulls)
+
+
+def _lengths(node: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        name: int(value["totalCount"])
+        for name, value in node.items()
+        if isinstance(value, dict) and value.get("totalCount") is not None
+    }
+
+
+def graphql_requests(issues: int, pulls: int, sampled: Sample) -> int:
+    """Return how many requests fetch so many entries and whatever their first pages lack."""
+    batches = ceil(issues / entries_batch("issue")) + ceil(pulls / entries_batch("pull"))
+    further = sampled.further("Issue", issues) + sampled.further("PullRequest", pulls)
+    return batches + ceil(further / PAGE)
+
+
+def sweep_requests(issues: int, pulls: int) -> int:
+    """Return how many pages list so many entries."""
+    return max(1, ceil(issues / PAGE)) + max(1, ceil(pulls / PAGE))

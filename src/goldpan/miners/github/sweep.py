@@ -1,0 +1,241 @@
+"""Lists all entries of a repository with a light fingerprint each, over GraphQL.
+
+The fingerprint is an entry's `updatedAt` with the count and newest time of its cross references
+and links, which do not bump `updatedAt`. What the archive read at the same fingerprint is not
+read again; what no complete sweep lists is gone. Both paths learn from it what changed, where
+there is a token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from goldpan.errors import QueryError, RepositoryError
+from goldpan.miners.archive import Record
+from goldpan.miners.github.batches import BatchSize
+from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.dialect import Dialect
+from goldpan.miners.github.graphql_lists import list_flaw
+from goldpan.miners.github.limits import Pace
+from goldpan.miners.github.queries import Kind, sweep_document
+from goldpan.miners.journal import Journal
+from goldpan.miners.replies import Reply, errors_of
+from goldpan.progress import Task
+
+PAGE = 100
+_RESTARTS = 3
+FIELDS: dict[Kind, str] = {"issue": "issues", "pull": "pullRequests"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An entry to fetch; `version` names what the sweep saw of it."""
+
+    kind: Kind
+    node: str
+    number: int
+    version: str
+
+    @property
+    def updated(self) -> str:
+        """When GitHub says that the entry was updated last."""
+        return self.version.partition("|")[2].partition("|")[0]
+
+
+class Sweep:
+    """Reads a repository's lists of issues and pull requests into the journal."""
+
+    def __init__(
+        self,
+        github: GitHub,
+        journal: Journal,
+        *,
+        repo: str,
+        since: datetime | None,
+        dialect: Dialect,
+        pace: Pace,
+    ) -> None:
+        self._github = github
+        self._journal = journal
+        self._owner, self._name = repo.split("/")
+        self._repo = repo
+        self._since = since
+        self._dialect = dialect
+        self._pace = pace
+
+    async def run(self, kind: Kind, task: Task) -> list[Target]:
+        """Return all entries of a kind (those updated since the limit, if there is one).
+
+        A cursor that GitHub no longer takes starts the list again. A page that cannot be had is
+        recorded as failed, and what was listed before it is returned.
+        """
+        found: dict[str, Target] = {}
+        for attempt in range(_RESTARTS):
+            try:
+                for record in self._recorded(kind, attempt):
+                    self._take(record, kind, found, task)
+                await self._walk(kind, attempt, found, task)
+                break
+            except _StaleCursorError as error:
+                reason = str(error)
+            except NoAnswerError as error:
+                self._journal.fail(None, FIELDS_OF[kind], error.reason, error.status)
+                break
+        else:
+            self._journal.fail(None, FIELDS_OF[kind], f"its cursors do not hold ({reason})")
+        return sorted(found.values(), key=lambda target: target.number)
+
+    async def lists(self, target: Target) -> bool:
+        """Ask the page that listed an entry again, and tell whether it still lists it."""
+        for record in self._journal.of_run("sweep"):
+            if record.meta["kind"] == target.kind and any(
+                item[0] == target.node for item in record.meta["items"]
+            ):
+                variables = dict(record.meta["request"]["variables"])
+                reply = await self._page(target.kind, variables, BatchSize(variables["first"]))
+                nodes = self._connection(reply, target.kind)["nodes"]
+                return any(node and node["id"] == target.node for node in nodes)
+        return False
+
+    def _recorded(self, kind: Kind, attempt: int) -> Iterator[Record]:
+        """Yield the pages that this run has of this attempt, in their order."""
+        cursor: str | None = ""
+        while cursor is not None:
+            record = self._journal.find(self._key(kind, attempt, cursor))
+            if record is None:
+                return
+            yield record
+            cursor = record.meta["next"]
+
+    async def _walk(self, kind: Kind, attempt: int, found: dict[str, Target], task: Task) -> None:
+        order = ("UPDATED_AT", "DESC") if self._since else ("CREATED_AT", "ASC")
+        size = BatchSize(PAGE)
+        pages = list(self._recorded(kind, attempt))
+        if pages and (pages[-1].meta["next"] is None or self._is_late(pages[-1])):
+            return
+        cursor: str | None = pages[-1].meta["next"] if pages else None
+        while True:
+            variables = {
+                "owner": self._owner,
+                "name": self._name,
+                "first": size.current,
+                "after": cursor,
+                "field": order[0],
+                "direction": order[1],
+            }
+            reply = await self._page(kind, variables, size)
+            page = self._connection(reply, kind)
+            info = page["pageInfo"]
+            record = self._journal.keep(
+                "sweep",
+                [self._key(kind, attempt, cursor or "")],
+                {"query": "Sweep", "variables": variables},
+                reply,
+                kind=kind,
+                items=[_fingerprint(node) for node in page["nodes"]],
+                announced=page["totalCount"],
+                next=info["endCursor"] if info["hasNextPage"] else None,
+                full=self._since is None,
+            )
+            self._take(record, kind, found, task)
+            cursor = record.meta["next"]
+            if cursor is None or self._is_late(record):
+                return
+
+    def _take(self, record: Record, kind: Kind, found: dict[str, Target], task: Task) -> None:
+        if record.meta["request"]["variables"]["after"] is None:
+            task.extend(max(0, record.meta["announced"] - len(found)))
+        for node, number, fingerprint in record.meta["items"]:
+            if not self._since or moment(fingerprint.split("|")[0]) >= self._since:
+                task.advance(node not in found)
+                found[node] = Target(kind, node, number, f"{node}|{fingerprint}")
+
+    def _is_late(self, record: Record) -> bool:
+        """Whether a page, newest first, reached the entries that are not wanted."""
+        return self._since is not None and any(
+            moment(fingerprint.split("|")[0]) < self._since
+            for _, _, fingerprint in record.meta["items"]
+        )
+
+    def _key(self, kind: Kind, attempt: int, cursor: str) -> str:
+        return f"sweep|{self._journal.run}|{kind}|{attempt}|{cursor}"
+
+    async def _page(self, kind: Kind, variables: dict[str, Any], size: BatchSize) -> Reply:
+        """Ask for one page, smaller and smaller, at last without what makes it heavy."""
+        failures, light = 0, False
+        while True:
+            try:
+                reply = await self._ask(kind, variables, light=light)
+                size.worked(variables["first"])
+                return reply
+            except NoAnswerError as error:
+                failures += 1
+                if variables["first"] == 1 and failures >= self._github.retries:
+                    if light and "NOT_FOUND" in error.reason:
+                        raise self._absent(error.reason) from None
+                    if light:
+                        raise
+                    light, failures = True, 0
+            size.choked(variables["first"])
+            variables["first"] = size.current
+            await asyncio.sleep(min(self._pace.backoff * 2 ** min(failures, 6), self._pace.longest))
+
+    async def _ask(self, kind: Kind, variables: dict[str, Any], *, light: bool) -> Reply:
+        """Ask once; raises `NoAnswerError` for a page that lacks anything."""
+        document = sweep_document(kind, self._dialect, light=light)
+        self._journal.document(document)
+        try:
+            reply = await self._github.graphql(document, variables)
+        except (QueryError, NoAnswerError) as error:
+            if "cursor" in error.problem.lower():
+                raise _StaleCursorError(error.problem) from None
+            raise
+        if _is_stale(reply):
+            raise _StaleCursorError(reply.problem)
+        problem = reply.problem or list_flaw(self._connection(reply, kind))
+        if problem:
+            raise NoAnswerError("The list", replace(reply, problem=problem))
+        return reply
+
+    def _connection(self, reply: Reply, kind: Kind) -> dict[str, Any]:
+        repository = reply.data["data"].get("repository")
+        connection: dict[str, Any] = (repository or {}).get(FIELDS[kind]) or {}
+        return connection
+
+    def _absent(self, reason: str) -> RepositoryError:
+        return RepositoryError(
+            f"{self._repo} is not there any more, or the token may not see it ({reason})",
+            "Check that the token has access to the repository, and run the same command again",
+        )
+
+
+FIELDS_OF: dict[Kind, str] = {"issue": "issues", "pull": "pulls"}
+"""What a kind's list is called where a failure names it."""
+
+
+class _StaleCursorError(Exception):
+    """GitHub does not take a cursor that it gave."""
+
+
+def moment(text: str) -> datetime:
+    """Read a time as GitHub writes it."""
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _is_stale(reply: Reply) -> bool:
+    return any(
+        error.get("type") == "INVALID_CURSOR_ARGUMENTS"
+        or "valid cursor" in str(error.get("message", ""))
+        for error in errors_of(reply.data)
+    )
+
+
+def _fingerprint(node: dict[str, Any]) -> list[Any]:
+    timeline = node.get("timelineItems") or {"filteredCount": "", "nodes": ()}
+    newest = next((item.get("createdAt", "") for item in timeline["nodes"] or () if item), "")
+    mark = f"{node['updatedAt']}|{timeline['filteredCount']}|{newest}"
+    return [node["id"], node["number"], mark]

@@ -1,0 +1,133 @@
+"""Makes columns of parsed values; a value that cannot be read costs its field, never the table.
+
+A column is made at once. Only where that fails is the value looked for that does not fit, made
+null and named. A row without what tells it apart is dropped and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+# Python reads no other years, and nothing on GitHub is from them.
+_FIRST = -62_135_596_800_000_000
+_LAST = 253_402_300_799_999_999
+
+Row = tuple[Any, ...]
+Told = Callable[[Row, str], None]
+"""Called with a row and what of it was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A value of another kind than GitHub documents, and what of it can be kept."""
+
+    value: object
+    kept: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Which columns a row cannot do without, and which are null only by mistake."""
+
+    identity: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
+
+
+def make_table(rows: Sequence[Row], schema: pa.Schema, needs: Needs, told: Told) -> pa.Table:
+    """Return the table of rows in the order of its columns; `told` hears what was lost."""
+    columns = [
+        _column(name, values, rows, told)
+        for name, values in zip(schema, zip(*rows, strict=True), strict=True)
+    ]
+    table = pa.Table.from_arrays(columns, schema=schema)
+    for name in needs.always:
+        for index in _nulls(table, name):
+            if rows[index][schema.get_field_index(name)] is None:
+                told(rows[index], f"{name} is missing")
+    unknown = {index for name in needs.identity for index in _nulls(table, name)}
+    if not unknown:
+        return table
+    for index in sorted(unknown):
+        told(rows[index], f"nothing tells it apart: {', '.join(needs.identity)} cannot be read")
+    keep = np.ones(len(table), dtype=bool)
+    keep[list(unknown)] = False
+    return table.filter(pa.array(keep))
+
+
+def inner(value: Any, key: str) -> Any:
+    """Return a member of an object that may be null."""
+    if value is None:
+        return None
+    return value.get(key) if isinstance(value, dict) else Unreadable(value)
+
+
+def lower(value: Any) -> Any:
+    """Return an enumeration's value in lower case."""
+    return value.lower() if isinstance(value, str) else value
+
+
+def integer(value: Any) -> Any:
+    """Return a number that GitHub may write as a text."""
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() else Unreadable(value)
+    return value
+
+
+def names(values: Any, key: str) -> Any:
+    """Return the sorted names of a list's objects; those that have none are lost."""
+    if values is None:
+        return []
+    if not isinstance(values, list):
+        return Unreadable(values, [])
+    found = [value.get(key) if isinstance(value, dict) else None for value in values]
+    kept = sorted(name for name in found if isinstance(name, str))
+    return kept if len(kept) == len(found) else Unreadable(values, kept)
+
+
+def excerpt(value: object) -> str:
+    """Return a value as a message may hold it."""
+    text = repr(value.value if isinstance(value, Unreadable) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _column(
+    field: pa.Field[Any], values: tuple[Any, ...], rows: Sequence[Row], told: Told
+) -> pa.Array[Any]:
+    try:
+        return _array(values, field.type)
+    except UNFIT:
+        pass
+    fitting = list(values)
+    for index, value in enumerate(values):
+        try:
+            _array((value,), field.type)
+        except UNFIT:
+            fitting[index] = value.kept if isinstance(value, Unreadable) else None
+            told(rows[index], f"{field.name} cannot be read: {excerpt(value)}")
+    return _array(tuple(fitting), field.type)
+
+
+def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array[Any]:
+    if not pa.types.is_timestamp(kind):
+        return pa.array(values, type=kind)
+    # ISO 8601: GitHub writes times in UTC with a `Z`, git with an offset.
+    times = pa.array(values, type=pa.string()).cast(kind)
+    ends = pc.min_max(times.cast(pa.int64())).as_py()
+    if ends["min"] is not None and (ends["min"] < _FIRST or ends["max"] > _LAST):
+        raise ValueError("a year that no calendar has")
+    return times
+
+
+def _nulls(table: pa.Table, name: str) -> list[int]:
+    column = table[name]
+    if not column.null_count:
+        return []
+    return [int(i) for i in np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))]

@@ -1,0 +1,30 @@
+"""Whether an archive still holds the replies that tables were made of."""
+
+from __future__ import annotations
+
+from goldpan.errors import WorkspaceError
+from goldpan.lineage import read_lineage
+from goldpan.miners.archive import scan_runs
+from goldpan.miners.repair import REPAIRED
+from goldpan.miners.run_file import seal_of
+from goldpan.workspace import Workspace
+
+
+def check_replies(workspace: Workspace, repo: str) -> None:
+    """Raise `WorkspaceError` where the replies that tables were made of are not all there.
+
+    The end of the newest run may be cut off as if by a kill: only the tables tell. What a repair
+    could not save is told by `goldpan status`.
+    """
+    runs = {one.path.name: one.records for one in scan_runs(workspace.raw(repo))}
+    inputs = read_lineage(workspace.tables(repo), "normalize")["inputs"]
+    for name, (count, digest) in inputs.items():
+        records = runs.get(name, ())
+        if any(record.meta["part"] == REPAIRED for record in records):
+            continue
+        if seal_of([record.digest for record in records[:count]]) != [count, digest]:
+            raise WorkspaceError(
+                f"{workspace.raw(repo) / name} no longer holds the {count:,} replies that the "
+                "tables were made of",
+                f"Restore it, or run goldpan mine --repo {repo}",
+            )

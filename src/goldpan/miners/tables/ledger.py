@@ -1,0 +1,292 @@
+"""The ledger: for each entry and each of its lists what GitHub announced and what is stored.
+
+It is all that the program knows of completeness: `goldpan status`, exit codes and `goldpan why`
+read it. What a list announces counts only as long as the list was not read again since.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.miners.tables.live import LISTS, RELATIONS, Floors, Live, Numbers, Open, joined
+from goldpan.miners.tables.rows import NOBODY
+from goldpan.records import LEDGER
+
+ISSUE_PARTS = ("entry", "comments", "labels", "timeline", "links", "relations")
+PULL_PARTS = (
+    "entry",
+    "comments",
+    "labels",
+    "timeline",
+    "links",
+    "files",
+    "reviews",
+    "review_comments",
+    "commits",
+)
+MOST_SERVED = {"files": 3_000, "commits": 250}
+"""How many items GitHub lists at most."""
+
+_FLOOR_OF = {
+    "comments": "timeline",
+    "reviews": "timeline",
+    "commits": "timeline",
+    "length": "timeline",
+    "items": "timeline",
+    "threads": "review_comments",
+    "labels": "entry",
+}
+_SCHEMA = pa.schema([field for field in LEDGER.schema if field.name != "repo"])
+
+Key = tuple[int | None, str]
+Troubles = Mapping[Key, Open]
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What the pages of lists say of each entry; -1 for nothing."""
+
+    announced: Mapping[str, Numbers]
+    received: Mapping[str, Numbers]
+    present: Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]]
+
+    def announces(self, part: str, size: int) -> Numbers:
+        """Return how long each entry's list is, as far as GitHub says so."""
+        found = self.announced.get(part)
+        return np.full(size, -1, dtype=np.int64) if found is None else found
+
+    def timeline_items(self, size: int) -> Numbers:
+        """Return how many items each whole timeline has; -1 where nobody tells."""
+        items = np.where(self.has("items", size), self.brought("items", size), -1)
+        said = self.announces("length", size)
+        return np.where(said >= 0, said, items)
+
+    def has(self, part: str, size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Tell whose lists any page was read of."""
+        found = self.present.get(part)
+        return np.zeros(size, dtype=bool) if found is None else found
+
+    def brought(self, part: str, size: int) -> Numbers:
+        """Return how many items of each entry's list came."""
+        found = self.received.get(part)
+        return np.zeros(size, dtype=np.int64) if found is None else found
+
+
+def read_pages(pages: pa.Table, live: Live, numbers: Numbers) -> Pages:
+    """Sum up the pages that count, for entries in the order of `numbers`, which are sorted."""
+    announced: dict[str, Numbers] = {}
+    received: dict[str, Numbers] = {}
+    present: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
+    for part in pc.unique(pages["part"]).to_pylist():
+        rows = pages.filter(pc.equal(pages["part"], part))
+        rows = rows.sort_by("_sequence")
+        whose = rows["number"].to_numpy()
+        sequences = rows["_sequence"].to_numpy()
+        place = np.searchsorted(numbers, whose).clip(max=max(0, len(numbers) - 1))
+        floor = _FLOOR_OF.get(part, part)
+        here = numbers[place] == whose if len(numbers) else np.zeros(len(whose), dtype=bool)
+        whole = here & (sequences >= live.floors[floor].of(whose))
+        received[part] = np.zeros(len(numbers), dtype=np.int64)
+        np.add.at(received[part], place[whole], rows["received"].to_numpy()[whole])
+        present[part] = np.zeros(len(numbers), dtype=bool)
+        listed = whole & (rows["unit"].to_numpy(zero_copy_only=False) != "pull")
+        present[part][place[listed]] = True
+        announced[part] = _announced(rows, here, whole, place, len(numbers), live, floor)
+    if "threads" in announced:
+        none = announced["threads"] == 0
+        comments = announced.get("review_comments", np.full(len(numbers), -1, dtype=np.int64))
+        announced["review_comments"] = np.where(none, np.maximum(comments, 0), comments)
+    return Pages(announced, received, present)
+
+
+def _announced(
+    rows: pa.Table,
+    here: np.ndarray[Any, Any],
+    whole: np.ndarray[Any, Any],
+    place: Numbers,
+    size: int,
+    live: Live,
+    floor: str,
+) -> Numbers:
+    """Return the newest announcement of each entry, lists of several units added up."""
+    units = rows["unit"].to_numpy(zero_copy_only=False)
+    said = pc.is_valid(rows["announced"]).to_numpy(zero_copy_only=False)
+    values = pc.fill_null(rows["announced"], -1).to_numpy()
+    whose, sequences = rows["number"].to_numpy(), rows["_sequence"].to_numpy()
+    # What a pull request says of its lists holds for the run in which they were read.
+    recent = here & (sequences >= live.begun[floor].of(whose))
+    of_pull = units == "pull"
+    found = np.full(size, -1, dtype=np.int64)
+    for counts in (said & of_pull & recent, said & (units == "") & whole):
+        newest = np.full(size, -1, dtype=np.int64)
+        newest[place[counts]] = values[counts]  # sorted by time, so the newest one stays
+        found = np.maximum(found, newest)
+    of_unit = said & whole & ~of_pull & (units != "")
+    if of_unit.any():
+        by_unit = {
+            (int(at), str(unit)): int(value)
+            for at, unit, value in zip(place[of_unit], units[of_unit], values[of_unit], strict=True)
+        }
+        sums: dict[int, int] = defaultdict(int)
+        for (at, _), value in by_unit.items():
+            sums[at] += value
+        for at, value in sums.items():
+            found[at] = max(int(found[at]), value)
+    return found
+
+
+def count_by(numbers: Numbers, table: pa.Table) -> Numbers:
+    """Return how many rows of a table each entry has."""
+    found = table["number"].to_numpy()
+    found = np.sort(found)
+    return np.searchsorted(found, numbers, "right") - np.searchsorted(found, numbers, "left")
+
+
+def entry_ledger(
+    entry: pa.Table,
+    stored: Mapping[str, Numbers],
+    pages: Pages,
+    troubles: Troubles,
+) -> pa.Table:
+    """Return the rows of one range of entries, sorted; `entry` is sorted by number.
+
+    `troubles` holds what lacks in this range, also of entries that nothing is stored of.
+    """
+    numbers = entry["number"].to_numpy()
+    is_pull = pc.equal(entry["kind"], "pull").to_numpy(zero_copy_only=False)
+    made = []
+    for part in dict.fromkeys((*ISSUE_PARTS, *PULL_PARTS)):
+        of_part = np.ones(len(numbers), dtype=bool)
+        if part not in ISSUE_PARTS or part not in PULL_PARTS:
+            of_part = is_pull if part in PULL_PARTS else ~is_pull
+        made.append(_part_rows(part, entry.filter(pa.array(of_part)), of_part, stored, pages))
+    return _with_troubles(pa.concat_tables(made), troubles)
+
+
+def _with_troubles(table: pa.Table, troubles: Troubles) -> pa.Table:
+    """Put what lacks in its rows, and add rows where there are none; sort them all."""
+    if troubles:
+        rows = {(row["number"], row["part"]): row for row in table.to_pylist()}
+        for (number, part), told in troubles.items():
+            announced = 1 if part == "entry" else None
+            blank = {"number": number, "part": part, "announced": announced, "stored": 0}
+            row = rows.setdefault((number, part), blank)
+            row |= {"state": told.state, "reason": told.reason}
+        table = pa.Table.from_pylist(list(rows.values()), schema=_SCHEMA)
+    return table.sort_by([("number", "ascending"), ("part", "ascending")])
+
+
+def _part_rows(
+    part: str,
+    entry: pa.Table,
+    chosen: np.ndarray[Any, Any],
+    stored: Mapping[str, Numbers],
+    pages: Pages,
+) -> pa.Table:
+    size = len(chosen)
+    numbers = entry["number"].to_numpy()
+    came = stored[part][chosen] if part in stored else pages.brought(part, size)[chosen]
+    said = pages.announces(part, size)[chosen]
+    unseen = np.zeros(len(numbers), dtype=bool)
+    if part in ("links", "files"):  # which some sources do not have at all
+        unseen = ~pages.has(part, size)[chosen]
+    if part == "entry":
+        said, came = np.ones_like(came), np.ones_like(came)
+    elif part == "comments":
+        said = pc.fill_null(entry["comment_count"], -1).to_numpy()
+    elif part == "relations":
+        counts = [pc.fill_null(entry[name], -1).to_numpy() for name in RELATIONS]
+        said = sum(np.maximum(one, 0) for one in counts)
+        came = sum(pages.brought(name, size)[chosen] for name in RELATIONS)
+        unseen = np.all([one < 0 for one in counts], axis=0)
+        said = np.where(unseen, -1, said)
+    said = np.where(unseen, -1, said)
+    state = np.full(len(numbers), "complete", dtype=object)
+    reason = np.full(len(numbers), None, dtype=object)
+    state[unseen] = "unseen"
+    reason[unseen] = "the way that it was mined does not show it"
+    for at in np.flatnonzero(said > came):
+        state[at], reason[at] = _short(part, int(said[at]), int(came[at]))
+    if part == "review_comments":
+        threads = pages.announces("threads", size)[chosen]
+        found = pages.brought("threads", size)[chosen]
+        for at in np.flatnonzero((threads > found) & (state == "complete")):
+            state[at] = "short"
+            reason[at] = f"GitHub announced {threads[at]:,} threads, {found[at]:,} came"
+    return pa.table(
+        {
+            "number": numbers,
+            "part": pa.repeat(pa.scalar(part, pa.string()), len(numbers)),
+            "announced": pa.array(said, pa.int64(), mask=said < 0),
+            "stored": pa.array(came, pa.int64()),
+            "state": pa.array(state, pa.string()),
+            "reason": pa.array(reason, pa.string()),
+        },
+        schema=_SCHEMA,
+    )
+
+
+def _short(part: str, announced: int, stored: int) -> tuple[str, str]:
+    most = MOST_SERVED.get(part)
+    if most is not None and announced > most and stored >= most:
+        return "withheld", f"GitHub lists {most:,} of {announced:,} at most"
+    return "short", f"GitHub announced {announced:,}, {stored:,} came"
+
+
+def read_losses(losses: pa.Table, live: Live) -> Troubles:
+    """Return what could not be read of what counts, by entry and part."""
+    told: dict[Key, list[str]] = defaultdict(list)
+    for row in losses.to_pylist():
+        number, part, sequence = row["number"], row["part"], row["_sequence"]
+        key: Key = (None if number == NOBODY else number, part)
+        if number == NOBODY:
+            key = (None, "issues" if part == "entry" else part)
+            superseded = sequence < live.listing
+        elif part == "entry":  # of which REST's lists bring the parts in any order
+            superseded = sequence < _floor(live.begun, part, number)
+        else:
+            superseded = sequence < _floor(live.floors, _FLOOR_OF.get(part, part), number)
+        if not superseded:
+            whose, of = key
+            told[whose, "relations" if of in RELATIONS else of].append(row["reason"])
+    return {key: Open("failed", joined(reasons)) for key, reasons in told.items()}
+
+
+def _floor(floors: Mapping[str, Floors], part: str, number: int) -> int:
+    return int(floors[part].of(np.array([number], dtype=np.int64))[0]) if part in floors else -1
+
+
+def list_ledger(
+    stored: Mapping[str, int], unstored: int, live: Live, troubles: Troubles
+) -> pa.Table:
+    """Return the rows of the repository's own lists.
+
+    `stored` says how much there is of each list, `unstored` how many entries are named that
+    nothing is stored of. What else `troubles` names, as what a backup lacks, gets a row too.
+    """
+    announced = {} if live.is_limited else live.announced
+    lacking = {part: announced[part] - stored[part] for part in announced}
+    unnamed = sum(max(0, count) for count in lacking.values()) > unstored
+    rows = []
+    for part in sorted({*LISTS, *(part for _, part in troubles)}):
+        told = troubles.get((None, part))
+        if told is None and unnamed and lacking.get(part, 0) > 0:
+            told = Open("short", f"{lacking[part]:,} announced and not found")
+        rows.append(
+            {
+                "number": None,
+                "part": part,
+                "announced": announced.get(part),
+                "stored": stored.get(part, 0),
+                "state": told.state if told else "complete",
+                "reason": told.reason if told else None,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)

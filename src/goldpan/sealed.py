@@ -1,0 +1,168 @@
+"""Files that carry the SHA-256 of themselves, so that damage anywhere in them is found.
+
+The digest stands in the file's own metadata (a key of a Parquet footer, a member of a JSON
+object) and is that of the file with zeros in its place. So a file and its digest are published
+by one rename, go wherever the file goes, and no second file can disagree after a kill.
+Files without a digest, made before there were any, are taken as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+KEY = "goldpan.sha256"
+_MARK = "goldpan-seal:"
+EMPTY = _MARK + "0" * 64
+"""What stands in place of the digest while it is computed."""
+_BINARY = re.compile(rb"goldpan\.sha256\x18\x4dgoldpan-seal:([0-9a-f]{64})")
+_TEXT = re.compile(rb'"goldpan\.sha256": ?"goldpan-seal:([0-9a-f]{64})"')
+_SIGNS = (KEY.encode(), _MARK.encode())
+_SIGN_OF_KEY = b"goldpan.sha256\x18\x4d"
+_TAIL = 8
+_BLOCK = 1 << 20
+_ZEROS = b"0" * 64
+
+
+class DamagedError(OSError):
+    """A file is not as it was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is damaged: its bytes are not those that were written")
+
+
+def seal_parquet(path: Path) -> None:
+    """Put a Parquet file's digest into its metadata, which hold `KEY` and `EMPTY` already."""
+    place = _place_in_parquet(path)
+    if place is None:
+        raise ValueError(f"{path} has no place for its digest")
+    digest = _digest(path, place)
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(digest.encode())
+
+
+def verify_parquet(path: Path) -> Path:
+    """Return a path whose file is as it was written; raises `DamagedError` for another.
+
+    A file is read once for this, and again only when it changed. Raises `OSError` where it
+    cannot be read.
+    """
+    found = path.stat()
+    _verify(path, found.st_size, found.st_mtime_ns, found.st_ino)
+    return path
+
+
+def seal_of_parquet(path: Path) -> str:
+    """Return the digest of a Parquet file that is as it was written; raises as `verify_parquet`."""
+    found = path.stat()
+    return _verify(path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether a Parquet file carries its digest."""
+    return _place_in_parquet(path) is not None
+
+
+def sealed_json(value: Mapping[str, Any]) -> bytes:
+    """Return a JSON object as a file holds it, indented and sorted, with its digest."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    data = orjson.dumps({**value, KEY: EMPTY}, option=options)
+    place = _last(_TEXT, data)
+    assert place is not None
+    digest = hashlib.sha256(data).hexdigest().encode()
+    return data[:place] + digest + data[place + 64 :]
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file and check its digest, if it has one, which is left out.
+
+    Raises `DamagedError`, `OSError`, and `orjson.JSONDecodeError` for what is no JSON.
+    """
+    data = path.read_bytes()
+    place = _last(_TEXT, data)
+    if place is None:
+        if any(sign in data for sign in _SIGNS):
+            raise DamagedError(path)
+        return orjson.loads(data)
+    whole = data[:place] + _ZEROS + data[place + 64 :]
+    if hashlib.sha256(whole).hexdigest().encode() != data[place : place + 64]:
+        raise DamagedError(path)
+    value = orjson.loads(data)
+    del value[KEY]
+    return value
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, computed again only when it changed."""
+    found = path.stat()
+    return _file_digest(path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+@lru_cache(maxsize=16_384)
+def _file_digest(path: Path, _size: int, _changed: int, _inode: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=16_384)
+def _verify(path: Path, _size: int, _changed: int, _inode: int) -> str:
+    place = _place_in_parquet(path)
+    if place is None:
+        return file_digest(path)
+    with path.open("rb") as file:
+        file.seek(place)
+        told = file.read(64).decode("ascii")
+    if _digest(path, place) != told:
+        raise DamagedError(path)
+    return told
+
+
+def _place_in_parquet(path: Path) -> int | None:
+    """Return where a Parquet file's digest stands, None where it has none."""
+    with path.open("rb") as file:
+        total = file.seek(0, 2)
+        file.seek(max(0, total - _TAIL))
+        tail = file.read()
+        length = int.from_bytes(tail[:4], "little")
+        if len(tail) < _TAIL or tail[4:] != b"PAR1" or length + _TAIL > total:
+            raise DamagedError(path)
+        file.seek(total - _TAIL - length)
+        footer = file.read(length)
+        file.seek(max(0, total - _BLOCK))
+        end = file.read()
+    place = _last(_BINARY, footer)
+    if place is not None:
+        return total - _TAIL - length + place
+    if any(sign in footer for sign in _SIGNS) or _SIGN_OF_KEY in end:
+        raise DamagedError(path)  # where the footer's own length is wrong, the key lies before it
+    return None
+
+
+def _last(pattern: re.Pattern[bytes], data: bytes) -> int | None:
+    """Return where the last digest begins: what users wrote stands before Goldpan's own."""
+    place = None
+    for found in pattern.finditer(data):
+        place = found.start(1)
+    return place
+
+
+def _digest(path: Path, place: int) -> str:
+    """Return the SHA-256 of a file with zeros in place of its digest."""
+    whole = hashlib.sha256()
+    with path.open("rb") as file:
+        left = place
+        while left and (block := file.read(min(left, _BLOCK))):
+            whole.update(block)
+            left -= len(block)
+        file.seek(place + 64)
+        whole.update(_ZEROS)
+        while block := file.read(_BLOCK):
+            whole.update(block)
+    return whole.hexdigest()

@@ -1,0 +1,168 @@
+"""Which trials there are, and the processes that do them until the time is over."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from goldpan import demo
+from tests.chaos.clocks import turn_back
+from tests.chaos.commands import preload
+from tests.chaos.flips import damage
+from tests.chaos.full import LEVELS, can_mount, fill, mounted
+from tests.chaos.kills import kill
+from tests.chaos.outcomes import Tally
+from tests.chaos.stages import STAGES, Stage
+from tests.chaos.together import pair_up
+from tests.chaos.world import Base, prepared
+
+KINDS = ("kill", "full", "two", "clock", "flip")
+_FLIPS = 10
+_PAIRS = 3
+
+Job = Callable[[Base, Random, Tally], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What is to be disturbed, and for how long."""
+
+    minutes: float
+    seed: int
+    kinds: tuple[str, ...]
+    """Empty for all."""
+    stages: tuple[str, ...]
+    """Empty for all."""
+    kills: int
+    flips: int
+    processes: int
+    levels: tuple[float, ...] = LEVELS
+    """How much of the room that a stage needs is on the full disk."""
+
+    def run(self) -> bool:
+        """Do it and print the table; whether something forbidden came of it."""
+        started = time.monotonic()
+        deadline = started + 60 * self.minutes
+        preload()
+        jobs = list(self._jobs())
+        with _scratch() as scratch, prepared(scratch) as base:
+            ready = time.monotonic()
+            tally, left = _share(jobs, base, self, deadline, scratch)
+        _say(tally.table())
+        full = "a small file system" if can_mount() else "a limit on the size of files"
+        _say(f"\n{tally.kills} kills. The full disk was {full}. Seed {self.seed}.")
+        _say(f"{ready - started:.0f} s to prepare, {time.monotonic() - ready:.0f} s of trials.")
+        if left:
+            _say(f"{left} of {len(jobs)} groups of trials were not begun: the time was over.")
+        for each in tally.forbidden:
+            _say(f"FORBIDDEN: {each}")
+        return bool(tally.forbidden)
+
+    def _jobs(self) -> Iterator[Job]:
+        """Yield all trials, mixed, so that what the time allows is of every kind."""
+        stages = [stage for stage in STAGES if not self.stages or stage.name in self.stages]
+        found: list[tuple[str, Job]] = []
+        for number, stage in enumerate(stages):
+            share = self.kills // len(stages) + (number < self.kills % len(stages))
+            found += [
+                ("kill", partial(_kill, stage, share)),
+                ("full", partial(_fill, stage, self.levels)),
+                ("clock", partial(_turn_back, stage)),
+            ]
+            found += [("two", partial(_pair_up, stage))] * _PAIRS
+        found += [("flip", partial(_damage, _FLIPS))] * (self.flips // _FLIPS)
+        chosen = [job for kind, job in found if not self.kinds or kind in self.kinds]
+        Random(self.seed).shuffle(chosen)
+        yield from chosen
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Give a directory for all trials, in memory where that can be."""
+    with tempfile.TemporaryDirectory() as name, ExitStack() as mounts:
+        if can_mount():
+            mounts.enter_context(mounted(Path(name)))
+        yield Path(name)
+
+
+def _kill(stage: Stage, share: int, base: Base, chance: Random, tally: Tally) -> None:
+    kill(base, stage, chance, share, tally)
+
+
+def _fill(stage: Stage, levels: tuple[float, ...], base: Base, _: Random, tally: Tally) -> None:
+    fill(base, stage, tally, levels)
+
+
+def _turn_back(stage: Stage, base: Base, chance: Random, tally: Tally) -> None:
+    turn_back(base, stage, chance, tally)
+
+
+def _pair_up(stage: Stage, base: Base, chance: Random, tally: Tally) -> None:
+    pair_up(base, stage, chance, tally)
+
+
+def _damage(times: int, base: Base, chance: Random, tally: Tally) -> None:
+    damage(base, chance, times, tally)
+
+
+def _share(
+    jobs: list[Job], base: Base, campaign: Campaign, deadline: float, scratch: Path
+) -> tuple[Tally, int]:
+    """Give each job to the process that is free; return what they counted."""
+    context = multiprocessing.get_context("fork")
+    counter: Any = context.Value("i", 0)
+    crew = []
+    for number in range(campaign.processes):
+        directory = scratch / f"trial-{number}"
+        directory.mkdir()
+        for name in (demo.BUNDLE, "review.toml"):
+            shutil.copy(base.directory / name, directory)
+        ours, theirs = context.Pipe(duplex=False)
+        own = replace(base, directory=directory)
+        process = context.Process(
+            target=_work, args=(jobs, own, campaign.seed, deadline, counter, theirs)
+        )
+        process.start()
+        theirs.close()
+        crew.append((process, ours))
+    tally, done = Tally(), 0
+    for process, ours in crew:
+        counted, begun = ours.recv()
+        tally.merge(counted)
+        done += begun
+        process.join()
+    return tally, len(jobs) - done
+
+
+def _work(
+    jobs: list[Job], base: Base, seed: int, deadline: float, counter: Any, pipe: Connection
+) -> None:
+    tally, begun = Tally(), 0
+    while time.monotonic() < deadline:
+        with counter.get_lock():
+            number = counter.value
+            counter.value += 1
+        if number >= len(jobs):
+            break
+        begun += 1
+        try:
+            jobs[number](base, Random(f"{seed}:{number}"), tally)
+        except (RuntimeError, OSError) as error:
+            tally.add("the campaign", "itself", "forbidden", f"job {number}: {error}")
+    pipe.send((tally, begun))
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,171 @@
+"""Bits flipped in, and ends cut off, the files of a finished workspace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from random import Random
+
+from goldpan.demo import REPO, TASK
+from tests.chaos.commands import Done, run
+from tests.chaos.outcomes import Outcome, Tally, defect, names, tail
+from tests.chaos.pictures import Picture, differing, picture_of
+from tests.chaos.stages import HOME, STAGES
+from tests.chaos.world import Base
+
+FLIPPED, CUT, CHECKED = "bit flipped", "cut off", "goldpan check"
+_CUTS = 0.3
+_WHOLE = ("verdicts/**/*", "datasets/**/*", "tables/**/*", "runs/**/*", "*.html")
+_STAGES = {stage.name: stage.command for stage in STAGES}
+_STATUS, _WHY, _FUNNEL = ("status",), ("why", f"{REPO}#31"), ("funnel",)
+_TRACE = ("trace", f"qa:{REPO}#1")
+_MINE, _PAIR, _FILTER, _CLONE = (_STAGES[n] for n in ("mine, GraphQL", "pair", "filter", "clone"))
+_EDITS, _QA, _REVIEW = (_STAGES[n] for n in ("build code-edit", "build qa", "review"))
+_COMPARE = _STAGES["evaluate compare"]
+_SCORE = ("evaluate", "score", "--task", TASK)
+_AGAIN = _STAGES["evaluate run"]
+_OTHER = ("evaluate", "run", "--task", TASK, "--model", "majority", "--seed", "7")
+_MAKES_RUNS = ("verdicts/**/*", "datasets/**/*", "tables/**/*")
+_SAYS_THE_SAME = (_WHY, _FUNNEL, _TRACE)
+"""Commands that write nothing: what they print is compared."""
+
+_READERS: tuple[tuple[str, str, tuple[tuple[str, ...], ...]], ...] = (
+    ("raw replies", "raw/*.zst", (("normalize",), _MINE, _STATUS)),
+    ("reviews", "reviews/*.zst", (_REVIEW,)),
+    ("tables", "tables/*/pair*", (_FILTER, _EDITS, _CLONE)),
+    ("tables", "tables/*/revisions.parquet", (_EDITS, _FILTER)),
+    ("tables", "tables/*/changes.parquet", (_EDITS, _FILTER)),
+    ("tables", "tables/*/*", (_PAIR, _FILTER, _QA, _WHY)),
+    ("verdicts", "verdicts/duplicates.parquet", (_FILTER, _QA)),
+    ("verdicts", "verdicts/*.llm.parquet", (_REVIEW, _WHY)),
+    ("verdicts", "verdicts/*", (_QA, _FUNNEL, _REVIEW, _WHY)),
+    ("datasets", f"datasets/{TASK}/*", (_OTHER, _COMPARE)),
+    ("datasets", "datasets/*", (_TRACE, _STAGES["report"])),
+    ("runs", "runs/*", (_COMPARE, _SCORE, _AGAIN)),
+    ("history", "git/*.git/objects/pack/*", (_EDITS, _CLONE)),
+)
+_UNREAD = ("*.lock", "*/lock", "*.html", "*/README.md", "*/croissant.json")
+
+
+_KNOWN: dict[tuple[str, ...], _Finished] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    """What commands do in a workspace that nothing damaged."""
+
+    said: str
+    picture: Picture
+
+
+def damage(base: Base, chance: Random, times: int, tally: Tally) -> None:
+    """Damage a finished workspace so often, each time at one place, and read it."""
+    files = [name for name in _files(base.kept / "all") if _reading(name)]
+    for _ in range(times):
+        _damage(base, chance.choice(files), chance, tally)
+
+
+def _files(home: Path) -> list[str]:
+    names = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
+    return [name for name in names if not any(fnmatch(name, each) for each in _UNREAD)]
+
+
+def _reading(name: str) -> tuple[str, tuple[tuple[str, ...], ...]] | None:
+    for what, pattern, commands in _READERS:
+        if fnmatch(name, pattern):
+            return what, commands
+    return None
+
+
+def _damage(base: Base, name: str, chance: Random, tally: Tally) -> None:
+    found = _reading(name)
+    assert found is not None
+    what, commands = found
+    path = base.home / name
+    data = bytearray((base.kept / "all" / name).read_bytes())
+    if not data:
+        return
+    how = CUT if chance.random() < _CUTS else FLIPPED
+    place = chance.randrange(len(data) if how == CUT else 8 * len(data))
+    if how == CUT:
+        del data[place:]
+        story = f"{name} cut at byte {place}"
+    else:
+        data[place // 8] ^= 1 << place % 8
+        story = f"{name} flipped at byte {place // 8}, bit {place % 8}"
+    command = chance.choice(commands)
+    wanted = _finished(base, command)
+    base.begin("all")
+    path.unlink()
+    path.write_bytes(data)
+    # What is cut off the newest review is asked again, as after a kill: verdicts stay the same.
+    as_killed = how == CUT and what == "reviews"
+    _judge_check(base, what, name, story, tally, as_killed=as_killed)
+    done = run((*command, "--workspace", HOME), base.directory, base.apis[0])
+    outcome, told = _judge(base, name, command, done, wanted)
+    story = f"{story}, goldpan {' '.join(command)}"
+    tally.add(what, how, outcome, f"{story}: {told}")
+
+
+def _finished(base: Base, command: tuple[str, ...]) -> _Finished:
+    """Run a command in the finished workspace as it should be, once."""
+    if command in _KNOWN:
+        return _KNOWN[command]
+    base.begin("all")
+    done = run((*command, "--workspace", HOME), base.directory, base.apis[0])
+    if done.code:
+        raise RuntimeError(f"{command} fails undisturbed: {tail(done)}")
+    _KNOWN[command] = _Finished(done.said, picture_of(base.home, _patterns(command)))
+    return _KNOWN[command]
+
+
+def _patterns(command: tuple[str, ...]) -> tuple[str, ...]:
+    return _MAKES_RUNS if command == _OTHER else _WHOLE
+
+
+def _judge(
+    base: Base, name: str, command: tuple[str, ...], done: Done, wanted: _Finished
+) -> tuple[Outcome, str | None]:
+    if told := defect(done):
+        return "forbidden", told
+    if done.code:
+        known = {name, Path(name).name, str(Path(name).parent), *_histories(name)}
+        if not names(done, known):
+            return "forbidden", f"the file is not named: {tail(done)}"
+        return "named", None
+    made = picture_of(base.home, _patterns(command))
+    if other := [each for each in differing(made, wanted.picture) if each != name]:
+        if all(_tells_of(base, each, name) for each in other):
+            return "named", None
+        return "forbidden", f"other bytes in {other}"
+    if command in _SAYS_THE_SAME and done.said != wanted.said:
+        return "forbidden", f"it says something else: {tail(done)}"
+    return "same", None
+
+
+def _tells_of(base: Base, page: str, name: str) -> bool:
+    """Whether a page says which file it could not show anything of."""
+    return page.endswith(".html") and Path(name).name in (base.home / page).read_text("utf-8")
+
+
+def _judge_check(
+    base: Base, what: str, name: str, story: str, tally: Tally, *, as_killed: bool
+) -> None:
+    """Run `goldpan check`; `as_killed` says that the damage looks as what a kill leaves."""
+    done = run(("check", HOME), base.directory, base.apis[0])
+    told = defect(done)
+    if not told and done.code and not names(done, (name,)):
+        told = f"the file is not named: {tail(done)}"
+    if not told and not done.code:
+        if as_killed:
+            tally.add(what, CHECKED, "same")
+            return
+        told = "it finds nothing"
+    tally.add(what, CHECKED, "forbidden" if told else "named", f"{story}: {told}")
+
+
+def _histories(name: str) -> tuple[str, ...]:
+    """Return the repository of a file of git's, as people are told of that."""
+    start, dot, _ = name.partition(".git/")
+    return (f"{start}.git",) if dot else ()

@@ -1,0 +1,76 @@
+"""Stages killed at random moments and run again until they end."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.chaos.commands import run, start
+from tests.chaos.outcomes import Tally, defect, names, tail
+from tests.chaos.pictures import differing, picture_of
+from tests.chaos.stages import HOME, Stage
+from tests.chaos.world import Base, all_files
+
+HOW = "killed"
+_MOST = 4
+"""The kills of one trial."""
+_EARLIER = 0.8
+
+
+def kill(base: Base, stage: Stage, chance: Random, kills: int, tally: Tally) -> None:
+    """Kill a stage so many times, in trials that each end with a run that is let live."""
+    left = kills
+    while left > 0:
+        left -= _trial(base, stage, chance, min(left, chance.randint(1, _MOST)), tally)
+
+
+def _trial(base: Base, stage: Stage, chance: Random, kills: int, tally: Tally) -> int:
+    base.begin(stage.after)
+    longest = base.seconds[stage.name]
+    moments: list[str] = []
+    while len(moments) < kills:
+        moment = chance.uniform(0, longest)
+        running = start(stage.arguments, base.directory, base.apis[0])
+        if running.wait(moment) is not None:  # too late: it begins anew, and is killed earlier
+            running.sweep()
+            base.begin(stage.after)
+            moments.clear()
+            longest *= _EARLIER
+            continue
+        running.kill()
+        tally.kills += 1
+        moments.append(f"{moment:.3f}")
+        if told := _check(base):
+            tally.add(stage.name, HOW, "forbidden", f"after {moments} s, {told}")
+    judge(base, stage, HOW, f"killed after {moments} s", tally)
+    return kills
+
+
+def _check(base: Base) -> str | None:
+    """Look for what `goldpan check` says of what a kill left."""
+    if not base.home.exists() or not any(base.home.iterdir()):
+        return None
+    found = run(("check", HOME), base.directory, base.apis[0])
+    return defect(found)
+
+
+def judge(base: Base, stage: Stage, how: str, story: str, tally: Tally) -> None:
+    """Run a stage to its end and say whether all is as after an undisturbed run."""
+    found = run(stage.arguments, base.directory, base.apis[0])
+    if told := defect(found):
+        tally.add(stage.name, how, "forbidden", f"{story}: {told}")
+    elif found.code:
+        named = names(found, (f"{HOME}/",))
+        tally.add(stage.name, how, "named" if named else "forbidden", f"{story}: {tail(found)}")
+    elif told := unlike(base, stage):
+        tally.add(stage.name, how, "forbidden", f"{story}: {told}")
+    else:
+        tally.add(stage.name, how, "same")
+
+
+def unlike(base: Base, stage: Stage) -> str | None:
+    """Return which files are not as after an undisturbed run."""
+    if found := differing(picture_of(base.home, stage.makes), base.wanted[stage.name]):
+        return f"other bytes in {found}"
+    if found := sorted(all_files(base.home) ^ base.wholes[stage.name]):
+        return f"left behind or gone: {found}"
+    return None

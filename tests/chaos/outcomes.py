@@ -1,0 +1,78 @@
+"""Judges what came of a disturbance, and counts it for the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from goldpan.commands.shared import PARTIAL
+from tests.chaos.commands import Done
+
+Outcome = Literal["same", "named", "forbidden"]
+_ERRORS = (1, PARTIAL)
+_LAST = 400
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of all trials, by what was disturbed and how."""
+
+    counts: Counter[tuple[str, str, Outcome]] = field(default_factory=Counter)
+    forbidden: list[str] = field(default_factory=list)
+    kills: int = 0
+
+    def add(self, what: str, how: str, outcome: Outcome, told: str = "") -> None:
+        """Count a trial; what is forbidden is kept with what was told."""
+        self.counts[what, how, outcome] += 1
+        if outcome == "forbidden":
+            self.forbidden.append(f"{what}, {how}: {told}")
+
+    def merge(self, other: Tally) -> None:
+        """Add what another process counted."""
+        self.counts += other.counts
+        self.forbidden += other.forbidden
+        self.kills += other.kills
+
+    def table(self) -> str:
+        """Return the counts as a Markdown table."""
+        lines = [
+            "| stage or files | disturbance | trials | same bytes | named errors | forbidden |",
+            "|---|---|---:|---:|---:|---:|",
+        ]
+        pairs = sorted({(how, what) for what, how, _ in self.counts})
+        for how, what in pairs:
+            lines.append(self._line(what, how, [(what, how)]))
+        lines.append(self._line("all", "all", [(what, how) for how, what in pairs]))
+        return "\n".join(lines)
+
+    def _line(self, what: str, how: str, pairs: Iterable[tuple[str, str]]) -> str:
+        outcomes: tuple[Outcome, ...] = ("same", "named", "forbidden")
+        found = [
+            sum(self.counts[one, other, outcome] for one, other in pairs) for outcome in outcomes
+        ]
+        return f"| {what} | {how} | {sum(found)} | {found[0]} | {found[1]} | {found[2]} |"
+
+
+def defect(done: Done) -> str | None:
+    """Return what shows a failure of Goldpan itself, None where it said well what went wrong."""
+    told = done.complained + done.said
+    if "Traceback" in told or "itself failed" in told:
+        return f"a defect: {tail(done)}"
+    if done.code and done.code not in _ERRORS:
+        return f"it ended with {done.code}: {tail(done)}"
+    if done.code and not told.strip():
+        return f"it ended with {done.code} and no word"
+    return None
+
+
+def names(done: Done, files: Iterable[str]) -> bool:
+    """Whether a failed command told of one of the files."""
+    told = (done.complained + done.said).replace("\n", "").replace(" ", "")
+    return any(name.replace(" ", "") in told for name in files)
+
+
+def tail(done: Done) -> str:
+    """Return the end of what a command said."""
+    return f"[{done.code}] {f'{done.complained}{done.said}'.strip()[-_LAST:]!r}"

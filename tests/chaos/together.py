@@ -1,0 +1,47 @@
+"""Two processes of the same command at once."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.chaos.commands import Done, start
+from tests.chaos.kills import judge, unlike
+from tests.chaos.outcomes import Tally, defect, names, tail
+from tests.chaos.stages import HOME, Stage
+from tests.chaos.world import Base
+
+HOW = "two at once"
+_PATIENCE = 120.0
+
+
+def pair_up(base: Base, stage: Stage, chance: Random, tally: Tally) -> None:
+    """Start a stage twice, the second up to half of its time later."""
+    base.begin(stage.after)
+    first = start(stage.arguments, base.directory, base.apis[0])
+    later = chance.uniform(0, base.seconds[stage.name] / 2)
+    ended = first.wait(later)
+    second = start(stage.arguments, base.directory, base.apis[0], name="b")
+    both = [ended or first.wait(_PATIENCE), second.wait(_PATIENCE)]
+    for each in (first, second):
+        each.sweep()
+    story = f"{later:.3f} s later"
+    ends = [done for done in both if done is not None]
+    if told := _told(both):
+        tally.add(stage.name, HOW, "forbidden", f"{story}: {told}")
+    elif not any(done.code == 0 for done in ends):
+        judge(base, stage, HOW, f"{story}, both refused", tally)
+    elif told := unlike(base, stage):
+        tally.add(stage.name, HOW, "forbidden", f"{story}: {told}")
+    else:
+        tally.add(stage.name, HOW, "named" if any(done.code for done in ends) else "same")
+
+
+def _told(both: list[Done | None]) -> str | None:
+    for done in both:
+        if done is None:
+            return "it does not end"
+        if told := defect(done):
+            return told
+        if done.code and not names(done, (f"{HOME}/", f"in {HOME}.")):
+            return f"no file is named: {tail(done)}"
+    return None

@@ -1,0 +1,342 @@
+"""Mines one small repository under every fault; as a program, prints what came of it as a table."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from goldpan.errors import MiningError
+from goldpan.miners.announced import Path as Via
+from goldpan.miners.mine import Mined
+from tests.mining import Tables, assert_current, mine_twin, table_bytes
+from tests.twin import ERRORS, Editor, Fault, Faults, Limits, Twin, World
+from tests.twin.mentions import link
+from tests.twin.world import File, Ref, Repository
+
+RIFFLE = "prospector/riffle"
+LONG, PARENT, CHILD, WIDE, BARE, SMALL, MOVED, PLAIN = range(1, 9)
+WHILE = 0.15
+"""Seconds that a fault lasts "for a while"; at the tests' pace a good many tries."""
+
+When = Literal["once", "for a while", "always, one entry", "always"]
+
+REST_ENTRY = {
+    "timeline": LONG,
+    "files": WIDE,
+    "pull": BARE,
+    "sub_issues": PARENT,
+    "issue": PLAIN,
+    "review_comments": WIDE,
+}
+"""Kinds of REST request that are about one entry, and the entry that the matrix fails."""
+REST_LISTS = ("issues", "pulls", "all_comments", "all_review_comments")
+GRAPHQL_ENTRY = {"Entries": PARENT, "Continuations": LONG}
+GRAPHQL_WHOLE = ("Repository", "Sweep", "Sample", "FormerNames")
+KINDS_OF_REQUEST = (
+    "repository",
+    *REST_LISTS,
+    *REST_ENTRY,
+    *GRAPHQL_WHOLE,
+    *GRAPHQL_ENTRY,
+)
+_FOR_EVER = ("500 diff", "422 diff", "graphql 200", "half", "fine-grained token", "410", "451")
+"""Of the errors that a request can have for ever and that are read alike, those to try so."""
+REPRESENTATIVES = {
+    "server": "502 html",
+    "secondary": "whoa 403",
+    "token": "401",
+    "refused": "404",
+    "part": "SOMETHING_WENT_WRONG",
+}
+"""The error that stands for its class where a request is tried with one of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One fault: which error befalls which kind of request, and when."""
+
+    error: str
+    where: str
+    when: When
+
+    @property
+    def via(self) -> Via:
+        """Return the path on which the fault is met."""
+        return "graphql" if self.where[0].isupper() else "rest"
+
+    @property
+    def number(self) -> int | None:
+        """Return the entry that is befallen, if it is one alone."""
+        of = {**REST_ENTRY, **GRAPHQL_ENTRY}
+        return of.get(self.where) if self.when != "always" else None
+
+    @property
+    def is_update(self) -> bool:
+        """Tell a kind of request that only an update makes."""
+        return self.where == "review_comments"
+
+    @property
+    def faults(self) -> Faults:
+        """Return the twin's plan for it."""
+        times = 1 if self.when == "once" else None
+        seconds = WHILE if self.when == "for a while" else None
+        number = self.number if self.when in ("always, one entry", "once") else None
+        wait = 0 if ERRORS[self.error].kind != "cut" else 1
+        fault = Fault(self.error, self.where, number, times=times, seconds=seconds, wait=wait)
+        # A single issue is asked for only where its timeline was not found.
+        lost = [Fault("404", "timeline", PLAIN, times=1)] if self.where == "issue" else []
+        return Faults(chosen=[*lost, fault])
+
+    def __str__(self) -> str:
+        return f"{self.error} | {self.where} | {self.when}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run under a fault, and of the next one without it where that lacked."""
+
+    failure: MiningError | None
+    complete: bool
+    gaps: tuple[tuple[int | None, str], ...]
+    reasons: tuple[str, ...]
+    same: bool
+    """Whether the tables are those of an undisturbed run."""
+    requests: int
+    clean: int
+    """Requests of an undisturbed run."""
+    struck: int
+    """Requests that failed."""
+    status: str
+    mended: bool
+    """Whether the next run, without the fault, makes it whole and the same (or this one did)."""
+
+    @property
+    def exit_code(self) -> int:
+        """Return what `goldpan mine` would exit with."""
+        return 1 if self.failure else 0 if self.complete else 3
+
+
+def matrix_world() -> World:
+    """Return a repository whose eight entries make every kind of request necessary."""
+    world = World(
+        Repository(
+            owner="prospector",
+            name="washer",
+            id=61_000_003,
+            created_at="2023-01-02T09:00:00Z",
+            pushed_at="2024-06-01T12:00:00Z",
+            description="Washes gravel",
+            language="Python",
+            license="MIT",
+        ),
+        Repository(
+            owner="prospector",
+            name="pan",
+            id=61_000_002,
+            created_at="2023-01-02T09:00:00Z",
+            pushed_at="2024-06-01T12:00:00Z",
+            description="Where gravel is washed",
+            language="Python",
+            license="MIT",
+        ),
+    )
+    editor = Editor(world, start="2023-01-02T09:00:00Z", step=60)
+    editor.issue("Which gravel is washed first?", "Please discuss.", labels=["question"])
+    for turn in range(110):
+        editor.comment(LONG, f"Turn {turn}.")
+    editor.issue("Plan of the season", "In two parts.")
+    editor.issue("Sharpen the shovel", "Part of the plan.")
+    editor.add_sub_issue(PARENT, CHILD)
+    editor.pull(
+        "Rename every bucket",
+        "All of them.",
+        files=[File(f"buckets/{number:03}.py", "modified", 1, 1) for number in range(110)],
+    )
+    lines = [("buckets/000.py", "Why this one?"), ("buckets/001.py", "And this one?")]
+    editor.review(WIDE, "COMMENTED", "Two questions.", lines)
+    editor.pull("Nothing yet", "No file has changed.")
+    editor.pull("Wash by size", f"Fixes #{LONG}.", files=[File("wash.py", "modified", 2, 1)])
+    editor.merge(SMALL, closes=[LONG])
+    editor.issue("The pan leaks", "It does.")
+    editor.transfer_out(MOVED, Ref("prospector/pan", 1))
+    editor.rename(RIFFLE)
+    editor.issue("Old links", f"See prospector/washer#{CHILD}.")
+    link(world)
+    return world
+
+
+@cache
+def world_before() -> World:
+    """Return the repository as it is mined first."""
+    return matrix_world()
+
+
+@cache
+def world_after() -> World:
+    """Return the same after somebody answered a review comment, for updates."""
+    world = matrix_world()
+    editor = Editor(world)
+    first = next(editor.entry(WIDE).review_comments())
+    editor.reply(WIDE, first.id, "It was the first.", at="2040-01-01T00:00:00Z")
+    return world
+
+
+@cache
+def workspace_before(via: Via) -> Path:
+    """Return a workspace in which the repository was mined before the answer."""
+    place = Path(tempfile.mkdtemp(prefix="matrix-")) / "before"
+    with Twin(world_before()) as twin:
+        mine_twin(twin, place, via)
+    return place
+
+
+@cache
+def undisturbed(via: Via, *, update: bool) -> tuple[Tables, int]:
+    """Return tables and requests of a run that nothing disturbs."""
+    with tempfile.TemporaryDirectory() as directory:
+        place = _begin(Path(directory) / "w", via, update=update)
+        with Twin(world_after() if update else world_before()) as twin:
+            mined = mine_twin(twin, place, via)
+        assert mined.coverage is not None
+        assert mined.coverage.complete, mined.coverage.gaps
+        return table_bytes(place, RIFFLE), mined.requests
+
+
+def _begin(place: Path, via: Via, *, update: bool) -> Path:
+    if update:
+        shutil.copytree(workspace_before(via), place)
+    return place
+
+
+def run_cell(cell: Cell, directory: Path) -> Outcome:
+    """Mine under a fault, then once more without it."""
+    wanted, clean = undisturbed(cell.via, update=cell.is_update)
+    place = _begin(directory / "w", cell.via, update=cell.is_update)
+    world = world_after() if cell.is_update else world_before()
+    with Twin(world, cell.faults, Limits(retry_after=0)) as twin:
+        mined: Mined | None = None
+        failure: MiningError | None = None
+        try:
+            timeout = 0.4 if cell.error == "late" else 10.0
+            mined = mine_twin(twin, place, cell.via, timeout=timeout, repo=RIFFLE)
+            failure = mined.failure
+        except MiningError as error:
+            failure = error
+        requests = twin.count
+        struck = sum(1 for request in twin.requests if request.fault)
+        coverage = mined.coverage if mined else None
+        same = coverage is not None and _is_current(table_bytes(place, RIFFLE), wanted)
+        complete = coverage is not None and coverage.complete and failure is None
+        mended = complete and same
+        if not mended:
+            twin.faults = Faults()
+            again = mine_twin(twin, place, cell.via, repo=RIFFLE)
+            assert again.coverage is not None
+            mended = again.coverage.complete and again.failure is None
+            mended &= _is_current(table_bytes(place, RIFFLE), wanted)
+    return Outcome(
+        failure,
+        complete,
+        tuple((gap.number, gap.part) for gap in coverage.gaps) if coverage else (),
+        tuple(gap.reason for gap in coverage.gaps) if coverage else (),
+        same,
+        requests,
+        clean,
+        struck,
+        _status(mined),
+        mended,
+    )
+
+
+def _is_current(found: Tables, wanted: Tables) -> bool:
+    try:
+        assert_current(found, wanted)
+    except AssertionError:
+        return False
+    return True
+
+
+def _status(mined: Mined | None) -> str:
+    """Return the last lines of what `goldpan status` says."""
+    if mined is None or mined.coverage is None:
+        return "nothing mined yet"
+    if mined.coverage.complete:
+        return "Nothing is missing."
+    gaps = mined.coverage.gaps
+    ended = "" if mined.coverage.finished else "the last run did not end"
+    if not gaps:
+        return ended
+    ended += "; " if ended else ""
+    shown = "; ".join(
+        f"{f'#{gap.number}' if gap.number else 'repository'} {gap.part} {gap.state}"
+        for gap in gaps[:2]
+    )
+    return f"{ended}{len(gaps)} missing: {shown}{' ...' if len(gaps) > 2 else ''}"
+
+
+def cells() -> Iterator[Cell]:
+    """Yield the cells of the matrix."""
+    yield from dict.fromkeys((*_every_error(), *_every_request()))
+
+
+def _every_error() -> Iterator[Cell]:
+    """Every error at one entry, where it costs most; those that can last, once and always.
+
+    Errors that both paths read alike are met once over REST, the others over GraphQL.
+    """
+    for name, error in ERRORS.items():
+        yield Cell(name, "Entries" if error.graphql_only else "timeline", "once")
+        if error.kind == "part" or name in _FOR_EVER:
+            for where in ("Entries",) if error.graphql_only else ("timeline", "Entries"):
+                yield Cell(name, where, "always, one entry")
+
+
+def _every_request() -> Iterator[Cell]:
+    """Every kind of request with one error of the classes that it could take ill."""
+    for where in KINDS_OF_REQUEST:
+        is_one = where in REST_ENTRY or where in GRAPHQL_ENTRY
+        for kind, name in REPRESENTATIVES.items():
+            if kind == "part" and where[0].islower():
+                continue
+            yield Cell(name, where, "once")
+            if kind in ("server", "token"):
+                yield Cell(name, where, "for a while")
+            if kind in ("server", "refused") or (kind == "token" and where == "repository"):
+                yield Cell(name, where, "always, one entry" if is_one else "always")
+
+
+def main() -> None:
+    """Write the matrix as Markdown; cells that differ only in their error share a row."""
+    rows: dict[tuple[str, ...], list[tuple[Cell, Outcome]]] = {}
+    for cell in cells():
+        with tempfile.TemporaryDirectory() as directory:
+            out = run_cell(cell, Path(directory))
+        ended = type(out.failure).__name__ if out.failure else "goes on"
+        what = "complete" if out.complete else ended
+        rows.setdefault((cell.where, cell.when, what, str(out.exit_code)), []).append((cell, out))
+    lines = [
+        "| Request | When | Faults | Outcome | Requests more | Exit | `goldpan status` |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (where, when, what, code), met in sorted(rows.items(), key=_order):
+        faults = ", ".join(f"`{cell.error}`" for cell, _ in met)
+        spent = [out.requests - out.clean for _, out in met]
+        more = str(spent[0]) if min(spent) == max(spent) else f"{min(spent)} to {max(spent)}"
+        told = met[0][1].status
+        lines.append(f"| `{where}` | {when} | {faults} | {what} | {more} | {code} | {told} |")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _order(row: tuple[tuple[str, ...], object]) -> tuple[int, str, str]:
+    where, when, _, code = row[0]
+    return KINDS_OF_REQUEST.index(where), when, code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Why a document is not run, told as GitHub tells it: path, code, message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from graphql import (
+    ArgumentNode,
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    GraphQLError,
+    InlineFragmentNode,
+    ListValueNode,
+    Node,
+    OperationDefinitionNode,
+    Visitor,
+    print_ast,
+    visit,
+)
+
+_FIELD = re.compile(r"Cannot query field '(\w+)' on type '(\w+)'")
+_ARGUMENT = re.compile(r"Unknown argument '(\w+)' on field '\w+\.(\w+)'")
+_VALUE = re.compile(r"Value '\w+' does not exist in '(\w+)' enum")
+_TYPE = re.compile(r"Unknown type '(\w+)'")
+
+
+def refusals(errors: Iterable[GraphQLError], document: DocumentNode) -> list[dict[str, Any]]:
+    """Return validation errors in GitHub's words."""
+    return [_refusal(error, document) for error in errors]
+
+
+def _refusal(error: GraphQLError, document: DocumentNode) -> dict[str, Any]:
+    above = _above(document, error.nodes[0]) if error.nodes else []
+    code, message = _told(error.message, above)
+    path = [label for label in map(_label, above) if label]
+    return {
+        "path": path,
+        "extensions": code,
+        "locations": [{"line": at.line, "column": at.column} for at in error.locations or ()],
+        "message": message,
+    }
+
+
+def _told(text: str, above: list[Node]) -> tuple[dict[str, str], str]:
+    """Return the code with its names, and the message."""
+    if found := _FIELD.match(text):
+        name, kind = found.groups()
+        code = {"code": "undefinedField", "typeName": kind, "fieldName": name}
+        return code, f"Field '{name}' doesn't exist on type '{kind}'"
+    if found := _ARGUMENT.match(text):
+        name, field = found.groups()
+        code = {
+            "code": "argumentNotAccepted",
+            "name": field,
+            "typeName": "Field",
+            "argumentName": name,
+        }
+        return code, f"Field '{field}' doesn't accept argument '{name}'"
+    if found := _TYPE.match(text):
+        code = {"code": "undefinedType", "typeName": found[1]}
+        return code, f"No such type {found[1]}, so it can't be a fragment condition"
+    if found := _VALUE.match(text):
+        argument = next(one for one in above if isinstance(one, ArgumentNode))
+        field_node = [one for one in above if isinstance(one, FieldNode)][-1]
+        name, kind = argument.name.value, found[1]
+        expected = f"[{kind}!]" if isinstance(argument.value, ListValueNode) else kind
+        code = {"code": "argumentLiteralsIncompatible", "typeName": "Field", "argumentName": name}
+        return code, (
+            f"Argument '{name}' on Field '{field_node.name.value}' has an invalid value "
+            f"({print_ast(argument.value)}). Expected type '{expected}'."
+        )
+    return {"code": "invalid"}, text
+
+
+def _above(document: DocumentNode, wanted: Node) -> list[Node]:
+    """Return the nodes that hold a node, the outermost first, and the node itself."""
+    finder = _Finder(wanted)
+    visit(document, finder)
+    return finder.found
+
+
+class _Finder(Visitor):
+    def __init__(self, wanted: Node) -> None:
+        super().__init__()
+        self._wanted = wanted
+        self.found: list[Node] = []
+
+    def enter(self, node: Node, key: Any, parent: Any, path: Any, ancestors: list[Any]) -> None:
+        if node is self._wanted:
+            self.found = [one for one in (*ancestors, parent, node) if isinstance(one, Node)]
+
+
+def _label(node: Node) -> str | None:
+    match node:
+        case OperationDefinitionNode():
+            name = f" {node.name.value}" if node.name else ""
+            return f"{node.operation.value}{name}"
+        case FragmentDefinitionNode():
+            return f"fragment {node.name.value}"
+        case InlineFragmentNode():
+            return f"... on {node.type_condition.name.value}" if node.type_condition else "..."
+        case FieldNode():
+            return node.alias.value if node.alias else node.name.value
+        case ArgumentNode():
+            return node.name.value
+        case _:
+            return None
