@@ -71,6 +71,22 @@ def test_not_found_for_ever_while_it_is_listed_is_no_proof_either(via: Via, tmp_
     assert_current(table_bytes(tmp_path / "w", RIFFLE), clean(via, tmp_path / "clean"))
 
 
+def test_a_list_read_in_pages_of_two_lengths_is_whole(tmp_path: Path) -> None:
+    """The end of the run goes on with pages of a length of which it has the beginning."""
+    breaks = [
+        Fault("502", "timeline", LONG, times=1),  # of a hundred
+        Fault("502", "timeline", LONG, after=1, times=1),  # the second one of thirty
+        Fault("502", "timeline", LONG, after=2, times=1),  # the second one of ten
+        Fault("502", "timeline", LONG, after=2, times=1),  # of one
+        Fault("502", "timeline", LONG, after=2, times=1),  # of a hundred, at the end
+    ]
+    with Twin(matrix_world(), Faults(chosen=breaks)) as twin:
+        assert gaps(mine_twin(twin, tmp_path / "w", "rest")) == []
+        failed = [one.status for one in twin.requests if f"/{LONG}/timeline" in one.path]
+    assert failed[:8] == [502, 200, 502, 200, 502, 502, 502, 200]
+    assert_current(table_bytes(tmp_path / "w", RIFFLE), clean("rest", tmp_path / "clean"))
+
+
 @both
 def test_a_good_token_that_is_refused_once_is_kept(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world(), Faults(chosen=[Fault("401", after=4, times=1)])) as twin:

@@ -240,15 +240,27 @@ def test_killed_at_random_points(
     assert_same(table_bytes(tmp_path, REPO), tables(clean, via))
 
 
-def test_the_backup_on_disk_gives_the_same(clean: dict[Via, Path], tmp_path: Path) -> None:
+def test_the_backup_on_disk_gives_the_same(
+    clean: dict[Via, Path], source: list[dict[str, Any]], tmp_path: Path
+) -> None:
     coverage = mine_backup(Settings(workspace=tmp_path, workers=1), SOURCE, REPO, Notes())
-    assert coverage.complete, coverage.gaps[:5]
+    short = {
+        number_of(one)
+        for one in source
+        if one["type"] == "pull" and one["pull"]["review_comments"] > len(one["comments"])
+    }
+    assert short  # GitHub counts comments that the backup lacks
+    assert {(gap.number, gap.part, gap.state) for gap in coverage.gaps} == {
+        (number, "review_comments", "short") for number in short
+    }
     found, rest = table_bytes(tmp_path, REPO), tables(clean, "rest")
     for name in ("comments", "commits"):
         assert_rows(rows_of(found, name), rows_of(rest, name), name)
     entries = [rows_of(one, "entries") for one in (found, rest)]
     for row in (*entries[0], *entries[1]):
-        del row["timeline_items"]  # the backup lacks cross references, which the twin rebuilt
+        # The backup lacks cross references, which the twin rebuilt, and is older than sub-issues.
+        for name in ("timeline_items", "sub_issues", "blocked_by", "blocking"):
+            del row[name]
     assert_rows(entries[0], entries[1], "entries")
     assert closed_by(found) == closed_by(rest)
     normalize(Workspace(tmp_path), REPO, Notes(), workers=2)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,8 @@ _AT_MOST = 3  # losses that one row's reason names
 
 Numbers = npt.NDArray[np.int64]
 Trouble = Literal["failed", "withheld", "pending", "short"]
+Walk = tuple[int, str, int, str]
+"""Pages of one list that belong together: an entry, a part, a run and a length of pages."""
 
 
 class Floors:
@@ -99,8 +102,8 @@ class _Scan:
     def __init__(self) -> None:
         self.floors: dict[str, dict[int, int]] = {part: {} for part in FLOORED}
         self.entry: dict[int, int] = {}  # number to its newest observation
-        self.walks: dict[tuple[int, str, int], list[int]] = defaultdict(list)
-        self.complete: set[tuple[int, str, int]] = set()
+        self.walks: dict[Walk, list[int]] = defaultdict(list)
+        self.complete: set[Walk] = set()
         self.sweeps: dict[tuple[int, str], list[Record]] = defaultdict(list)
         self.listings: list[tuple[int, set[int]]] = []  # where a walk began, whom it found
         self.failures: dict[tuple[int | None, str], tuple[Record, Open]] = {}
@@ -146,7 +149,7 @@ class _Scan:
                 "timeline" | "files" | "pull_comments" | "sub_issues" | "blocked_by" | "blocking"
             ) as listed:
                 part = PART_OF_LIST.get(listed, listed)
-                walk = (meta["number"], part, record.run)
+                walk = (meta["number"], part, record.run, _page_length(meta["request"]["url"]))
                 if meta["first"]:
                     self.walks[walk].clear()  # read again from its beginning
                 self.walks[walk].append(sequence)
@@ -198,7 +201,7 @@ def find_live(records: list[Record]) -> Live:
         is_limited=scan.since is not None,
     )
     for walk, sequences in scan.walks.items():
-        number, part, _ = walk
+        number, part, *_ = walk
         if walk not in scan.complete and number in scan.floors[part]:
             live.skipped.update(sequences)
     listing = max(filter(None, (_newest_sweep(scan), *scan.listings)), default=None, key=_begun)
@@ -218,6 +221,11 @@ def find_live(records: list[Record]) -> Live:
         if number not in live.gone
     }
     return live
+
+
+def _page_length(url: str) -> str:
+    """Return how long the pages are of which an address names one."""
+    return dict(parse_qsl(urlsplit(url).query)).get("per_page", "")
 
 
 def _begun(listing: tuple[int, set[int]]) -> int:
