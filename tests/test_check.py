@@ -128,14 +128,15 @@ def test_replies_that_tables_were_made_of_are_missed(root: Path) -> None:
     assert f"goldpan mine --repo {REPO}" in damage.remedy
 
 
-def test_tables_are_not_made_anew_of_fewer_replies(root: Path) -> None:
+@pytest.mark.parametrize("command", ["normalize", "status"])
+def test_tables_are_not_made_anew_of_fewer_replies(command: str, root: Path) -> None:
     """What was cut off the newest run would be gone from the tables, too, and nobody would know."""
     place = Workspace(root)
     path = place.raw(REPO) / "run-0001.zst"
     path.write_bytes(path.read_bytes()[: Archive(path.parent).records[-3].end])
     before = place.table(REPO, "entries").read_bytes()
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "normalize", "--workspace", str(root)],
+        [sys.executable, "-c", PROGRAM, command, "--workspace", str(root)],
         capture_output=True,
         text=True,
         check=False,

@@ -90,6 +90,8 @@ def _entry(raw: Json, repo: str, others: dict[str, Repository]) -> Entry:
         closed_at=body.get("closed_at"),
         locked=body["locked"],
         labels=tuple(Label(one["name"], one["color"]) for one in body["labels"]),
+        assignees=tuple(filter(None, map(_account, body.get("assignees") or ()))),
+        milestone=(body.get("milestone") or {}).get("title"),
         timeline=_timeline(raw["events"], comments, ref, others),
         replies=_replies(raw["events"], comments),
         pull=_pull(pull, ref) if pull else None,

@@ -185,8 +185,9 @@ def pair(
 def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
     """Show announced against stored counts, and list what is missing with the reason."""
     place = Workspace(settings_of(workspace=workspace).workspace)
-    found: list[Coverage] = [
-        measure_coverage(place, name) for name in known_repositories(place, repo, "raw")
-    ]
+    found: list[Coverage] = []
+    for name in known_repositories(place, repo, "raw"):
+        check_replies(place, name)
+        found.append(measure_coverage(place, name))
     print_result(json, [asdict(one) for one in found], lambda: show.status(found))
     finish([one.complete for one in found])
