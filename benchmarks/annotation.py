@@ -29,8 +29,8 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import SERVER, prepare, running
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 
 TASKS = 5_000
 ROUNDS = 2

@@ -21,9 +21,9 @@ from typing import Any
 import orjson
 
 from benchmarks.scale import REPO, real_backup, scratch
-from goldpan.config import Settings
+from goldpan.core.config import Settings
+from goldpan.core.progress import Reporter
 from goldpan.miners.backup import mine_backup
-from goldpan.progress import Reporter
 
 ENTRIES = 30_000
 WORKERS = 2

@@ -34,10 +34,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.scale import base_world, mine_world, scratch
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 
 WORKERS = 2
 BATCH = 5_000

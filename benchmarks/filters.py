@@ -24,19 +24,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.scale import base_world, mine_world, scratch
+from goldpan.code.substance import Pair
+from goldpan.code.workers import compare_all
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, Table
+from goldpan.core.workspace import Workspace
 from goldpan.filters.catalogue import criteria
-from goldpan.filters.code.substance import Pair
-from goldpan.filters.code.workers import compare_all
 from goldpan.filters.material import Material, open_material
 from goldpan.filters.profile import load_profile
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.objects import Objects
-from goldpan.miners.git.revisions import read_history
+from goldpan.git.clone import clone
+from goldpan.git.objects import Objects
+from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import RULES, pair
-from goldpan.parquet import write, writer
-from goldpan.progress import Reporter
-from goldpan.records import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, Table
-from goldpan.workspace import Workspace
 
 WORKERS = 2
 ISSUES = 20_000

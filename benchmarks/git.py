@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale import REPO, scratch
-from goldpan.config import Settings
+from goldpan.core.config import Settings
+from goldpan.core.progress import Reporter
+from goldpan.core.query import open_tables
+from goldpan.core.workspace import Workspace
+from goldpan.git.ancestry import read_ancestry
+from goldpan.git.clone import clone, read_refs
+from goldpan.git.comparison import Depth, Pair, compare
+from goldpan.git.objects import Objects
+from goldpan.git.paths import path_bytes, path_text
+from goldpan.git.prefetch import prefetch
+from goldpan.git.process import NOWHERE, environment
 from goldpan.miners.backup import mine_backup
-from goldpan.miners.git.ancestry import read_ancestry
-from goldpan.miners.git.clone import clone, read_refs
-from goldpan.miners.git.comparison import Depth, Pair, compare
-from goldpan.miners.git.objects import Objects
-from goldpan.miners.git.paths import path_bytes, path_text
-from goldpan.miners.git.prefetch import prefetch
-from goldpan.miners.git.process import NOWHERE, environment
-from goldpan.miners.git.revisions import read_history
-from goldpan.progress import Reporter
-from goldpan.query import open_tables
-from goldpan.workspace import Workspace
+from goldpan.miners.history.revisions import read_history
 
 PULLS = 500
 LAZY = 50

@@ -19,13 +19,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchmarks.scale import FAST, REPO, scratch
-from goldpan.config import Settings, Via
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings, Via
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.github.flow import Flow
 from goldpan.miners.mine import Mined, mine
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.twin import Fault, Faults, Limits, Twin, workload_world
 
 _WORKLOAD = "workload/mill"

@@ -24,13 +24,13 @@ from pathlib import Path
 import orjson
 import pyarrow.compute as pc
 
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.nlbse import BASELINE, CommentScore, baseline_f1, comment_score
-from goldpan.workspace import Workspace
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nlbse23-comments"
 FIFTHS = ("document", "document:1", "document:2", "document:3", "document:4")

@@ -15,11 +15,11 @@ from pathlib import Path
 import orjson
 
 from benchmarks.scale import base_world, mine_world, repeat, scratch
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.pairing import RULES, pair
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 
 SIZES = (10_000, 100_000)
 WORKERS = 2

@@ -8,12 +8,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from goldpan.config import Settings
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import Mined, mine
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.twin import Twin, World, load_backup, workload_world
 
 REPO = "bitcoin-core/secp256k1"

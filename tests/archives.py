@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.archive import Archive
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
-from goldpan.miners.archive import Archive
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.mining import SLUICE, mine_twin
 from tests.twin import Twin, synthetic_world
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.datasets.task_rows import target_column, task_family
-from goldpan.datasets.written import CardInputs
 from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import Ran, run
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.evaluating import labelled, rows
 
 QUIET = Reporter(quiet=True)

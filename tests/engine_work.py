@@ -8,7 +8,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 
 def square(number: int) -> int:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from goldpan.errors import MiningError
+from goldpan.core.errors import MiningError
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.mine import Mined
 from tests.mining import Tables, assert_current, mine_twin, table_bytes

@@ -12,11 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import load_profile
-from goldpan.parquet import write, writer
-from goldpan.progress import Reporter
-from goldpan.records import (
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import (
     CHANGES,
     COMMENTS,
     ENTRIES,
@@ -27,7 +25,9 @@ from goldpan.records import (
     REVISIONS,
     Table,
 )
-from goldpan.workspace import Workspace
+from goldpan.core.workspace import Workspace
+from goldpan.filters.pipeline import run_filters
+from goldpan.filters.profile import load_profile
 
 REPO = "Octo/Gem"
 LONG = "The sluice box leaks at the seam when the flow is higher than two litres a second. " * 4

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.progress import Reporter
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
 from goldpan.evaluation.model import Costs, Lesson
 from goldpan.evaluation.models.finetuned import Finetuned, finetuned
-from goldpan.progress import Reporter
 from tests.evaluating import labelled, rows
 from tests.tiny_models import tiny
 

@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.revisions import History, read_history
-from goldpan.parquet import write, writer
-from goldpan.records import COMMITS, ENTRIES, PAIRS, REPOSITORIES, Table
-from goldpan.workspace import Workspace
+from goldpan.core.parquet import write, writer
+from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES, Table
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import clone
+from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
 from tests.twin.history import git
 

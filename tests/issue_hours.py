@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goldpan.core.schemas import ENTRIES, REPOSITORIES
+from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
-from goldpan.records import ENTRIES, REPOSITORIES
-from goldpan.workspace import Workspace
 
 START = datetime(2022, 1, 1, tzinfo=UTC)
 _ENGLISH = (

@@ -17,14 +17,14 @@ from typing import Any
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from goldpan.config import Settings
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import MINED
+from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
-from goldpan.miners.archive import Archive
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import Mined, mine
-from goldpan.progress import Reporter
-from goldpan.records import MINED
-from goldpan.workspace import Workspace
 from tests.twin import Limits, Request, Twin, synthetic_world
 
 PACE = Pace(
@@ -68,10 +68,10 @@ The ledger is about the replies themselves, of which each path has its own.
 _MINER = """
 import json, sys
 from pathlib import Path
-from goldpan.config import Settings
+from goldpan.core.config import Settings
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import mine
-from goldpan.progress import Reporter
+from goldpan.core.progress import Reporter
 told = json.loads(sys.argv[1])
 settings = told["settings"]
 settings["workspace"], settings["tokens"] = Path(settings["workspace"]), tuple(settings["tokens"])

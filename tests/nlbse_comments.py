@@ -6,10 +6,10 @@ import csv
 import random
 from pathlib import Path
 
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 
 CATEGORIES = ("summary", "usage", "Pointer")
 TASKS = tuple(f"nlbse23_java_{name.lower()}" for name in CATEGORIES)

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task, TaskPrompt
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import Ran, run
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.crosscode_tasks import make_task
 from tests.evaluating import rows
 from tests.openai_server import Body, Fault, OpenAIServer, Said

@@ -11,11 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
-from goldpan.datasets.family import Family
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import Profile
-from goldpan.records import (
+from goldpan.core.schemas import (
     COMMENTS,
     ENTRIES,
     PAIRS,
@@ -24,7 +20,11 @@ from goldpan.records import (
     VERDICTS,
     Table,
 )
-from goldpan.workspace import Workspace
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.family import Family
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.profile import Profile
 
 REPO = "prospector/sluice"
 OTHER = "prospector/riffle"

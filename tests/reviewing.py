@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.annotation.llm.judging import Reviewed
 from goldpan.annotation.llm.review import run_review
+from goldpan.annotation.llm.reviewer import Reviewed
 from goldpan.annotation.llm.settings import ReviewSettings, load_review_settings
 from goldpan.annotation.llm.stored import review_path
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests import filtering
 from tests.filtering import REPO, Row, comment, issue
 from tests.openai_server import Body, OpenAIServer, Said, answer

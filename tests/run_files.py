@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
 
 _PACKER = zstandard.ZstdCompressor(level=3, write_checksum=True, write_content_size=True)
 

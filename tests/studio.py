@@ -22,9 +22,9 @@ import pytest
 from goldpan.annotation.studio.forms import Task, find_form, make_task
 from goldpan.annotation.studio.project import Journal, open_project
 from goldpan.annotation.studio.serve import SERVER, Account, Running, prepare, running
-from goldpan.errors import GoldpanError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.core.errors import GoldpanError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 
 QUIET = Reporter(quiet=True)
 REPO = "octo/gem"

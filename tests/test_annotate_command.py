@@ -12,11 +12,11 @@ import pytest
 
 from goldpan.annotation.llm.stored import write_reviews
 from goldpan.annotation.studio.project import open_project
-from goldpan.config import Settings
+from goldpan.core.config import Settings
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import VERDICTS
+from goldpan.core.workspace import Workspace
 from goldpan.demo import run_demo
-from goldpan.progress import Reporter
-from goldpan.records import VERDICTS
-from goldpan.workspace import Workspace
 from tests.studio import Annotators, installed, prepared, studio, task_numbers
 from tests.test_cli import Done, run
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.apart import Apart
-from goldpan.errors import GoldpanError
-from goldpan.progress import Reporter
+from goldpan.core.errors import GoldpanError
+from goldpan.core.isolated_env import Apart
+from goldpan.core.progress import Reporter
 
 QUIET = Reporter(quiet=True)
 SMALL = Apart("Mdurl", "mdurl>=0.1,<0.2", "MDURL_VENV", "mdurl", "lib/python*/*/mdurl/__init__.py")

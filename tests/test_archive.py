@@ -9,8 +9,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.errors import WorkspaceError
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
+from goldpan.core.errors import WorkspaceError
 
 BODIES = [b'{"a": 1}', b"", b"\x00\xff" * 1000, "höhe 🪙".encode()]
 

@@ -16,8 +16,10 @@ from typing import IO
 import orjson
 import pytest
 
-from goldpan.config import Settings
-from goldpan.errors import UsageError
+from goldpan.core.config import Settings
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.backup_files import LARGEST_ENTRY, Unreadable, list_files, read_texts
 from goldpan.miners.backup_shapes import Glance, glance
@@ -25,8 +27,6 @@ from goldpan.miners.coverage import Coverage
 from goldpan.miners.pairing import RULES, pair
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.mining import Notes, Row, Tables, archive, rows, table_bytes
 
 GEM = "octo/gem"

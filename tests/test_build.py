@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.builders.build import Built, build, find_recipe
+from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.splits import SplitPlan
-from goldpan.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests import filtering
 from tests.filtering import LONG, REPO, comment, issue, pair, pull
 

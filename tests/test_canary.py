@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from goldpan import secrecy
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.project import Facts, begin_project
 from goldpan.cli import main
+from goldpan.core import secrets
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import QA
-from goldpan.workspace import Workspace
 from tests.examples import examples, write
 from tests.hostile import (
     ESCAPES,
@@ -113,7 +113,7 @@ def place(
         "COLUMNS": "200",
     }.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(secrecy, "_known", set())
+    monkeypatch.setattr(secrets, "_known", set())
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub-cache"))
@@ -313,7 +313,7 @@ def test_what_github_tells_is_mined_without_the_token(
         code, said = place.run(*given, "--workspace", place.workspace, monkeypatch=monkeypatch)
         assert code == 0, said
     why = ("why", f"{SLUICE}#1", "--workspace", place.workspace)
-    assert secrecy.HIDDEN in place.run(*why, monkeypatch=monkeypatch)[1]
+    assert secrets.HIDDEN in place.run(*why, monkeypatch=monkeypatch)[1]
     place.check()
 
 

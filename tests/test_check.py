@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from goldpan.check import check_workspace
-from goldpan.config import Settings
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.errors import DatasetError, GitError, GoldpanError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.demo import run_demo
-from goldpan.errors import DatasetError, GitError, GoldpanError, WorkspaceError
 from goldpan.evaluation.task_input import read_task_input
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.filters.stored import current_verdicts
-from goldpan.miners.archive import Archive
-from goldpan.miners.git.revisions import read_history
+from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 
 REPO = "prospector/sluice"
 QUIET = Reporter(quiet=True)

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan import __version__
-from goldpan.miners.archive import Archive
-from goldpan.workspace import Workspace
+from goldpan.core.archive import Archive
+from goldpan.core.workspace import Workspace
 from tests.mining import SLUICE
 from tests.twin import Faults, Limits, Twin, synthetic_world, workload_world
 

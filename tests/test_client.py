@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from goldpan.errors import QueryError, ServerError
+from goldpan.core.errors import QueryError, ServerError
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import Pace, TokenPool
 from goldpan.miners.replies import Reply

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.filters.code.languages import LANGUAGES, language_of
-from goldpan.filters.code.substance import compare
+from goldpan.code.languages import LANGUAGES, language_of
+from goldpan.code.substance import compare
 from tests.code_cases_braces import BRACES
 from tests.code_cases_others import OTHERS
 from tests.code_samples import SAMPLES

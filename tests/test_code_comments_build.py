@@ -19,16 +19,16 @@ from goldpan.builders.code_comments.commit import cloned_repositories, find_comm
 from goldpan.builders.code_comments.files import LANGUAGES, find_languages
 from goldpan.builders.code_comments.reading import Reading
 from goldpan.cli import app
+from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import DECISIONS, REPOSITORIES
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
-from goldpan.errors import DatasetError, GitError, UsageError, WorkspaceError
-from goldpan.miners.git.clone import clone
-from goldpan.parquet import write, writer
-from goldpan.progress import Reporter
-from goldpan.records import DECISIONS, REPOSITORIES
-from goldpan.workspace import Workspace
+from goldpan.git.clone import clone
 from tests.git_repositories import Odd, Repository
 from tests.git_server import GitServer
 

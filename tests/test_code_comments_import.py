@@ -16,11 +16,11 @@ import typer
 from typer.testing import CliRunner
 
 from goldpan.commands.importing import import_source
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.imports import nlbse23_comments, nlbse25_comments
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
-from goldpan.errors import DatasetError, UsageError
-from goldpan.workspace import Workspace
 from tests.real_texts import DATA
 
 HEADER = (

@@ -8,7 +8,7 @@ import pytest
 
 from goldpan.builders.code_comments.extract import CommentFound, Source, read_file
 from goldpan.builders.code_comments.files import wanted_files
-from goldpan.miners.git.trees import TreeFile
+from goldpan.git.trees import TreeFile
 
 TONEL = """\
 "

@@ -15,7 +15,7 @@ from goldpan.builders.code_comments.extract import (
     Source,
     read_file,
 )
-from goldpan.datasets.texts.sentences import normalize_sentence
+from goldpan.text.sentences import normalize_sentence
 
 ENCODED = {
     "utf-8": lambda text: text.encode(),

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from goldpan.filters.code.grammar import read
-from goldpan.filters.code.languages import CODE_SUFFIXES, LANGUAGES, language_of, suffix_of
+from goldpan.code.grammar import read
+from goldpan.code.languages import CODE_SUFFIXES, LANGUAGES, language_of, suffix_of
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_every_grammar_loads_and_reads_nothing(language: object) -> None:
 
 def test_parsers_load_only_when_they_are_needed() -> None:
     code = (
-        "import sys, goldpan.filters.code.workers as w\n"
-        "from goldpan.filters.code.substance import compare\n"
+        "import sys, goldpan.code.workers as w\n"
+        "from goldpan.code.substance import compare\n"
         "compare(b'a', b'b', 'a.md')\n"
         "compare(b'int a;', b'int b;', 'a.c')\n"
         "assert not [name for name in sys.modules if name.startswith('tree_sitter')]\n"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.filters.code.grammar import read
-from goldpan.filters.code.languages import LANGUAGES, language_of
-from goldpan.filters.code.lexis import Lexis, squeeze, strip
-from goldpan.filters.code.substance import compare
-from goldpan.sanitize import visible
+from goldpan.code.grammar import read
+from goldpan.code.languages import LANGUAGES, language_of
+from goldpan.code.lexer import Lexis, squeeze, strip
+from goldpan.code.substance import compare
+from goldpan.core.sanitize import visible
 from tests.code_cases_braces import BRACES
 from tests.code_cases_others import OTHERS
 from tests.code_samples import SAMPLES

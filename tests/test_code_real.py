@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.filters.code.grammar import read
-from goldpan.filters.code.languages import language_of
-from goldpan.filters.code.lexis import squeeze
-from goldpan.filters.code.substance import Pair, Substance
-from goldpan.filters.code.workers import compare_all
+from goldpan.code.grammar import read
+from goldpan.code.languages import language_of
+from goldpan.code.lexer import squeeze
+from goldpan.code.substance import Pair, Substance
+from goldpan.code.workers import compare_all
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.filters.code.substance import LARGEST, Parsed, Reason, Substance, compare
+from goldpan.code.substance import LARGEST, Parsed, Reason, Substance, compare
 
 PYTHON = b"a = 1\n"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.filters.code.languages import LANGUAGES
-from goldpan.filters.code.lexis import strip
-from goldpan.filters.code.substance import LARGEST, Pair, compare
-from goldpan.filters.code.workers import compare_all
-from goldpan.guarded import _AHEAD
+from goldpan.code.languages import LANGUAGES
+from goldpan.code.lexer import strip
+from goldpan.code.substance import LARGEST, Pair, compare
+from goldpan.code.workers import compare_all
+from goldpan.core.sandbox import _AHEAD
 
 EASY = Pair(b"a = 1\n", b"a = 2\n", "a.py")
 HARD = Pair(b"a = 1\n", b"(" * 400_000, "a.py")
@@ -102,8 +102,8 @@ def test_a_failure_of_the_reader_ends_the_processes() -> None:
 def test_a_program_without_a_guarded_main_part_is_told(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
-        "from goldpan.filters.code.substance import Pair\n"
-        "from goldpan.filters.code.workers import compare_all\n"
+        "from goldpan.code.substance import Pair\n"
+        "from goldpan.code.workers import compare_all\n"
         "list(compare_all([Pair(b'a = 1', b'a = 2', 'a.py')]))\n"
     )
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)

@@ -10,19 +10,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.errors import WorkspaceError
+from goldpan.core.archive import Archive
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, Table
+from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
 from goldpan.miners.announced import Path as Via
-from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
 from goldpan.miners.journal import Journal
-from goldpan.miners.tables.live import NOT_YET, joined
+from goldpan.miners.tables.current_records import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize
-from goldpan.parquet import write, writer
-from goldpan.progress import Reporter
-from goldpan.records import ENTRIES, LEDGER, UNKNOWN, Table
 from goldpan.show import mining as show
-from goldpan.workspace import Workspace
 from tests.archives import keep, make_tables, records_of
 from tests.mining import BOTH, SLUICE, Row, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Editor, Faults, Twin, synthetic_world

@@ -18,7 +18,7 @@ from goldpan.builders.crosscode.meta import Example, Meta
 from goldpan.builders.crosscode.methods import METHODS, Side, find_method
 from goldpan.builders.crosscode.prompt import Prompter
 from goldpan.builders.crosscode.shortcuts import copied_example
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 META = Meta(
     "task_001_set_translation",

@@ -13,10 +13,10 @@ from goldpan.builders.crosscode.export import TaskDataset, export_tasks
 from goldpan.builders.crosscode.importing import import_task
 from goldpan.builders.crosscode.instance import read_instances
 from goldpan.builders.crosscode.read_meta import list_metas
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")

@@ -19,9 +19,9 @@ from goldpan.builders.crosscode.instance import Instance, read_instances, write_
 from goldpan.builders.crosscode.json_stream import read_array
 from goldpan.builders.crosscode.problems import FieldError
 from goldpan.builders.crosscode.read_meta import read_meta
-from goldpan.errors import DatasetError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.core.errors import DatasetError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)

@@ -24,10 +24,10 @@ from goldpan.builders.crosscode.splits import (
     load_splits,
     shipped_splits,
 )
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import read_provenance
-from goldpan.errors import DatasetError, UsageError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.crosscode_tasks import write_public
 
 QUIET = Reporter(quiet=True)

@@ -12,12 +12,12 @@ import yaml  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.core.sanitize import visible
 from goldpan.datasets.card import escape, size_category
 from goldpan.datasets.examples import FAMILIES, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.licenses import hub_licenses, spdx
 from goldpan.datasets.provenance import Source
-from goldpan.sanitize import visible
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from goldpan.core.sealed import read_json, sealed_json
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import Problem
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
 from goldpan.datasets.provenance import digest
-from goldpan.sealed import read_json, sealed_json
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 

@@ -22,14 +22,14 @@ import yaml  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.core.errors import DatasetError, WorkspaceError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import features
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.spool import spooled
-from goldpan.errors import DatasetError, WorkspaceError
-from goldpan.workspace import Workspace
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))

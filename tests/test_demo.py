@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan import demo
-from goldpan.config import Settings
-from goldpan.errors import WorkspaceError
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import Journal
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.twin.history import changed_files, git
 from tests.twin.ship import ship
 

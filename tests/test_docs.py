@@ -15,9 +15,7 @@ import typer.main
 
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.cli import app
-from goldpan.filters.catalogue import criteria
-from goldpan.miners.pairing import RULES, SIGNALS
-from goldpan.records import (
+from goldpan.core.schemas import (
     ANNOTATIONS,
     CHANGES,
     DECISIONS,
@@ -27,6 +25,8 @@ from goldpan.records import (
     REVISIONS,
     VERDICTS,
 )
+from goldpan.filters.catalogue import criteria
+from goldpan.miners.pairing import RULES, SIGNALS
 from tests.mining import ONE_PATH_ONLY
 from tests.twin import Twin
 from tests.twin.history import history_world

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.schemas import DUPLICATES
 from goldpan.filters.duplicates import settings as settings_module
 from goldpan.filters.duplicates.find import find_duplicates, group_ids
 from goldpan.filters.duplicates.leaks import Leak, find_leaks
+from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.shingles import ShingleFile
 from goldpan.filters.duplicates.signatures import signatures
-from goldpan.filters.duplicates.words import fold, words
-from goldpan.records import DUPLICATES
 
 Row = tuple[str, int, str]
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from goldpan.builders.edits import find as find_module
-from goldpan.builders.edits import lines as lines_module
-from goldpan.builders.edits.apply import apply_edits
-from goldpan.builders.edits.diff import diff_lines
-from goldpan.builders.edits.edit import Edit, FileEdits
-from goldpan.builders.edits.find import find_edits, find_file_edits
-from goldpan.builders.edits.lines import split_lines
+from goldpan.code.edits import find as find_module
+from goldpan.code.edits import lines as lines_module
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.diff import diff_lines
+from goldpan.code.edits.edit import Edit, FileEdits
+from goldpan.code.edits.find import find_edits, find_file_edits
+from goldpan.code.edits.lines import split_lines
 
 FEW = ["a\n", "b\n", "xa\n", "\n", " a\n"]
 ENDS = ["a\n", "a\r\n", "a\r", "\r", "\n", "\r\n", "a\u2028b\n", "\x0c\n", "\x85"]

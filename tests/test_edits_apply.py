@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.builders.edits.apply import apply_edits
-from goldpan.builders.edits.edit import (
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.edit import (
     AmbiguousError,
     Edit,
     EditError,
     NoMatchError,
     OverlapError,
 )
-from goldpan.builders.edits.find import find_edits
+from goldpan.code.edits.find import find_edits
 
 FILE = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    x = 1\n    return x\n"
 

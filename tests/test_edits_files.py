@@ -10,17 +10,17 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from goldpan.builders.edits.edit import (
+from goldpan.code.edits.edit import (
     Edit,
     EditError,
     FileError,
     MalformedError,
     NoMatchError,
 )
-from goldpan.builders.edits.encodings import decode, encode
-from goldpan.builders.edits.files import Applied, AppliedFile, apply_patch, apply_patch_files
-from goldpan.builders.edits.find import find_file_edits
-from goldpan.builders.edits.format import format_edits
+from goldpan.code.edits.encodings import decode, encode
+from goldpan.code.edits.files import Applied, AppliedFile, apply_patch, apply_patch_files
+from goldpan.code.edits.find import find_file_edits
+from goldpan.code.edits.format import format_edits
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.builders.edits.apply import apply_edits
-from goldpan.builders.edits.edit import Edit
-from goldpan.builders.edits.find import find_file_edits
-from goldpan.builders.edits.format import format_edits
-from goldpan.builders.edits.lines import split_lines
-from goldpan.builders.edits.parse import parse_edits
-from goldpan.miners.git.texts import shared_encoding
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.edit import Edit
+from goldpan.code.edits.find import find_file_edits
+from goldpan.code.edits.format import format_edits
+from goldpan.code.edits.lines import split_lines
+from goldpan.code.edits.parse import parse_edits
+from goldpan.git.texts import shared_encoding
 from tests.twin.history import git
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from goldpan.builders.edits.edit import Edit, FileEdits, MalformedError
-from goldpan.builders.edits.format import format_edits
-from goldpan.builders.edits.parse import parse_edits
-from goldpan.builders.path_names import quote_path, unquote_path
+from goldpan.code.edits.edit import Edit, FileEdits, MalformedError
+from goldpan.code.edits.format import format_edits
+from goldpan.code.edits.parse import parse_edits
+from goldpan.code.path_names import quote_path, unquote_path
 
 BLOCK = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
 EDIT = Edit("old\n", "new\n")

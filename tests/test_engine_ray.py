@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.engine import EngineError, UnitError, open_engine
-from goldpan.errors import UsageError
+from goldpan.core.engine import EngineError, UnitError, open_engine
+from goldpan.core.errors import UsageError
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.ray_cluster import TwoNodes, needs_ray, two_nodes
 

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from goldpan.commands.evaluating import app
-from goldpan.errors import DatasetError, EvaluationError, UsageError
+from goldpan.core.errors import DatasetError, EvaluationError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.evaluation.runs import read_runs
-from goldpan.workspace import Workspace
 from tests.comparing import split_rows, two_labels, write_rows
 from tests.finetuning import example_rows
 

@@ -10,11 +10,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from goldpan.core.errors import EvaluationError
+from goldpan.core.progress import Reporter
+from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import TaskData
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.answers import projects
 from goldpan.evaluation.comparing import Compared, Question, compare_runs, mean_score
+from goldpan.evaluation.comparison_units import complete
+from goldpan.evaluation.higher_is_better import turned
 from goldpan.evaluation.metrics.result import Interval, Metric, Scores
 from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.nlbse import BASELINE
@@ -24,11 +29,6 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.evaluation.suites import ORGANIZERS, comment_ranking
-from goldpan.evaluation.systems import complete
-from goldpan.evaluation.turned import turned
-from goldpan.progress import Reporter
-from goldpan.sealed import read_json, sealed_json
-from goldpan.workspace import Workspace
 from tests.comparing import SIX, add_run, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")

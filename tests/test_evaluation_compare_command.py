@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 
 from goldpan.commands.comparing import compare
 from goldpan.commands.datasets import report
-from goldpan.errors import EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.workspace import Workspace
 from tests.comparing import add_run, six_tasks, two_labels
 
 pytest.importorskip("scipy")

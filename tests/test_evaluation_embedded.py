@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldpan.errors import EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.evaluation.metrics.result import Scores, scores_of
 from goldpan.evaluation.models import embedded, minilm
 from goldpan.evaluation.models.catalogue import find_model
@@ -19,8 +21,6 @@ from goldpan.evaluation.models.minilm import encoder_weights
 from goldpan.evaluation.models.vectors import vectors_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import Ran, run
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.evaluating import labelled, requirements
 from tests.test_evaluation_models import _of, comments, points, types
 from tests.tiny_models import bert, gpt2

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
-from goldpan.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, one_line
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import Ran, run
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.evaluating import requirements
 from tests.test_evaluation_models import _of, comments, points, types
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.errors import EvaluationError, UsageError
 from goldpan.evaluation.metrics.result import Scores, scores_of
 from goldpan.evaluation.models.catalogue import catalogue, find_model
 from goldpan.evaluation.models.context import Documents
 from goldpan.evaluation.models.thresholds import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.evaluating import labelled, requirements, rows
 
 pytest.importorskip("sklearn")

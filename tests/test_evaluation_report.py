@@ -10,9 +10,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import Compared, Question, compare_runs
 from goldpan.evaluation.report.document import make_report
+from goldpan.evaluation.report.formatted import told
 from goldpan.evaluation.report.shapes import (
     Content,
     Fold,
@@ -24,12 +27,9 @@ from goldpan.evaluation.report.shapes import (
     cut,
     listed,
 )
-from goldpan.evaluation.report.told import told
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.step_shapes import Figure, Text
 from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
-from goldpan.sealed import read_json, sealed_json
-from goldpan.workspace import Workspace
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.reporting import HOSTILE
 from tests.test_report import Reader

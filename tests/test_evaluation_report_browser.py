@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import Question, compare_runs
 from goldpan.evaluation.runs import read_runs
@@ -25,7 +26,6 @@ from goldpan.evaluation.statistics.plots import (
 from goldpan.evaluation.statistics.scores import Score, score_matrix
 from goldpan.report.evaluation import EvaluationFiles, write_evaluation
 from goldpan.report.figures import inline_figure
-from goldpan.workspace import Workspace
 from tests.browser import Browser, needs_chromium
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.reporting import HOSTILE

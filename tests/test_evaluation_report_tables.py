@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.evaluation.comparing import Compared, Question, compare_runs
 from goldpan.evaluation.report import latex, markdown
@@ -14,7 +15,6 @@ from goldpan.evaluation.report.document import make_report
 from goldpan.evaluation.report.latex import latex_tables
 from goldpan.evaluation.report.markdown import markdown_report
 from goldpan.evaluation.runs import read_runs
-from goldpan.workspace import Workspace
 from tests.comparing import add_run, six_tasks, two_labels
 
 pytest.importorskip("scipy")

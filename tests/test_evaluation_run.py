@@ -17,16 +17,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.errors import EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.sealed import KEY
+from goldpan.core.workspace import Workspace
 from goldpan.evaluation import run as runner
 from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
 from goldpan.evaluation.run import Ran, identity, rescore, run
 from goldpan.evaluation.runs import read_runs
-from goldpan.progress import Reporter
-from goldpan.sealed import KEY
-from goldpan.workspace import Workspace
 from tests.evaluating import requirements
 
 QUIET = Reporter(quiet=True)
@@ -129,8 +129,8 @@ from pathlib import Path
 from goldpan.evaluation.model import Model, Answers
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from tests.evaluating import requirements
 
 class Fitted:

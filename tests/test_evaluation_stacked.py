@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
-from goldpan.errors import EvaluationError, UsageError
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.model import Answers, Lesson, Model
@@ -23,8 +25,6 @@ from goldpan.evaluation.models.kernels import Similarities, Words
 from goldpan.evaluation.models.shared_rows import places_of, shared_rows
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import Ran, run
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.evaluating import requirements, rows
 from tests.nlbse_comments import TASKS, import_comments
 from tests.test_evaluation_models import _of, comments, points, types

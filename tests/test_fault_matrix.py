@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.errors import AuthenticationError, MiningError
+from goldpan.core.errors import AuthenticationError, MiningError
 from tests.fault_matrix import GRAPHQL_ENTRY, REST_ENTRY, Cell, Outcome, cells, run_cell
 from tests.twin import ERRORS
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from goldpan.filters.catalogue import criteria
 from tests.filtering import (
     LONG,

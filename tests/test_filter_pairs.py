@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
-from goldpan.workspace import Workspace
 from tests.filtering import (
     REPO,
     Row,

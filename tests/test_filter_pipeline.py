@@ -15,7 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import LEDGER, VERDICTS
+from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.funnel import Funnel, count_funnel, read_funnels
@@ -23,9 +26,6 @@ from goldpan.filters.pipeline import Filtered, run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.filters.rejects import write_rejects
 from goldpan.filters.stored import current_verdicts
-from goldpan.progress import Reporter
-from goldpan.records import LEDGER, VERDICTS
-from goldpan.workspace import Workspace
 from tests.filtering import REPO, build, comment, issue, pair, pull
 
 DECIDE = ("comment-scale", "participants", "merged")

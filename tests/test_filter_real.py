@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.config import Settings
+from goldpan.core.config import Settings
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.pipeline import Filtered, run_filters
 from goldpan.filters.profile import load_profile
+from goldpan.git.clone import clone
 from goldpan.miners.backup import mine_backup
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.revisions import read_history
+from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import RULES, pair
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.mining import Notes
 
 REPO = "bitcoin-core/secp256k1"

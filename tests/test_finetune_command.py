@@ -13,18 +13,18 @@ import typer
 from typer.testing import CliRunner
 
 from goldpan.commands.finetuning import finetune
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task_rows import task_family
-from goldpan.datasets.written import CardInputs
-from goldpan.errors import UsageError
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.evaluating import requirements
 from tests.finetuning import QUICK
 from tests.tiny_models import tiny

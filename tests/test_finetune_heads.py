@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.finetune.generation import GenerationHead
 from goldpan.evaluation.finetune.heads import NOT_ASKED, out_of_memory, padded
 from goldpan.evaluation.finetune.job import Job

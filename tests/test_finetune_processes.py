@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 from tests.finetuning import example_rows, fit, lesson
 
 ROOT = Path(__file__).parent.parent
@@ -43,7 +43,7 @@ if "LOCAL_RANK" in os.environ:
 _SLOW = """
 import os, time
 if "LOCAL_RANK" in os.environ:
-    from goldpan.progress import Task
+    from goldpan.core.progress import Task
     advance = Task.advance
 
     def slowly(self, count=1):

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 from tests.evaluating import rows
 from tests.finetuning import example_rows, fit, lesson, unchosen
 from tests.tiny_models import tiny, torch

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.errors import EvaluationError, GoldpanError, UsageError
+from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.evaluation.finetune.weights import find_weights
 from goldpan.evaluation.models.finetuned import finetuned
 from tests.finetuning import example_rows, fit, lesson

@@ -18,9 +18,9 @@ import pytest
 from typer.main import get_command
 
 from goldpan.commands import mining
+from goldpan.core.schemas import Table
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, ARCHIVE_HOURS
 from goldpan.miners.gharchive.hours import file_name
-from goldpan.records import Table
 from tests.gharchive_hours import utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
 

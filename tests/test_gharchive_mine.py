@@ -11,13 +11,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.config import Settings
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.config import Settings
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
 from goldpan.miners.gharchive.hours import file_name, hours_between
 from goldpan.miners.gharchive.mine import ArchiveMined, ArchiveWish, mine_archive
 from goldpan.miners.gharchive.place import ArchivePlace
-from goldpan.workspace import Workspace
 from tests.gharchive_hours import Hours, utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
 from tests.mining import PACE, Notes

@@ -15,11 +15,11 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from goldpan.miners.gharchive.place import ArchivePlace
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.report import HourReport, read_footer
-from goldpan.workspace import Workspace
 from tests.gharchive_hours import Hours, utc, write_hour
 from tests.gharchive_objects import Json
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.errors import GitError
-from goldpan.miners.git.ancestry import Ancestry, Fork, read_ancestry
+from goldpan.core.errors import GitError
+from goldpan.git.ancestry import Ancestry, Fork, read_ancestry
 from tests.git_repositories import Repository
 
 Parents = tuple[int, ...]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.miners.git import trees
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.reading import UNREADABLE
-from goldpan.workspace import Workspace
+from goldpan.core.workspace import Workspace
+from goldpan.git import trees
+from goldpan.git.clone import clone
+from goldpan.miners.history.reading import UNREADABLE
 from tests.git_repositories import FILES, ONE, REPO, Case, Odd, edited
 from tests.mining import Notes
 

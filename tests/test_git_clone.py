@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.errors import GitError, UsageError
-from goldpan.miners.git.clone import clone, promisor, read_refs
-from goldpan.miners.git.objects import Objects
-from goldpan.miners.git.prefetch import prefetch
-from goldpan.workspace import Workspace
+from goldpan.core.errors import GitError, UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import clone, promisor, read_refs
+from goldpan.git.objects import Objects
+from goldpan.git.prefetch import prefetch
 from tests.git_repositories import REPO, Repository, fails
 from tests.git_server import GitServer
 from tests.mining import Notes
@@ -26,9 +26,9 @@ FILES = {b"a.py": b"a = 1\n", b"src/b.py": b"b = 1\n"}
 _KILLED = """
 import sys
 from pathlib import Path
-from goldpan.miners.git.clone import clone
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.git.clone import clone
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 clone(Workspace(Path(sys.argv[1])), "o/n", Reporter(quiet=True), source=sys.argv[2])
 """
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.miners.git import comparison
-from goldpan.miners.git.comparison import Depth, Pair, Touched, compare
-from goldpan.miners.git.patches import Patch, patches
+from goldpan.git import comparison
+from goldpan.git.comparison import Depth, Pair, Touched, compare
+from goldpan.git.patches import Patch, patches
 from tests.git_repositories import Odd, Repository
 from tests.twin.history import git
 

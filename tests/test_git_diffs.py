@@ -10,20 +10,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.miners.archive import Archive, Record
+from goldpan.core.archive import Archive, Record
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import clone
+from goldpan.git.comparison import Depth, Pair, Touched, compare
+from goldpan.git.objects import Objects
 from goldpan.miners.coverage import measure_coverage
-from goldpan.miners.git.changes import describe
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.comparison import Depth, Pair, Touched, compare
-from goldpan.miners.git.diffs import PART
-from goldpan.miners.git.objects import Objects
-from goldpan.miners.git.reading import NOWHERE
-from goldpan.miners.git.rebuild import UnfitError, rebuild
-from goldpan.miners.git.revisions import History, read_history
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
+from goldpan.miners.history.apply_diff import UnfitError, rebuild
+from goldpan.miners.history.changes import describe
+from goldpan.miners.history.diffs import PART
+from goldpan.miners.history.reading import NOWHERE
+from goldpan.miners.history.revisions import History, read_history
 from goldpan.miners.journal import Journal
-from goldpan.workspace import Workspace
 from tests.git_repositories import LOST, Odd, Repository
 from tests.mining import PACE, SLUICE, TOKEN, Notes, archive, mine_twin, rows, table_bytes
 from tests.twin import Editor, Twin, World

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.errors import GitError
-from goldpan.miners.git import trees
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.objects import Info, Objects
-from goldpan.miners.git.prefetch import Prefetched, prefetch
-from goldpan.miners.git.trees import TreeFile
-from goldpan.workspace import Workspace
+from goldpan.core.errors import GitError
+from goldpan.core.workspace import Workspace
+from goldpan.git import trees
+from goldpan.git.clone import clone
+from goldpan.git.objects import Info, Objects
+from goldpan.git.prefetch import Prefetched, prefetch
+from goldpan.git.trees import TreeFile
 from tests.git_repositories import REPO, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes

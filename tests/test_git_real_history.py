@@ -11,17 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.config import Settings
+from goldpan.core.config import Settings
+from goldpan.core.parquet import write, writer
+from goldpan.core.schemas import PAIRS
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import clone
+from goldpan.git.objects import Objects
+from goldpan.git.patches import patches
+from goldpan.git.paths import path_bytes
+from goldpan.git.unified import apply, parse_diff
 from goldpan.miners.backup import mine_backup
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.objects import Objects
-from goldpan.miners.git.patches import patches
-from goldpan.miners.git.paths import path_bytes
-from goldpan.miners.git.revisions import History, read_history
-from goldpan.miners.git.unified import apply, parse_diff
-from goldpan.parquet import write, writer
-from goldpan.records import PAIRS
-from goldpan.workspace import Workspace
+from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
 from tests.twin.history import git
 

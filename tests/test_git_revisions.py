@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.errors import GitError, WorkspaceError
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.reading import NOWHERE
-from goldpan.miners.git.revisions import History, read_history
-from goldpan.workspace import Workspace
+from goldpan.core.errors import GitError, WorkspaceError
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import clone
+from goldpan.miners.history.reading import NOWHERE
+from goldpan.miners.history.revisions import History, read_history
 from tests.git_repositories import FILES, LOST, ONE, REPO, Case, edited, write_tables
 from tests.mining import Notes
 

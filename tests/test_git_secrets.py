@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.errors import GitError
-from goldpan.miners.git.clone import clone, promisor
-from goldpan.miners.git.failures import failure
-from goldpan.miners.git.process import check_version, environment, git
-from goldpan.miners.git.remote import find_remote
-from goldpan.secrecy import register
-from goldpan.workspace import Workspace
+from goldpan.core.errors import GitError
+from goldpan.core.secrets import register
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import clone, promisor
+from goldpan.git.failures import failure
+from goldpan.git.process import check_version, environment, git
+from goldpan.git.remote import find_remote
 from tests.git_repositories import REPO, Repository
 from tests.git_server import GitServer
 from tests.hostile import Server

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.miners.git.paths import is_unsafe, path_bytes, path_text, quoted, unquoted
-from goldpan.miners.git.texts import (
+from goldpan.git.paths import is_unsafe, path_bytes, path_text, quoted, unquoted
+from goldpan.git.texts import (
     encodings,
     ends_its_line,
     is_pointer,

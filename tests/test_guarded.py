@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from goldpan.builders.code_comments.extract import FileRead, Source, read_file
-from goldpan.guarded import _AHEAD, Lost, work_through
+from goldpan.core.sandbox import _AHEAD, Lost, work_through
 
 EASY = Source("a.py", b'class A:\n    """Holds."""\n')
 HARD = Source("a.py", b"(" * 400_000)

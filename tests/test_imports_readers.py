@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.imports import (
     requirement_verbs,
     requirements,
@@ -13,7 +14,6 @@ from goldpan.datasets.imports import (
     story_points,
 )
 from goldpan.datasets.registry import find_task
-from goldpan.errors import DatasetError, UsageError
 
 HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n"
 

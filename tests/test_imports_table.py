@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.imports import table
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
-from goldpan.errors import DatasetError, UsageError
 from tests.tasks import CSV, own_task
 
 ROWS = list(csv.DictReader(io.StringIO(CSV)))

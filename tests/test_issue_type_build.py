@@ -12,12 +12,12 @@ import pytest
 from goldpan.builders.issue_type.build import BuiltIssueTypes, build_issue_types, make_wish
 from goldpan.builders.issue_type.closings import Origin, Place
 from goldpan.builders.issue_type.profile import load_profile
+from goldpan.core.engine import open_engine
+from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
-from goldpan.engine import open_engine
-from goldpan.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.issue_hours import closing, made_up_hours, text, write_hours, write_mined
 
 Rows = list[dict[str, Any]]

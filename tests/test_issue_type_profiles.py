@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.builders.issue_type.profile import load_profile, shipped_profiles
+from goldpan.core.errors import UsageError
 from goldpan.datasets.registry import find_task
-from goldpan.errors import UsageError
 
 
 def own(folder: Path, text: str, name: str = "own") -> str:

@@ -11,9 +11,9 @@ from typing import Self, TypeVar
 from goldpan.builders.issue_type.build import build_issue_types, make_wish
 from goldpan.builders.issue_type.closings import Place
 from goldpan.builders.issue_type.profile import load_profile
-from goldpan.engine import Engine, open_engine
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.core.engine import Engine, open_engine
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from tests.issue_hours import made_up_hours, write_hours
 from tests.ray_cluster import TwoNodes, needs_ray, two_nodes
 from tests.test_cli import run

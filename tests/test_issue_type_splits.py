@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.builders.issue_type.balance import Balance
-from goldpan.errors import DatasetError, UsageError
+from goldpan.core.errors import DatasetError, UsageError
 from tests.issue_hours import START, closing, write_hours
 from tests.test_issue_type_build import build, rows
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.miners.texts.keywords import closing_keywords, find_closing_keywords, may_close
-from goldpan.miners.texts.markdown import blocks
+from goldpan.text.keywords import closing_keywords, find_closing_keywords, may_close
+from goldpan.text.markdown import blocks
 from tests.test_keywords import URL, WORDS, short
 
 REFERENCES = [("#7", None), ("GH-7", None), ("gh-7", None), ("o-x/r.y#7", "o-x/r.y")]

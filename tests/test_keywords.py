@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.miners.texts.keywords import find_closing_keywords
-from goldpan.miners.texts.markdown import blocks
+from goldpan.text.keywords import find_closing_keywords
+from goldpan.text.markdown import blocks
 
 WORDS = ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"]
 URL = "https://github.com/o/r/issues/1"

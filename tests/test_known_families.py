@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task_rows import task_family
-from goldpan.datasets.written import CardInputs
 from goldpan.show.datasets import traced
 from goldpan.trace import trace
-from goldpan.workspace import Workspace
 from tests.evaluating import rows
 
 

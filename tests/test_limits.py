@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
-from goldpan.errors import AuthenticationError
+from goldpan.core.errors import AuthenticationError
 from goldpan.miners.github.limits import Pace, TokenPool
 
 FAST = Pace(margin=0.05, secondary=0.2, per_minute=10**6)

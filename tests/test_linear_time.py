@@ -14,54 +14,54 @@ from math import inf
 
 import pytest
 
-from goldpan.annotation.llm.cutting import without_logs
 from goldpan.annotation.llm.injection import find_injection
+from goldpan.annotation.llm.truncate import without_logs
 from goldpan.builders.code_comments.marks import unmarked
 from goldpan.builders.code_comments.notes import Notes
 from goldpan.builders.code_comments.smalltalk import read_tonel
 from goldpan.builders.code_comments.text import Span
 from goldpan.builders.crosscode.markers import escaped, unescaped
 from goldpan.builders.crosscode.wording import wording_of
-from goldpan.builders.edits.headings import find_path
-from goldpan.builders.edits.parse import parse_edits
-from goldpan.builders.path_names import unquote_path
 from goldpan.builders.qa import choose_answer
 from goldpan.builders.tree import parse_tree
+from goldpan.code.edits.headings import find_path
+from goldpan.code.edits.parse import parse_edits
+from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
+from goldpan.code.path_names import unquote_path
+from goldpan.code.unified_diff import side_by_side
+from goldpan.core.errors import GoldpanError
+from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
 from goldpan.datasets.bibtex import bibtex_problem
-from goldpan.datasets.texts.jira import jira_to_markdown
-from goldpan.datasets.texts.markdown import markdown_to_text
-from goldpan.datasets.texts.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.datasets.texts.sentences import has_words, normalize_sentence, split_sentences
-from goldpan.datasets.texts.white_space import white_space
-from goldpan.diff import side_by_side
-from goldpan.errors import GoldpanError
 from goldpan.evaluation.metrics.bleu import tokenize
 from goldpan.evaluation.metrics.paths import extract_path, mentions_path
 from goldpan.evaluation.metrics.rouge import rouge_l, rouge_tokens
 from goldpan.evaluation.prompting.inputs import Shown
 from goldpan.evaluation.prompting.reading import read_answer
-from goldpan.excerpts import excerpt
-from goldpan.filters.code.lexis import C_LIKE, GO, JAVA, SOLIDITY, strip
 from goldpan.filters.duplicate_claims import find_claims
-from goldpan.filters.duplicates.words import fold, words
+from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.issues.redundancy import plain_label
 from goldpan.filters.pairs.suffix import is_test_by_words
-from goldpan.filters.texts.addresses import find_emails, find_ip_addresses
-from goldpan.filters.texts.credentials import find_secrets
-from goldpan.filters.texts.language import detect_languages, model_languages
-from goldpan.filters.texts.lines import classify
-from goldpan.filters.texts.normal_form import nfkc
-from goldpan.filters.texts.private import redact
-from goldpan.filters.texts.prose import prose
-from goldpan.filters.texts.quality import describe
-from goldpan.filters.texts.templates import template_lines
+from goldpan.git.unified import parse_diff
 from goldpan.miners.gharchive.lines import pieces_of
-from goldpan.miners.git.unified import parse_diff
 from goldpan.miners.replies import Reply, Verdict, links_of
-from goldpan.miners.texts.keywords import find_closing_keywords, may_close
-from goldpan.miners.texts.markdown import blocks
-from goldpan.miners.texts.mentions import find_mentions
-from goldpan.sanitize import for_prompt, line, visible, without_tokens
+from goldpan.text.addresses import find_emails, find_ip_addresses
+from goldpan.text.credentials import find_secrets
+from goldpan.text.excerpts import excerpt
+from goldpan.text.jira import jira_to_markdown
+from goldpan.text.keywords import find_closing_keywords, may_close
+from goldpan.text.language import detect_languages, model_languages
+from goldpan.text.lines import classify
+from goldpan.text.markdown import blocks
+from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
+from goldpan.text.mentions import find_mentions
+from goldpan.text.normal_form import nfkc
+from goldpan.text.plain_text import markdown_to_text
+from goldpan.text.prose import prose
+from goldpan.text.quality import describe
+from goldpan.text.redaction import redact
+from goldpan.text.sentences import has_words, normalize_sentence, split_sentences
+from goldpan.text.templates import template_lines
+from goldpan.text.white_space import white_space
 from tests.crosscode_tasks import make_task
 
 Text = Callable[[int], str]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.miners.texts.markdown import LIMIT, OBJECT, blocks, paragraphs
+from goldpan.text.markdown import LIMIT, OBJECT, blocks, paragraphs
 
 
 def lines(text: str) -> list[tuple[int, str]]:

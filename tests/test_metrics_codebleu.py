@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldpan.code.languages import LANGUAGES
 from goldpan.evaluation.metrics.codebleu import CodePair, TreeMatch, codebleu, match_trees
 from goldpan.evaluation.metrics.data_flow import Flow, data_flow
 from goldpan.evaluation.metrics.keywords import KEYWORDS
 from goldpan.evaluation.metrics.syntax import read_code, same_code
-from goldpan.filters.code.languages import LANGUAGES
 
 ADD = "def f(a):\n    b = a + 1\n    return b"
 ADD_RENAMED = "def f(x):\n    y = x + 1\n    return y"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.errors import AuthenticationError, RepositoryError, ServerError
+from goldpan.core.errors import AuthenticationError, RepositoryError, ServerError
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.mine import Mined
 from tests.mining import (

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.archive import Archive
 from goldpan.miners.announced import Path as Via
-from goldpan.miners.archive import Archive
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.github.rest_lists import ISSUES, Lists

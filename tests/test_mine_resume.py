@@ -16,10 +16,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.errors import WorkspaceError
-from goldpan.miners import archive as archive_module
+from goldpan.core import archive as archive_module
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
-from goldpan.workspace import Workspace
 from tests.mining import (
     BOTH,
     SLUICE,

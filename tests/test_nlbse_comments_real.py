@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
@@ -18,8 +20,6 @@ from goldpan.evaluation.models.shared_rows import places_of, shared_rows
 from goldpan.evaluation.nlbse import BASELINE, CommentScore, comment_score
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.real_texts import DATA
 from tests.test_evaluation_stacked import _lesson
 

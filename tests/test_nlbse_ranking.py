@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.nlbse import (
     BASELINE,

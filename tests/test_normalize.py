@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.errors import WorkspaceError
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables import parts
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.mining import mine_twin, table_bytes
 from tests.twin import Editor, Twin, synthetic_world
 

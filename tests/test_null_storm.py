@@ -10,7 +10,7 @@ from graphql import GraphQLSchema, TypeInfo, TypeInfoVisitor, Visitor, parse, vi
 from graphql.language import FieldNode
 from graphql.type import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType
 
-from goldpan.errors import GoldpanError
+from goldpan.core.errors import GoldpanError
 from goldpan.miners.github import queries
 from goldpan.miners.mine import Mined
 from tests.mining import Row, mine_twin, rows, rows_of, undisturbed

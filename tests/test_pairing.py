@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parquet import write, writer
+from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
+from goldpan.core.workspace import Workspace
 from goldpan.miners.former import candidate_names
 from goldpan.miners.pairing import RULES, Paired, find_rules, pair, paired_rules
-from goldpan.parquet import write, writer
-from goldpan.records import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
-from goldpan.workspace import Workspace
 from tests.mining import SLUICE, Row, mine_twin, rows
 from tests.twin import Editor, Twin, synthetic_world
 from tests.twin.world import Ref

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.filters.texts.private import (
+from goldpan.text.redaction import (
     ALLOWED_EMAILS,
     SECRETS_ONLY,
     PrivateRules,

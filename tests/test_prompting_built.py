@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from goldpan.cli import app
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.registry import find_task
-from goldpan.errors import EvaluationError, UsageError
 from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
-from goldpan.workspace import Workspace
 from tests.examples import examples, write
 from tests.openai_server import KEY, Body, Fault, OpenAIServer, Said
 from tests.prompting import PRICES, asked

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from goldpan.core.workspace import Workspace
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import Ran, run
-from goldpan.workspace import Workspace
 from tests.llama import needs_llama, serving
 from tests.prompting import QUIET, answers, issues
 

@@ -15,9 +15,10 @@ import orjson
 import pytest
 import zstandard
 
-from goldpan.annotation.llm.memory import open_archive
+from goldpan.annotation.llm.response_store import open_archive
+from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import task_data
-from goldpan.errors import EvaluationError, UsageError, WorkspaceError
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.prompting.asking import archive_of
 from goldpan.evaluation.prompting.errors import UnansweredError
@@ -25,7 +26,6 @@ from goldpan.evaluation.prompting.settings import ASKING, TELLING, prompt_settin
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.runs import read_runs
-from goldpan.workspace import Workspace
 from tests.evaluating import rows
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
 from tests.prompting import (

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, TaskPrompt, TaskType
-from goldpan.errors import EvaluationError, UsageError
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import Ran, run
-from goldpan.workspace import Workspace
 from tests.crosscode_tasks import make_task
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import QUIET, answers, ask, asked, issues, only_test, schema_of

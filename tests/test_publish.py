@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from goldpan.core.errors import GoldpanError, PublishError, UsageError
+from goldpan.core.progress import Reporter
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub import Published, publish
-from goldpan.errors import GoldpanError, PublishError, UsageError
-from goldpan.progress import Reporter
 from tests.examples import CARD, examples, write
 from tests.hub import Hub
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.filters.texts.quality import (
+from goldpan.text.quality import (
     Fault,
     QualityRules,
     describe,
@@ -15,7 +15,7 @@ from goldpan.filters.texts.quality import (
     find_faults,
     has_prose,
 )
-from goldpan.filters.texts.templates import is_known, template_lines
+from goldpan.text.templates import is_known, template_lines
 from tests.real_texts import needs_real_texts, real_entries
 
 BUG_REPORT = """**Describe the bug**

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from goldpan.config import Settings
+from goldpan.core.config import Settings
+from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
-from goldpan.workspace import Workspace
 from tests.mining import (
     BOTH,
     SOFT,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
 from goldpan.datasets.imports.table import SETTINGS
@@ -23,8 +24,7 @@ from goldpan.datasets.task import (
 )
 from goldpan.datasets.task_checks import check_files, check_task
 from goldpan.datasets.task_file import plain_task, read_task, task_of
-from goldpan.datasets.texts.steps import STEPS
-from goldpan.errors import UsageError
+from goldpan.text.steps import STEPS
 from tests.tasks import ISSUES, own_task
 
 ROOT = Path(__file__).parent.parent

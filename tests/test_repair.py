@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.config import Settings
-from goldpan.errors import WorkspaceError
+from goldpan.core.config import Settings
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.repair import repair
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.mining import BOTH, SLUICE, archive, assert_same, command_line, mine_twin, table_bytes
 from tests.test_backup import GEM, issue, pull
 from tests.twin import Twin, synthetic_world

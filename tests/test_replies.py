@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from goldpan.core.secrets import register
 from goldpan.miners.replies import Verdict, parse_json, read_reply
-from goldpan.secrecy import register
 
 PLAIN: dict[str, str] = {}
 SPENT = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan.core.errors import DatasetError, WorkspaceError
+from goldpan.core.sanitize import visible
+from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, QA
-from goldpan.errors import DatasetError, WorkspaceError
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import load_profile, shipped_profiles
-from goldpan.records import COMMENTS, ENTRIES, VERDICTS
 from goldpan.report.page import ReportFacts, write_report
-from goldpan.sanitize import visible
-from goldpan.workspace import Workspace
 from tests.reporting import (
     HOSTILE,
     OTHER,

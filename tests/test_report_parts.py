@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.diff import Line, side_by_side
-from goldpan.errors import UsageError, WorkspaceError
-from goldpan.excerpts import excerpt
+from goldpan.code.unified_diff import Line, side_by_side
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, Step
 from goldpan.report.blocks import blocks_as_diff
 from goldpan.report.charts import percent, share, short
 from goldpan.report.plot import plot_funnel
 from goldpan.report.tree import draw_around
-from goldpan.sanitize import line, visible
+from goldpan.text.excerpts import excerpt
 
 FUNNEL = Funnel(
     "issue",

@@ -13,12 +13,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from goldpan.engine import open_engine
-from goldpan.errors import WorkspaceError
-from goldpan.parquet import write_table
-from goldpan.resources import explain, told_otherwise
-from goldpan.sealed import DamagedError
-from goldpan.workspace import Workspace
+from goldpan.core.engine import open_engine
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.parquet import write_table
+from goldpan.core.resources import explain, told_otherwise
+from goldpan.core.sealed import DamagedError
+from goldpan.core.workspace import Workspace
 from tests.mining import mine_twin
 from tests.twin import Twin, synthetic_world
 
@@ -120,7 +120,7 @@ def test_a_full_disk_under_an_engine_is_no_defect() -> None:
 def test_a_table_that_a_full_disk_left_open_prints_no_trace(tmp_path: Path) -> None:
     code = (
         "import resource, sys; from pathlib import Path; import pyarrow as pa\n"
-        "from goldpan.parquet import Writer\n"
+        "from goldpan.core.parquet import Writer\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4))\n"
         "target = Writer(Path(sys.argv[1]), pa.schema([('a', pa.int64())]))\n"
         "del target"
@@ -152,7 +152,7 @@ def test_a_read_only_workspace_is_told(mined: Path) -> None:
 def test_what_a_killed_run_left_is_removed_and_what_runs_is_not(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
     code = (
-        "import os, sys; from pathlib import Path; from goldpan.workspace import Workspace\n"
+        "import os, sys; from pathlib import Path; from goldpan.core.workspace import Workspace\n"
         "with Workspace(Path(sys.argv[1])).scratch() as scratch:\n"
         "    (scratch / 'big').write_text('x'); print(scratch.name, flush=True); sys.stdin.read()"
     )

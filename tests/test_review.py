@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.annotation.llm import walk
+from goldpan.annotation.llm import planner
 from goldpan.annotation.llm.prompt import load_prompt
 from goldpan.annotation.llm.review import estimate_review
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
 from tests import filtering
 from tests.filtering import REPO
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
@@ -176,7 +176,7 @@ def test_another_rubric_is_asked_anew(tmp_path: Path, monkeypatch: pytest.Monkey
     with OpenAIServer(keeps) as server:
         review(place, server)
         old = load_prompt("question-answer")
-        monkeypatch.setattr(walk, "load_prompt", lambda _: replace(old, version=old.version + 1))
+        monkeypatch.setattr(planner, "load_prompt", lambda _: replace(old, version=old.version + 1))
         review(place, server)
         assert len(server.chats) == 2
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.llm.errors import ReviewError
-from goldpan.workspace import Workspace
+from goldpan.core.workspace import Workspace
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
 from tests.reviewing import QUOTE, each, keeps, number, review, rows, told, workspace
 
@@ -22,8 +22,8 @@ from pathlib import Path
 from goldpan.annotation.llm.review import run_review
 from goldpan.annotation.llm.settings import load_review_settings
 from goldpan.filters.profile import load_profile
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 root, url, batch = sys.argv[1:]
 flags = {"models": ["judge"], "base_url": url, "subjects": ["issue"], "batch": batch == "batch",
          "poll_seconds": 0.05, "retries": 0, "concurrency": 4}

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from goldpan.annotation.llm.calibration import Key, calibrate, read_traits, wilson
-from goldpan.errors import UsageError
-from goldpan.records import VERDICTS
+from goldpan.core.errors import UsageError
+from goldpan.core.schemas import VERDICTS
 from tests import filtering
 from tests.filtering import REPO, issue, pair, pull
 

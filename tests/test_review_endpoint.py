@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.memory import open_memory
+from goldpan.annotation.llm.response_store import open_memory
 from goldpan.annotation.llm.review import run_review
 from goldpan.annotation.llm.settings import load_review_settings
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
 from tests.filtering import REPO
 from tests.openai_server import KEY, Fault, OpenAIServer
 from tests.reviewing import QUIET, keeps, profile, review, settings, workspace

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.llm.case import Case, Part
-from goldpan.annotation.llm.cases import prepare
 from goldpan.annotation.llm.fence import fence_code
 from goldpan.annotation.llm.injection import find_injection
 from goldpan.annotation.llm.prompt import load_prompt
 from goldpan.annotation.llm.request import Voter, make_request
+from goldpan.annotation.llm.review_item import Case, Part
+from goldpan.annotation.llm.review_items import prepare
 from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.sanitize import for_prompt, line, without_tokens
+from goldpan.core.sanitize import for_prompt, line, without_tokens
 from tests.openai_server import OpenAIServer
 from tests.reviewing import keeps, review, rows, workspace
 

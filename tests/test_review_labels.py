@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.llm.labels import estimate_labels, label_path, review_labels
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task_rows import task_family
-from goldpan.datasets.written import CardInputs
-from goldpan.errors import UsageError
-from goldpan.workspace import Workspace
 from tests.evaluating import rows
 from tests.openai_server import Body, OpenAIServer, Said, answer
 from tests.reviewing import QUIET, settings

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.annotation.llm.judging import Reviewed
 from goldpan.annotation.llm.review import run_review
+from goldpan.annotation.llm.reviewer import Reviewed
 from goldpan.annotation.llm.settings import load_review_settings
-from goldpan.miners.archive import Archive
-from goldpan.workspace import Workspace
+from goldpan.core.archive import Archive
+from goldpan.core.workspace import Workspace
 from tests.filtering import REPO
 from tests.llama import needs_llama, serving
 from tests.reviewing import QUIET, profile, rows, workspace

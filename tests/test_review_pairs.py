@@ -6,11 +6,11 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from goldpan.annotation.llm.cases import read_cases
 from goldpan.annotation.llm.review import run_review
+from goldpan.annotation.llm.review_items import read_cases
 from goldpan.annotation.llm.stored import read_reviews
 from goldpan.annotation.llm.subjects import KINDS
-from goldpan.workspace import Workspace
+from goldpan.core.workspace import Workspace
 from tests import filtering
 from tests.filtering import REPO, Row, comment, issue, pair, pull
 from tests.openai_server import OpenAIServer, answer

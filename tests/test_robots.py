@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from goldpan.filters.robots import Robots, catalogue, robot_sign
 from tests.filtering import LONG, build, comment, dropped, issue, judge, judge_all
 

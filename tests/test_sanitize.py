@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.annotation.llm.injection import find_injection
-from goldpan.builders.path_names import quote_path, unquote_path
+from goldpan.code.path_names import quote_path, unquote_path
+from goldpan.core.errors import GoldpanError
+from goldpan.core.sanitize import for_json, for_prompt, line, visible
+from goldpan.core.terminal import clean
 from goldpan.datasets.card import escape
 from goldpan.datasets.hub_errors import Talk
-from goldpan.errors import GoldpanError
-from goldpan.miners.git.failures import failure
-from goldpan.sanitize import for_json, for_prompt, line, visible
-from goldpan.terminal import clean
+from goldpan.git.failures import failure
 
 DRAWN = {  # format characters that have a shape of their own
     *range(0x600, 0x606),

@@ -8,9 +8,9 @@ import orjson
 import pyarrow as pa
 import pytest
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.task import TaskType
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.ablation import ablate, ablations, relative_change
 from goldpan.evaluation.lengths import length_thirds, score_by_length
 from goldpan.evaluation.metrics.result import scores_of

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.errors import WorkspaceError
-from goldpan.parquet import count_rows, open_file, read_metadata, read_table, write_table
-from goldpan.query import open_tables
-from goldpan.sealed import EMPTY, DamagedError, read_json, sealed_json
-from goldpan.workspace import Workspace
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.parquet import count_rows, open_file, read_metadata, read_table, write_table
+from goldpan.core.query import open_tables
+from goldpan.core.sealed import EMPTY, DamagedError, read_json, sealed_json
+from goldpan.core.workspace import Workspace
 
 ROWS = pa.table({"number": range(3_000), "title": [f"text {n * 7919}" for n in range(3_000)]})
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.errors import WorkspaceError
-from goldpan.miners.archive import Archive
+from goldpan.core.archive import Archive
+from goldpan.core.errors import WorkspaceError
 from goldpan.miners.repair import check_archive, repair, trusted_ends, unresolved
 from tests.run_files import first_format_run, write_run
 

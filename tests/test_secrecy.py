@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from goldpan import secrecy
-from goldpan.config import load_settings
-from goldpan.errors import GoldpanError
-from goldpan.progress import Reporter
-from goldpan.secrecy import (
+from goldpan.core import secrets
+from goldpan.core.config import load_settings
+from goldpan.core.errors import GoldpanError
+from goldpan.core.progress import Reporter
+from goldpan.core.secrets import (
     HIDDEN,
     mask,
     mask_record,
@@ -28,7 +28,7 @@ from goldpan.secrecy import (
     register_environment,
     without_secrets,
 )
-from goldpan.terminal import Terminal, clean
+from goldpan.core.terminal import Terminal, clean
 
 TOKEN = "ghp_Canary0123456789ABCDEFabcdef"
 ODD = 'pa/ss+"wö<rd>&=\\7'
@@ -36,7 +36,7 @@ ODD = 'pa/ss+"wö<rd>&=\\7'
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrecy, "_known", set())
+    monkeypatch.setattr(secrets, "_known", set())
 
 
 def spellings(secret: str) -> Iterator[str]:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.datasets.texts.jira import jira_to_markdown
-from goldpan.datasets.texts.markdown import markdown_to_text
-from goldpan.datasets.texts.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.datasets.texts.steps import STEPS, ordered_steps, prepared
-from goldpan.datasets.texts.white_space import white_space
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.text.jira import jira_to_markdown
+from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
+from goldpan.text.plain_text import markdown_to_text
+from goldpan.text.steps import STEPS, ordered_steps, prepared
+from goldpan.text.white_space import white_space
 
 HASH = "0123456789abcdef0123456789ABCDEF01234567"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.datasets.texts.sentences import (
+from goldpan.text.sentences import (
     Wrapping,
     has_words,
     normalize_sentence,

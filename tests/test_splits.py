@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.splits import Candidate, SplitPlan, Splits, assign_splits
-from goldpan.errors import DatasetError, UsageError
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 CUTS = (START + timedelta(days=10), START + timedelta(days=20))

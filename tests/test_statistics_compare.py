@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.few import permute_seeds
+from goldpan.evaluation.statistics.few_tasks import permute_seeds
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
 from goldpan.evaluation.statistics.tiers import agreement, open_places, tiers
 

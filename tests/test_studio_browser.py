@@ -10,6 +10,7 @@ import pytest
 
 from goldpan.annotation.agreement import agree
 from goldpan.annotation.studio.adjudicate import adjudicate
+from goldpan.annotation.studio.agreement_input import read_ratings
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.decisions import decide
 from goldpan.annotation.studio.forms import FORMS, Task, find_form, make_task
@@ -17,9 +18,8 @@ from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull, read_table
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.ratings import read_ratings
 from goldpan.annotation.studio.suggestions import Suggestion
-from goldpan.workspace import Workspace
+from goldpan.core.workspace import Workspace
 from tests.browser import Browser, needs_chromium
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, REPO, Annotators, fix_pairs, installed, prepared, studio

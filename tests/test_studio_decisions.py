@@ -10,6 +10,7 @@ import pytest
 
 from goldpan.annotation.agreement import agree
 from goldpan.annotation.studio.adjudicate import adjudicate, adjudication_name
+from goldpan.annotation.studio.agreement_input import read_ratings
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.decisions import decide, write_decisions
 from goldpan.annotation.studio.forms import find_form
@@ -17,11 +18,10 @@ from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull, read_table
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.ratings import read_ratings
 from goldpan.annotation.studio.suggestions import Suggestion
-from goldpan.errors import UsageError
-from goldpan.records import VERDICTS
-from goldpan.workspace import Workspace
+from goldpan.core.errors import UsageError
+from goldpan.core.schemas import VERDICTS
+from goldpan.core.workspace import Workspace
 from tests.studio import QUIET, Annotators, fix_pairs, installed, prepared, studio, task_numbers
 
 __all__ = ["installed", "prepared", "studio"]

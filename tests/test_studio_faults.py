@@ -11,7 +11,7 @@ import pytest
 from goldpan.annotation.studio.client import Server as Address
 from goldpan.annotation.studio.client import Studio, find_server
 from goldpan.annotation.studio.errors import StudioError, StudioFaultError
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from tests.hostile import Answer, Got, Server, break_off, echo_page
 
 TOKEN = "5tud10" + "0a1b2c3d" * 4

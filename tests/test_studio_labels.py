@@ -13,13 +13,13 @@ import pytest
 from goldpan.annotation.studio import rows
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.forms import find_form, make_task, read_tasks
-from goldpan.annotation.studio.given import GivenLabels
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import push
+from goldpan.annotation.studio.reference_labels import GivenLabels
 from goldpan.annotation.studio.suggestions import find_suggestions
 from goldpan.builders.code_comments.family import CODE_COMMENTS
-from goldpan.errors import DatasetError
-from goldpan.workspace import Workspace
+from goldpan.core.errors import DatasetError
+from goldpan.core.workspace import Workspace
 from tests.studio import QUIET, Annotators, installed, part, prepared, studio
 from tests.test_cli import run
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.studio import panels
+from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.annotations import (
     Annotation,
     read_annotations,
@@ -32,8 +32,8 @@ from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import Facts, Project, begin_project
 from goldpan.annotation.studio.raw import History, RawExports
 from goldpan.annotation.studio.serve import check_port, prepare
-from goldpan.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.workspace import Workspace
+from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.workspace import Workspace
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, fix_pairs, part
 
@@ -187,15 +187,15 @@ OURS |= {"b", "@class", "@colspan"}
 def test_only_our_own_elements_are_drawn(one: str, other: str) -> None:
     diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{one}\n+{other}\n"
     drawn = [
-        panels.heading(one),
-        panels.document(one, other, one),
-        panels.change(one, diff),
-        panels.dialogue([(one, other, True)]),
-        panels.answers([panels.Answer(one, [(one, other)])]),
-        panels.code(one, one),
-        panels.text(one, one),
-        panels.sentence(one),
-        panels.nothing(one),
+        panel_html.heading(one),
+        panel_html.document(one, other, one),
+        panel_html.change(one, diff),
+        panel_html.dialogue([(one, other, True)]),
+        panel_html.answers([panel_html.Answer(one, [(one, other)])]),
+        panel_html.code(one, one),
+        panel_html.text(one, one),
+        panel_html.sentence(one),
+        panel_html.nothing(one),
     ]
     tags = Tags()
     tags.feed("".join(drawn))
@@ -206,10 +206,10 @@ def test_only_our_own_elements_are_drawn(one: str, other: str) -> None:
 def test_huge_texts_are_cut_and_quick() -> None:
     begun = time.monotonic()
     for text in ("<" * 2_000_000, "\u202e" * 500_000, "```\n" * 200_000, "a\n\n" * 300_000):
-        assert len(panels.document(text, text)) < 1_000_000
-        assert len(panels.code(text)) < 500_000
+        assert len(panel_html.document(text, text)) < 1_000_000
+        assert len(panel_html.code(text)) < 500_000
     lines = "".join(f"-{n}\n+{n + 1}\n" for n in range(20_000))
-    change = panels.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
+    change = panel_html.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
     assert len(change) < 1_000_000
     assert "changed lines more are not shown" in change
     assert time.monotonic() - begun < 20

@@ -18,8 +18,8 @@ from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import Pulled, pull, read_table
 from goldpan.annotation.studio.push import push
-from goldpan.errors import UsageError, WorkspaceError
-from goldpan.workspace import Workspace
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.workspace import Workspace
 from tests.studio import (
     PEOPLE,
     QUIET,
@@ -277,7 +277,7 @@ from pathlib import Path
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.push import push
-from goldpan.workspace import Workspace
+from goldpan.core.workspace import Workspace
 from tests.studio import QUIET, fix_pairs
 server = Server(sys.argv[2], sys.stdin.readline().strip())
 push(Workspace(Path(sys.argv[1])), server, "kills", find_form("fix-pair"), fix_pairs(1500), QUIET)

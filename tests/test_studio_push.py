@@ -12,8 +12,8 @@ from goldpan.annotation.studio.forms import Task, find_form
 from goldpan.annotation.studio.project import Journal, open_project
 from goldpan.annotation.studio.push import Pushed, push
 from goldpan.annotation.studio.suggestions import Suggestion
-from goldpan.errors import UsageError, WorkspaceError
-from goldpan.workspace import Workspace
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.workspace import Workspace
 from tests.studio import QUIET, Annotators, fix_pairs, installed, prepared, studio, task_numbers
 
 __all__ = ["installed", "prepared", "studio"]

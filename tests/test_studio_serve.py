@@ -13,7 +13,7 @@ import pytest
 
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.serve import OWNER, check_port, serve
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from tests.studio import PEOPLE, QUIET, free_port, installed, prepared
 
 __all__ = ["installed", "prepared"]

@@ -19,8 +19,8 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import prepare, running
 from goldpan.annotation.studio.webhook import check_address
-from goldpan.errors import UsageError
-from goldpan.workspace import Workspace
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from tests.studio import (
     PEOPLE,
     QUIET,

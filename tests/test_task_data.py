@@ -9,10 +9,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Column, Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.importing import import_files
+from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
@@ -25,10 +29,6 @@ from goldpan.datasets.task_data import (
     with_validation,
 )
 from goldpan.datasets.task_rows import task_family
-from goldpan.datasets.written import CardInputs
-from goldpan.errors import DatasetError, UsageError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.examples import example, write
 from tests.tasks import own_task
 

@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from goldpan.commands.tasks import tasks_app
+from goldpan.core.errors import DatasetError, GoldpanError, PublishError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.importing import import_files, import_task
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task import Task
-from goldpan.errors import DatasetError, GoldpanError, PublishError, UsageError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.hub import Hub
 from tests.tasks import own_files, own_task
 

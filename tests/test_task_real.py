@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import Imported, import_files
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.real_texts import DATA
 
 NEEDED = ("requirements", "regression", "ner", "nlbse23-comments")

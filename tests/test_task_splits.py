@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.core.errors import DatasetError
 from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits
-from goldpan.errors import DatasetError
 
 LABELS = st.lists(st.sampled_from("abc"), min_size=1, max_size=80)
 MANY = st.lists(st.sets(st.sampled_from("abcd")), min_size=1, max_size=80)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import MINED
+from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.records import MINED
-from goldpan.workspace import Workspace
 from tests.archives import keep, make_tables, records_of
 from tests.mining import BOTH, SLUICE, Row, rows, rows_of, undisturbed
 

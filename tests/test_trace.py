@@ -12,15 +12,15 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.edits.apply import apply_edits
-from goldpan.builders.edits.edit import Edit
-from goldpan.config import Settings
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.edit import Edit
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.demo import REPO, run_demo
-from goldpan.errors import UsageError
-from goldpan.miners.archive import Archive
-from goldpan.progress import Reporter
 from goldpan.trace import trace
-from goldpan.workspace import Workspace
 from tests.test_cli import run
 
 

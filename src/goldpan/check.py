@@ -12,19 +12,19 @@ from pathlib import Path
 import orjson
 import pyarrow as pa
 
+from goldpan.core.archive import run_files
+from goldpan.core.errors import GoldpanError
+from goldpan.core.lineage import check_inputs, check_outputs
+from goldpan.core.parquet import open_file
+from goldpan.core.progress import Reporter
+from goldpan.core.run_file import Flaw
+from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
-from goldpan.errors import GoldpanError
 from goldpan.evaluation.run import RESULT
-from goldpan.lineage import check_inputs, check_outputs
-from goldpan.miners.archive import run_files
-from goldpan.miners.git.packs import is_damaged, pack_files
+from goldpan.git.packs import is_damaged, pack_files
 from goldpan.miners.repair import check_archive
-from goldpan.miners.run_file import Flaw
 from goldpan.miners.tables.inputs import check_replies
-from goldpan.parquet import open_file
-from goldpan.progress import Reporter
-from goldpan.sealed import DamagedError, file_digest, is_sealed, read_json
-from goldpan.workspace import Workspace
 
 _REMADE = {"pairs": "pair", "revisions": "clone", "changes": "clone"}
 

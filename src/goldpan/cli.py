@@ -26,10 +26,10 @@ from goldpan.commands import (
     tasks,
 )
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
-from goldpan.errors import GoldpanError
-from goldpan.resources import explain
-from goldpan.secrecy import mask, register_environment
-from goldpan.terminal import Terminal
+from goldpan.core.errors import GoldpanError
+from goldpan.core.resources import explain
+from goldpan.core.secrets import mask, register_environment
+from goldpan.core.terminal import Terminal
 
 app = typer.Typer(
     help="Turn GitHub history into curated, published, evaluated datasets.",

@@ -11,12 +11,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from goldpan.config import repository_name
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.config import repository_name
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.query import open_tables
+from goldpan.core.sealed import verify_parquet
+from goldpan.core.workspace import Workspace
 from goldpan.miners.sources import sources
-from goldpan.query import open_tables
-from goldpan.sealed import verify_parquet
-from goldpan.workspace import Workspace
 
 _REFERENCES = """
 SELECT signal, repo, number, target_repo, target_number, commit_sha, "at", keyword, negated,

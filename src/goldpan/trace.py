@@ -10,13 +10,13 @@ from typing import Any
 
 import duckdb
 
+from goldpan.core.archive import Archive
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.query import connect
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import finished_datasets, shard_paths
-from goldpan.errors import UsageError, WorkspaceError
 from goldpan.explain import Explanation, explain
-from goldpan.miners.archive import Archive
-from goldpan.miners.git.objects import Objects
-from goldpan.query import connect
-from goldpan.workspace import Workspace
+from goldpan.git.objects import Objects
 
 _OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
 _PLACE = ("source", "path", "class", "line", "end_line", "start", "end")

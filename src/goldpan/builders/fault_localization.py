@@ -12,8 +12,8 @@ from typing import Any
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
 from goldpan.builders.stock import Stock
 from goldpan.builders.tree import count_directories, draw_tree, prune
-from goldpan.errors import GitError
-from goldpan.filters.code.languages import CODE_SUFFIXES
+from goldpan.code.languages import CODE_SUFFIXES
+from goldpan.core.errors import GitError
 
 EXPLAINED = {
     **PAIR_REASONS,

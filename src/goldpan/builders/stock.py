@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Subject
 from goldpan.filters.material import Material
-from goldpan.filters.texts.private import redact
+from goldpan.text.redaction import redact
 
 _BATCH = 256
 

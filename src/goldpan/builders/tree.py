@@ -11,7 +11,7 @@ code points, folders among files, and a last line of counts that leaves the root
     1 directory, 2 files
 
 Two differences keep it plain: lines are indented by ordinary spaces, where `tree` has no-break
-spaces, and names that would break a line are quoted (`builders/path_names.py`).
+spaces, and names that would break a line are quoted (`code/path_names.py`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from goldpan.builders.path_names import quote_path, unquote_path
-from goldpan.errors import GoldpanError
+from goldpan.code.path_names import quote_path, unquote_path
+from goldpan.core.errors import GoldpanError
 
 _INDENT = ("│   ", "    ")
 _CONNECTOR = ("├── ", "└── ")

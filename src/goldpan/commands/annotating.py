@@ -19,9 +19,9 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import load_profile
 from goldpan.show import annotating as show
-from goldpan.workspace import Workspace
 
 app = typer.Typer(
     help="Have people judge subjects in Label Studio, and bring their answers home.",
@@ -133,8 +133,8 @@ def agreement(project: ProjectName, workspace: Directory = None, json: Json = Fa
     Where the dataset gives labels, what people decided stands beside them.
     """
     from goldpan.annotation.agreement import agree
+    from goldpan.annotation.studio.agreement_input import ratings_beside_dataset, read_ratings
     from goldpan.annotation.studio.progress import progress
-    from goldpan.annotation.studio.ratings import ratings_beside_dataset, read_ratings
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     found = [agree(field, given) for field, given in read_ratings(place, project).items()]

@@ -18,9 +18,9 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import load_profile
 from goldpan.show import datasets as show
-from goldpan.workspace import Workspace
 
 app = typer.Typer(
     help="Build a dataset: Parquet files, card, Croissant metadata and provenance.",

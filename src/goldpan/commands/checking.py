@@ -14,12 +14,12 @@ import typer
 
 from goldpan.check import Checked, archives, check_workspace
 from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.terminal import Terminal, clean
+from goldpan.core.workspace import Workspace
 from goldpan.miners.repair import Repair, check_archive
 from goldpan.miners.repair import repair as repair_archive
 from goldpan.show.mining import repairs
-from goldpan.terminal import Terminal, clean
-from goldpan.workspace import Workspace
 
 
 def check(

@@ -18,8 +18,8 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.workspace import Workspace
 from goldpan.show import code_comments as show
-from goldpan.workspace import Workspace
 
 
 class Kind(StrEnum):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from goldpan.commands.shared import Directory, Json, print_result, settings_of
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.show import comparing as show
-from goldpan.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.datasets.task import Task

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.show import crosscode as show
-from goldpan.workspace import Workspace
 
 app = typer.Typer(
     help="Write tasks as text-to-text, and build splits that evaluate on unseen tasks.",

@@ -19,10 +19,10 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import load_profile
 from goldpan.show import datasets as show
-from goldpan.workspace import Workspace
 
 Datasets = Annotated[
     list[Path] | None,
@@ -37,7 +37,7 @@ def apply_edit(
     json: Json = False,
 ) -> None:
     """Apply SEARCH/REPLACE blocks to files: all of them, or none."""
-    from goldpan.builders.edits.files import apply_patch
+    from goldpan.code.edits.files import apply_patch
 
     applied = apply_patch(patch, root, write=not check)
     print_result(json, asdict(applied), lambda: show.applied(applied))

@@ -21,9 +21,9 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
-from goldpan.errors import EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.show import evaluating as show
-from goldpan.workspace import Workspace
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.evaluation.task_input import TaskInput

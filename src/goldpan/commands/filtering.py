@@ -17,6 +17,8 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.terminal import Terminal
+from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.funnel import read_funnels
@@ -25,8 +27,6 @@ from goldpan.filters.profile import load_profile
 from goldpan.filters.rejects import write_rejects
 from goldpan.show import explaining
 from goldpan.show import filtering as show
-from goldpan.terminal import Terminal
-from goldpan.workspace import Workspace
 
 ProfileName = Annotated[
     str, typer.Option("--profile", help="default, faun-eval, or the path of a .toml of your own.")

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.show import evaluating as show
-from goldpan.workspace import Workspace
 
 
 def finetune(

@@ -17,12 +17,12 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
-from goldpan.errors import UsageError
-from goldpan.miners.git.clone import clone as clone_repository
-from goldpan.miners.git.revisions import read_history
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import clone as clone_repository
 from goldpan.miners.github.connect import connect
+from goldpan.miners.history.revisions import read_history
 from goldpan.show import history as show
-from goldpan.workspace import Workspace
 
 
 def clone(

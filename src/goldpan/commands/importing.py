@@ -16,9 +16,9 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.show import importing as show
-from goldpan.workspace import Workspace
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.datasets.task import Task

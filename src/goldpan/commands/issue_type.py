@@ -18,8 +18,8 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.workspace import Workspace
 from goldpan.show import issue_type as show
-from goldpan.workspace import Workspace
 
 
 class _Origin(StrEnum):
@@ -77,7 +77,7 @@ def issue_type(
     from goldpan.builders.issue_type.build import build_issue_types, make_wish
     from goldpan.builders.issue_type.closings import Place
     from goldpan.builders.issue_type.profile import load_profile
-    from goldpan.engine import open_engine
+    from goldpan.core.engine import open_engine
 
     chosen = load_profile(profile)
     settings = settings_of(workspace=workspace)

@@ -21,7 +21,8 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
-from goldpan.errors import GoldpanError, UsageError
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.estimate import Estimate
@@ -33,7 +34,6 @@ from goldpan.miners.repair import repair as repair_archive
 from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize as normalize_repository
 from goldpan.show import mining as show
-from goldpan.workspace import Workspace
 
 app = typer.Typer(
     help="Bring a repository home, or the events of all public ones.",

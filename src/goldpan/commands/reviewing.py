@@ -19,9 +19,9 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import load_profile
 from goldpan.show import reviewing as show
-from goldpan.workspace import Workspace
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.annotation.llm.settings import ReviewSettings

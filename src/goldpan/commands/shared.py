@@ -12,13 +12,13 @@ from typing import Annotated
 import orjson
 import typer
 
-from goldpan.config import Settings, load_settings, repository_name
-from goldpan.errors import GoldpanError, StoppedError, UsageError, WorkspaceError
-from goldpan.progress import Reporter
-from goldpan.sanitize import for_json
-from goldpan.secrecy import mask
-from goldpan.terminal import Terminal
-from goldpan.workspace import Workspace
+from goldpan.core.config import Settings, load_settings, repository_name
+from goldpan.core.errors import GoldpanError, StoppedError, UsageError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.sanitize import for_json
+from goldpan.core.secrets import mask
+from goldpan.core.terminal import Terminal
+from goldpan.core.workspace import Workspace
 
 Repos = Annotated[
     list[str] | None, typer.Option("--repo", help="OWNER/NAME; may be given several times.")

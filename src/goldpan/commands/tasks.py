@@ -15,9 +15,9 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.show import tasks as show
-from goldpan.workspace import Workspace
 
 tasks_app = typer.Typer(
     help="See the tasks that models are trained for, and import their data.",

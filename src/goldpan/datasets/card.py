@@ -16,10 +16,10 @@ import yaml  # type: ignore[import-untyped]
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from goldpan import __version__
+from goldpan.core.sanitize import visible
 from goldpan.datasets.licenses import OTHER, hub_licenses
+from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.written import CardInputs, Origin, Written
-from goldpan.sanitize import visible
 
 CARD = "README.md"
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml  # type: ignore[import-untyped]
 
+from goldpan.core.errors import DatasetError
 from goldpan.datasets.card import CARD, features
 from goldpan.datasets.check_texts import FindPrivate, Problem, check_texts
 from goldpan.datasets.family import REPO, Family
 from goldpan.datasets.known import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
-from goldpan.errors import DatasetError
 
 _BUILD = "Build the dataset anew"
 

@@ -94,7 +94,7 @@ def _texts(value: object) -> Iterator[str]:
 
 def _own_search() -> tuple[FindPrivate, Likely]:
     # Loading the detectors takes a second, which only this check has to wait for.
-    from goldpan.filters.texts.private import SECRETS_ONLY, find_private, may_be_private
+    from goldpan.text.redaction import SECRETS_ONLY, find_private, may_be_private
 
     def likely(texts: pa.Array, column: Column) -> pa.Array:
         return may_be_private(texts, SECRETS_ONLY if column.holds == "code" else None)

@@ -10,8 +10,8 @@ import pyarrow as pa
 from goldpan.datasets.card import title
 from goldpan.datasets.family import Column
 from goldpan.datasets.licenses import spdx
+from goldpan.datasets.manifest import CardInputs, Split, Written
 from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.written import CardInputs, Split, Written
 
 CROISSANT = "croissant.json"
 _PARQUET = "application/x-parquet"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from goldpan.records import Table
+from goldpan.core.schemas import Table
 
 REPO = "repo"
 """The column that every family has for the repository of a row."""

@@ -13,10 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goldpan.core.errors import DatasetError
+from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
 from goldpan.datasets.family import GROUP, REPO, Family
 from goldpan.datasets.known import COLUMNS, described_columns
+from goldpan.datasets.manifest import CardInputs, DataFile, Origin, Split, Written
 from goldpan.datasets.provenance import (
     Provenance,
     digest,
@@ -26,9 +29,6 @@ from goldpan.datasets.provenance import (
 from goldpan.datasets.shards import SHARD_BYTES, Shards, write_shards
 from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits, strata
 from goldpan.datasets.spool import spooled
-from goldpan.datasets.written import CardInputs, DataFile, Origin, Split, Written
-from goldpan.errors import DatasetError
-from goldpan.workspace import Workspace, make_directory
 
 
 def write_dataset(

@@ -24,14 +24,14 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from goldpan import __version__
+from goldpan.core.errors import PublishError, UsageError
+from goldpan.core.progress import Reporter
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import FindPrivate
 from goldpan.datasets.hub_client import endpoint, open_hub, quiet
 from goldpan.datasets.hub_compare import KIND, Change, There, compare, look
 from goldpan.datasets.hub_errors import Talk, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
-from goldpan.errors import PublishError, UsageError
-from goldpan.progress import Reporter
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")

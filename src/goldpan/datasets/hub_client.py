@@ -16,7 +16,7 @@ from huggingface_hub.utils.tqdm import (
     enable_progress_bars,
 )
 
-from goldpan.secrecy import mask, register
+from goldpan.core.secrets import mask, register
 
 
 def endpoint() -> str:

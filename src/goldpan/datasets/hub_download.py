@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
 from goldpan.datasets.task import Task
-from goldpan.errors import UsageError
-from goldpan.progress import Reporter
 
 _REVISION = re.compile(r"[0-9a-f]{40}")
 

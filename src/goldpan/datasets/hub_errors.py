@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import httpx2
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
 
-from goldpan.errors import PublishError
-from goldpan.sanitize import line
-from goldpan.secrecy import mask, register
+from goldpan.core.errors import PublishError
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask, register
 
 _LONGEST = 2_000
 _AGAIN = "Run the same command again: what arrived whole is not sent again"

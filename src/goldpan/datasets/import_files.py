@@ -22,7 +22,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.errors import DatasetError, GoldpanError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""

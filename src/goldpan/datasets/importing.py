@@ -19,21 +19,21 @@ from typing import Any
 import orjson
 
 from goldpan import __version__
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets import imports
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.licenses import spdx
+from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.provenance import Provenance, digest
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import input_column, target_column, task_family
-from goldpan.datasets.texts.blocks import prepared_rows
-from goldpan.datasets.texts.steps import ordered_steps
-from goldpan.datasets.written import CardInputs, Written
-from goldpan.errors import DatasetError, UsageError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.text.blocks import prepared_rows
+from goldpan.text.steps import ordered_steps
 
 SEED = 42
 """Of splits, as in SELU."""

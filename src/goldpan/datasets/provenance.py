@@ -17,9 +17,9 @@ import orjson
 import pyarrow as pa
 
 from goldpan import __version__
-from goldpan.errors import DatasetError
-from goldpan.sealed import file_digest, read_json, sealed_json
-from goldpan.workspace import Workspace
+from goldpan.core.errors import DatasetError
+from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.core.workspace import Workspace
 
 PROVENANCE = "provenance.json"
 _FORMAT = 1

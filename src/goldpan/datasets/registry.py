@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import read_task
-from goldpan.errors import UsageError
 
 _SHIPPED = files("goldpan.datasets") / "tasks"
 _ENDING = ".toml"

@@ -24,8 +24,8 @@ from typing import Literal, Self
 
 import pyarrow as pa
 
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.stratify import stratify
-from goldpan.errors import DatasetError, UsageError
 
 Kind = Literal["random", "time", "repository", "project", "stratified", "given", "none"]
 

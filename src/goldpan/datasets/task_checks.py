@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.importing import readers
 from goldpan.datasets.imports.table import SETTINGS
@@ -14,8 +15,7 @@ from goldpan.datasets.licenses import UNKNOWN, spdx
 from goldpan.datasets.registry import read_path, task_paths
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import CLASSIFICATION, PLACEHOLDERS, Task
-from goldpan.datasets.texts.steps import STEPS
-from goldpan.errors import UsageError
+from goldpan.text.steps import STEPS
 
 _SPLITS = ("train", "validation", "test")
 _BRACES = re.compile(r"\{([^{}]*)\}")

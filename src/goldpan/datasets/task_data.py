@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits, strata
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import input_column, task_family
-from goldpan.errors import DatasetError, UsageError
-from goldpan.workspace import Workspace
 
 _ORDER = ("train", "validation", "test")
 _BATCH = 4_096

@@ -13,8 +13,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
-from goldpan.errors import UsageError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _PARTS: dict[str, type] = {"source": TaskSource, "prompt": TaskPrompt, "columns": TaskColumns}

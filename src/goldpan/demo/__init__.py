@@ -16,12 +16,16 @@ from goldpan.builders.build import RECIPES, build
 from goldpan.builders.issue_type.build import build_issue_types, make_wish
 from goldpan.builders.issue_type.closings import Place
 from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
-from goldpan.config import Settings
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.engine import open_engine
+from goldpan.core.errors import EvaluationError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Terminal
+from goldpan.core.workspace import Workspace, publish
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task_data import read_task_data
-from goldpan.engine import open_engine
-from goldpan.errors import EvaluationError, WorkspaceError
 from goldpan.evaluation.comparing import Question, compare_runs
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
@@ -30,14 +34,12 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.explain import explain
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile
-from goldpan.miners.archive import Archive
+from goldpan.git.clone import clone
+from goldpan.git.process import check_version
 from goldpan.miners.coverage import measure_coverage
-from goldpan.miners.git.clone import clone
-from goldpan.miners.git.process import check_version
-from goldpan.miners.git.revisions import read_history
+from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
 from goldpan.report.evaluation import EvaluationFiles, write_evaluation
 from goldpan.report.page import write_report
 from goldpan.show import (
@@ -51,8 +53,6 @@ from goldpan.show import (
     mining,
     reviewing,
 )
-from goldpan.terminal import Terminal
-from goldpan.workspace import Workspace, publish
 
 REPO = "prospector/sluice"
 REPLIES = "run-0001.zst"

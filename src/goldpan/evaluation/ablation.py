@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.family import Family
-from goldpan.errors import EvaluationError, UsageError
 
 MODULES = {"title": "IT", "body": "IB", "pull_title": "PT", "pull_body": "PB"}
 """The columns that people wrote, with the paper's names for them."""

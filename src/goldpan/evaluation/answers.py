@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.datasets.task import Task
+from goldpan.evaluation.higher_is_better import turned_values
 from goldpan.evaluation.metrics.bootstrap import Floats
 from goldpan.evaluation.metrics.classification import number_labels, single_label_evidence
 from goldpan.evaluation.metrics.entities import entity_evidence
@@ -20,7 +21,6 @@ from goldpan.evaluation.metrics.masked_words import masked_word_evidence
 from goldpan.evaluation.metrics.multi_label import indicate_labels, multi_label_evidence
 from goldpan.evaluation.metrics.regression import regression_evidence
 from goldpan.evaluation.score import PATHS, positive_label
-from goldpan.evaluation.turned import turned_values
 
 
 @dataclass(frozen=True, slots=True, eq=False)

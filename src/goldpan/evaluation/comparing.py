@@ -15,15 +15,15 @@ from goldpan.evaluation.answers import (
     projects,
     side_by_side,
 )
+from goldpan.evaluation.comparison_units import Block, System, complete, on_one_split, systems_of
+from goldpan.evaluation.higher_is_better import turned
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
 from goldpan.evaluation.statistics.errors import check_settings
-from goldpan.evaluation.statistics.few import FEWEST_TASKS
+from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
-from goldpan.evaluation.systems import Block, System, complete, on_one_split, systems_of
-from goldpan.evaluation.turned import turned
 
 MIXED = "score"
 """What the score is called where tasks rank by different metrics."""

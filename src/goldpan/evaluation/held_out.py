@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.errors import UsageError
 from goldpan.evaluation.protocol import Protocol
 
 FIFTHS = 5

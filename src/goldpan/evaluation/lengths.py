@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.score import RESAMPLES, score
 

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from goldpan.core.progress import Reporter
 from goldpan.datasets.task import Task
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.progress import Reporter
 
 Answer = str | float | Sequence[str] | None
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
 
 F1_WEIGHT = 0.75

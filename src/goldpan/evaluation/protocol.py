@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 _SHIPPED = files("goldpan.evaluation") / "protocols"
 

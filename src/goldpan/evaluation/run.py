@@ -29,22 +29,22 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
+from goldpan.core.parquet import read_table, write_table
+from goldpan.core.progress import Reporter
+from goldpan.core.resources import named
+from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, with_validation
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.costs import counting
 from goldpan.evaluation.environment import read_environment
 from goldpan.evaluation.model import Answers, Costs, Estimate, Fitted, Lesson, Model
 from goldpan.evaluation.predictions import predictions_schema
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import score
-from goldpan.evaluation.siblings import sibling_rows
-from goldpan.parquet import read_table, write_table
-from goldpan.progress import Reporter
-from goldpan.resources import named
-from goldpan.sealed import read_json, sealed_json
-from goldpan.workspace import Workspace, make_directory, publish
+from goldpan.evaluation.shared_task_rows import sibling_rows
 
 FORMAT = 1
 RESULT = "result.json"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.parquet import read_table
+from goldpan.core.workspace import Workspace
 from goldpan.evaluation.metrics.result import Scores, scores_of
 from goldpan.evaluation.run import PREDICTIONS, RESULT, TRAIN, read_result
-from goldpan.parquet import read_table
-from goldpan.workspace import Workspace
 
 _SCORES = ("scores", "train_scores", "validation_scores")
 

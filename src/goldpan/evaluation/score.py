@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task, TaskType
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.metrics.bootstrap import Floats, resample
 from goldpan.evaluation.metrics.classification import (
     confusion_matrix,

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.nlbse import BASELINE, CommentScore, baseline_f1, comment_score, rank
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.systems import System
 
 ORGANIZERS = "organizers' random forest"
 

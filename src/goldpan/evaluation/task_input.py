@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from goldpan.core.errors import DatasetError, EvaluationError, UsageError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, read_task_data, task_directory
 from goldpan.datasets.task_rows import input_column
-from goldpan.errors import DatasetError, EvaluationError, UsageError
 from goldpan.evaluation.ablation import MODULES, Ablation, ablate, without
-from goldpan.workspace import Workspace
 
 FILE = "file_before"
 PATH = "path"

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
+from goldpan.core.parquet import read_metadata, read_table, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.query import open_tables
+from goldpan.core.resources import named
+from goldpan.core.schemas import DUPLICATES
+from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.parquet import read_metadata, read_table, writer
-from goldpan.progress import Reporter
-from goldpan.query import open_tables
-from goldpan.records import DUPLICATES
-from goldpan.resources import named
-from goldpan.workspace import Workspace, publish
 
 _INPUTS_KEY = b"goldpan.inputs"
 _BATCH = 4_096

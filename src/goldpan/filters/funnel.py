@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from goldpan.core.query import connect
+from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import profile_verdicts
-from goldpan.query import connect
-from goldpan.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,13 +25,13 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
+from goldpan.core.lineage import check_inputs
+from goldpan.core.query import open_tables
+from goldpan.core.schemas import CHANGES, DUPLICATES, FILES, PAIRS, REVISIONS, VERDICTS, Table
+from goldpan.core.workspace import Workspace
 from goldpan.filters.robots import Robots, mark_robots
-from goldpan.lineage import check_inputs
-from goldpan.miners.git.objects import Objects
-from goldpan.miners.git.packs import verify_packs
-from goldpan.query import open_tables
-from goldpan.records import CHANGES, DUPLICATES, FILES, PAIRS, REVISIONS, VERDICTS, Table
-from goldpan.workspace import Workspace
+from goldpan.git.objects import Objects
+from goldpan.git.packs import verify_packs
 
 _TABLES = ("repositories", "entries", "comments", "references")
 _OPTIONAL = (FILES, PAIRS, CHANGES, REVISIONS)

@@ -15,6 +15,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goldpan.core.parquet import read_metadata, read_table, write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import VERDICTS
+from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Subject
@@ -22,10 +26,6 @@ from goldpan.filters.funnel import Funnel, count_funnel
 from goldpan.filters.material import Material, open_material
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
-from goldpan.parquet import read_metadata, read_table, write, writer
-from goldpan.progress import Reporter
-from goldpan.records import VERDICTS
-from goldpan.workspace import Workspace, publish
 
 _STAGE = "filter"
 _SUBJECTS: dict[Subject, str] = {

@@ -21,7 +21,7 @@ from typing import Any, get_type_hints
 import orjson
 
 from goldpan import __version__
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import AnyCriterion
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.query import open_tables
+from goldpan.core.resources import explain
+from goldpan.core.workspace import Workspace
 from goldpan.filters.stored import read_verdicts
-from goldpan.query import open_tables
-from goldpan.resources import explain
-from goldpan.workspace import Workspace
 
 _REJECTS = """
 SELECT v.repo, v.subject, v.issue, v.pull_repo, v.pull, e.title, e.author,

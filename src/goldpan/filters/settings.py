@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 
 def require(setting: str, value: str, choices: tuple[str, ...]) -> None:

@@ -7,12 +7,12 @@ import hashlib
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.parquet import read_metadata, read_table
+from goldpan.core.sealed import file_digest, verify_parquet
+from goldpan.core.workspace import Workspace
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import Profile
-from goldpan.parquet import read_metadata, read_table
-from goldpan.sealed import file_digest, verify_parquet
-from goldpan.workspace import Workspace
 
 INPUTS_KEY = b"goldpan.inputs"
 """The key in the file's metadata under which the digest of the tables stands."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from goldpan.config import Settings, repository_name
-from goldpan.errors import QueryError, RepositoryError, UsageError
+from goldpan.core.config import Settings, repository_name
+from goldpan.core.errors import QueryError, RepositoryError, UsageError
 from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub, NoAnswerError

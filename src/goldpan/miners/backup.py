@@ -18,21 +18,21 @@ from typing import Any
 
 import orjson
 
-from goldpan.config import Settings, repository_name
-from goldpan.errors import UsageError
-from goldpan.miners.archive import Archive, Record
+from goldpan.core.archive import Archive, Record
+from goldpan.core.config import Settings, repository_name
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter, Task
+from goldpan.core.workspace import Workspace
 from goldpan.miners.backup_files import Listing, Text, list_files, read_texts
 from goldpan.miners.backup_shapes import glance, read_shape
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, Verdict, parse_json
-from goldpan.miners.tables.live import find_live
+from goldpan.miners.tables.current_records import find_live
 from goldpan.miners.tables.normalize import Parsing, normalize
 from goldpan.miners.tables.rows import MALFORMED
-from goldpan.miners.texts.mentions import LARGEST_NUMBER
-from goldpan.progress import Reporter, Task
-from goldpan.workspace import Workspace
+from goldpan.text.mentions import LARGEST_NUMBER
 
 _AHEAD = 16  # entries that wait to be archived
 _NAMED = 5  # files and entries that a message names

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import duckdb
 
-from goldpan.errors import WorkspaceError
-from goldpan.miners.archive import Archive, Record
-from goldpan.miners.tables.live import NOT_YET, find_live
-from goldpan.query import open_tables
-from goldpan.workspace import Workspace
+from goldpan.core.archive import Archive, Record
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.query import open_tables
+from goldpan.core.workspace import Workspace
+from goldpan.miners.tables.current_records import NOT_YET, find_live
 
 _GAPS = """
 SELECT number, part, state, reason FROM ledger WHERE state NOT IN ('complete', 'unseen')

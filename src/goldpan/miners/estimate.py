@@ -9,7 +9,7 @@ from math import ceil
 from typing import Protocol
 from urllib.parse import urlencode
 
-from goldpan.config import Settings
+from goldpan.core.config import Settings
 from goldpan.miners.announced import RESOURCES, Announced, chosen_path
 from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.github.limits import Resource

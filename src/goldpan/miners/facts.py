@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from goldpan.errors import ServerError
-from goldpan.miners.archive import Record
+from goldpan.core.archive import Record
+from goldpan.core.errors import ServerError
 from goldpan.miners.replies import parse_json
 
 

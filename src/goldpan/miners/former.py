@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from goldpan.core.query import open_tables
+from goldpan.core.workspace import Workspace
 from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import errors_of
-from goldpan.query import open_tables
-from goldpan.workspace import Workspace
 
 _MOST_NAMES = 100
 _CANDIDATES = """

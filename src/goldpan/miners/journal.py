@@ -37,7 +37,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from goldpan.miners.archive import Archive, Record
+from goldpan.core.archive import Archive, Record
 from goldpan.miners.replies import Reply
 
 

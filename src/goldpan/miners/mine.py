@@ -7,10 +7,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from goldpan.config import Settings, repository_name
-from goldpan.errors import MiningError, QueryError
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings, repository_name
+from goldpan.core.errors import MiningError, QueryError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Announced, Path, announce, chosen_path
-from goldpan.miners.archive import Archive
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.estimate import Estimate, Miner, price, price_first
 from goldpan.miners.former import ask_former_names
@@ -27,8 +29,6 @@ from goldpan.miners.journal import Journal
 from goldpan.miners.rehearsal import Rehearsal
 from goldpan.miners.repair import unresolved
 from goldpan.miners.tables.normalize import normalize
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

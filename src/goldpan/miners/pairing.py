@@ -23,13 +23,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from goldpan.errors import UsageError
-from goldpan.lineage import write_lineage
-from goldpan.parquet import read_table, write, writer
-from goldpan.query import open_tables
-from goldpan.records import PAIRS
-from goldpan.sealed import seal_of_parquet
-from goldpan.workspace import Workspace, publish
+from goldpan.core.errors import UsageError
+from goldpan.core.lineage import write_lineage
+from goldpan.core.parquet import read_table, write, writer
+from goldpan.core.query import open_tables
+from goldpan.core.schemas import PAIRS
+from goldpan.core.sealed import seal_of_parquet
+from goldpan.core.workspace import Workspace, publish
 
 SIGNALS = (
     "keyword",

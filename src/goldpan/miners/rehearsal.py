@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from goldpan.miners.archive import Archive, Record
+from goldpan.core.archive import Archive, Record
 
 
 class Rehearsal(Archive):

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from goldpan.errors import WorkspaceError
-from goldpan.miners.archive import find_flaws, scan_runs
-from goldpan.miners.run_file import (
+from goldpan.core.archive import find_flaws, scan_runs
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.run_file import (
     DIGEST,
     END,
     SEAL,
@@ -29,7 +29,7 @@ from goldpan.miners.run_file import (
     encode,
     seal_of,
 )
-from goldpan.workspace import make_directory
+from goldpan.core.workspace import make_directory
 
 LOST, REPAIRED = "lost", "repaired"
 _ASIDE = "damaged"

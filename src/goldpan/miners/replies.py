@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from goldpan.secrecy import mask
+from goldpan.core.secrets import mask
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KEPT_HEADERS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from goldpan.miners.archive import Archive, Record
-from goldpan.workspace import Workspace
+from goldpan.core.archive import Archive, Record
+from goldpan.core.workspace import Workspace
 
 
 def sources(workspace: Workspace, repo: str) -> Mapping[int, tuple[str, ...]]:

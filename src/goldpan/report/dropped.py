@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import duckdb
 
-from goldpan.excerpts import Excerpt, excerpt
-from goldpan.filters.texts.private import redact
+from goldpan.core.sanitize import line
 from goldpan.report.tables import rows
-from goldpan.sanitize import line
+from goldpan.text.excerpts import Excerpt, excerpt
+from goldpan.text.redaction import redact
 
 _LONGEST = 20_000
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import Compared
 from goldpan.evaluation.report.document import make_report
+from goldpan.evaluation.report.formatted import told
 from goldpan.evaluation.report.latex import latex_tables
 from goldpan.evaluation.report.markdown import markdown_report
 from goldpan.evaluation.report.shapes import Report
-from goldpan.evaluation.report.told import told
 from goldpan.evaluation.statistics.step_shapes import Cell
 from goldpan.report.figures import inline_figure
 from goldpan.report.page import render, write_page
-from goldpan.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

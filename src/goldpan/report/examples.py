@@ -11,17 +11,17 @@ from typing import Any
 
 import duckdb
 
+from goldpan.code.unified_diff import Sides, side_by_side
+from goldpan.core.errors import DatasetError
+from goldpan.core.sanitize import line
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import shard_paths
-from goldpan.diff import Sides, side_by_side
-from goldpan.errors import DatasetError
-from goldpan.excerpts import Excerpt, excerpt
-from goldpan.filters.texts.private import redact
 from goldpan.report.blocks import blocks_as_diff
 from goldpan.report.tables import file_list, rows
 from goldpan.report.tree import Branch, draw_around
-from goldpan.sanitize import line
+from goldpan.text.excerpts import Excerpt, excerpt
+from goldpan.text.redaction import redact
 
 _SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
 _MOST_TURNS = 12

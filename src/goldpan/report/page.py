@@ -13,7 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from goldpan import __version__
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.sanitize import line, visible
+from goldpan.core.workspace import Workspace, make_directory
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.funnel import Funnel, read_funnels
 from goldpan.filters.profile import Profile
@@ -24,8 +26,6 @@ from goldpan.report.examples import draw_examples
 from goldpan.report.funnels import PLURAL, frequent, levels
 from goldpan.report.overview import Overview, overview, total
 from goldpan.report.tables import open_repositories
-from goldpan.sanitize import line, visible
-from goldpan.workspace import Workspace, make_directory
 
 SEED = 0
 _MOST_EXAMPLES = 12

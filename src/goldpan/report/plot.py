@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.workspace import make_directory
 from goldpan.filters.funnel import Funnel
 from goldpan.report.funnels import PLURAL, Level, levels
-from goldpan.workspace import make_directory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

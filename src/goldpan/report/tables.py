@@ -9,9 +9,10 @@ from typing import Any
 
 import duckdb
 
-from goldpan.errors import WorkspaceError
-from goldpan.query import connect
-from goldpan.records import (
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.query import connect
+from goldpan.core.resources import told_otherwise
+from goldpan.core.schemas import (
     CHANGES,
     COMMENTS,
     ENTRIES,
@@ -21,9 +22,8 @@ from goldpan.records import (
     VERDICTS,
     Table,
 )
-from goldpan.resources import told_otherwise
-from goldpan.sealed import DamagedError, verify_parquet
-from goldpan.workspace import Workspace
+from goldpan.core.sealed import DamagedError, verify_parquet
+from goldpan.core.workspace import Workspace
 
 _TABLES = (REPOSITORIES, ENTRIES, COMMENTS, PAIRS, REVISIONS, CHANGES)
 

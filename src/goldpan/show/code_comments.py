@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from goldpan.terminal import Terminal, clean, titled
+from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.builders.code_comments.build import BuiltComments

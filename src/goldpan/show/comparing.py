@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from goldpan.terminal import Terminal, clean
+from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.evaluation.comparing import Compared
@@ -19,9 +19,9 @@ _MOST = 40
 
 def compared(found: Compared, written: Sequence[Written]) -> None:
     """Show the ranking, what it means, and where files lie."""
+    from goldpan.evaluation.report.formatted import told
     from goldpan.evaluation.report.ranking import place
     from goldpan.evaluation.report.summary import heading, sentences
-    from goldpan.evaluation.report.told import told
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from goldpan.terminal import Terminal, clean, titled
+from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import, and each command needs one of them
     from goldpan.builders.build import Built
-    from goldpan.builders.edits.files import Applied
+    from goldpan.code.edits.files import Applied
     from goldpan.datasets.hub import Published
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from goldpan.sanitize import line
-from goldpan.terminal import Terminal
+from goldpan.core.sanitize import line
+from goldpan.core.terminal import Terminal
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.evaluation.lengths import Third

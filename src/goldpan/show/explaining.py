@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.text import Text
 
+from goldpan.core.terminal import Terminal, clean
 from goldpan.explain import Explanation
-from goldpan.terminal import Terminal, clean
 
 
 def explanation(found: Explanation) -> None:

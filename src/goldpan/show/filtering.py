@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.filters.criterion import AnyCriterion
 from goldpan.filters.funnel import Funnel, Step
 from goldpan.filters.pipeline import Filtered
-from goldpan.terminal import Terminal, clean, titled
 
 _BAR = 24
 _WIDE = 100

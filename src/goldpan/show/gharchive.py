@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from goldpan.terminal import Terminal, clean, titled
+from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # they take long to import
     from goldpan.miners.gharchive.mine import ArchiveMined

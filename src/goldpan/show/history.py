@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from goldpan.miners.git.clone import Cloned
-from goldpan.miners.git.revisions import History
-from goldpan.terminal import Terminal, titled
+from goldpan.core.terminal import Terminal, titled
+from goldpan.git.clone import Cloned
+from goldpan.miners.history.revisions import History
 
 _MOST_NUMBERS = 20
 

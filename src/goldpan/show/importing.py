@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from goldpan.core.terminal import Terminal, clean
 from goldpan.show import tasks
-from goldpan.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.datasets.importing import Imported

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from goldpan.terminal import Terminal, clean, titled
+from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.builders.issue_type.build import BuiltIssueTypes
-    from goldpan.datasets.written import Written
+    from goldpan.datasets.manifest import Written
 
 
 def built_json(found: BuiltIssueTypes) -> dict[str, Any]:

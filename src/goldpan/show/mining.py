@@ -8,13 +8,13 @@ from typing import Any
 
 from rich.table import Table
 
-from goldpan.errors import GoldpanError
+from goldpan.core.errors import GoldpanError
+from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.estimate import Estimate
 from goldpan.miners.mine import Mined, duration
 from goldpan.miners.pairing import Paired
 from goldpan.miners.repair import Repair
-from goldpan.terminal import Terminal, clean, titled
 
 _MOST_GAPS = 20
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from goldpan.terminal import Terminal, titled
+from goldpan.core.terminal import Terminal, titled
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Estimate
     from goldpan.annotation.llm.calibration import Calibration
-    from goldpan.annotation.llm.judging import Reviewed
-    from goldpan.annotation.llm.walk import Estimate as Cost
+    from goldpan.annotation.llm.planner import Estimate as Cost
+    from goldpan.annotation.llm.reviewer import Reviewed
 
 
 def estimate(found: Cost) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from goldpan.terminal import Terminal, clean
+from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:
+    from goldpan.core.workspace import Workspace
     from goldpan.datasets.importing import CountCheck, Imported
     from goldpan.datasets.task import Task
     from goldpan.datasets.task_checks import CheckedFiles
-    from goldpan.workspace import Workspace
 
 _MOST_LABELS = 24
 _MOST_MISSING = 8

@@ -18,16 +18,16 @@ import openai
 import orjson
 from openai.types import Batch as Told
 
-from goldpan.annotation.llm.asking import Asked
 from goldpan.annotation.llm.costs import Ledger
 from goldpan.annotation.llm.endpoint import Endpoint
 from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.memory import Batch, Memory
+from goldpan.annotation.llm.executor import Asked
 from goldpan.annotation.llm.outcome import Failure, Reply, understand
 from goldpan.annotation.llm.request import Request
+from goldpan.annotation.llm.response_store import Batch, Memory
 from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.sanitize import line
-from goldpan.secrecy import mask
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask
 
 T = TypeVar("T")
 Readers = Mapping[str, Callable[[str], object]]

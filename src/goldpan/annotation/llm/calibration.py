@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from goldpan.annotation.agreement import Estimate, bootstrap, cohen_kappa
 from goldpan.annotation.llm.stored import read_reviews
 from goldpan.annotation.llm.subjects import KINDS
-from goldpan.errors import UsageError
-from goldpan.parquet import read_table
-from goldpan.query import connect
-from goldpan.records import PAIRS
-from goldpan.sealed import verify_parquet
-from goldpan.workspace import Workspace
+from goldpan.core.errors import UsageError
+from goldpan.core.parquet import read_table
+from goldpan.core.query import connect
+from goldpan.core.schemas import PAIRS
+from goldpan.core.sealed import verify_parquet
+from goldpan.core.workspace import Workspace
 
 Key = tuple[str, str, int, str | None, int | None]
 """A subject: repo, subject, issue, pull_repo, pull."""

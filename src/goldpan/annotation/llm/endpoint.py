@@ -13,9 +13,9 @@ from goldpan.annotation.llm.errors import ReviewError
 from goldpan.annotation.llm.outcome import Reply
 from goldpan.annotation.llm.request import Request
 from goldpan.annotation.llm.settings import OPENAI, ReviewSettings
-from goldpan.errors import UsageError
-from goldpan.sanitize import line
-from goldpan.secrecy import mask, register
+from goldpan.core.errors import UsageError
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask, register
 
 _NO_KEY = "none"
 _REDIRECTS = (301, 302, 303, 307, 308)

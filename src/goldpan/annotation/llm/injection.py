@@ -11,8 +11,8 @@ import html
 import re
 from collections.abc import Iterator
 
-from goldpan.filters.texts.normal_form import nfkc
-from goldpan.sanitize import for_prompt, line
+from goldpan.core.sanitize import for_prompt, line
+from goldpan.text.normal_form import nfkc
 
 _MODEL = (
     r"(?:AI|LLM|large language model|language model|chatbot|ChatGPT|GPT-?\d\w{0,3}|Claude|Gemini"

@@ -12,23 +12,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.annotation.llm.case import Case, Part
-from goldpan.annotation.llm.cases import case_file, prepare
 from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.judging import Judgement, Reviewed, judge
-from goldpan.annotation.llm.memory import open_memory
+from goldpan.annotation.llm.planner import Estimate, Walk
+from goldpan.annotation.llm.response_store import open_memory
+from goldpan.annotation.llm.review_item import Case, Part
+from goldpan.annotation.llm.review_items import case_file, prepare
+from goldpan.annotation.llm.reviewer import Judgement, Reviewed, judge
 from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.annotation.llm.walk import Estimate, Walk
+from goldpan.core.errors import UsageError
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import Table
+from goldpan.core.workspace import Workspace, publish
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.registry import find_task, tasks_directory
 from goldpan.datasets.task import CLASSIFICATION, Task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import UsageError
-from goldpan.parquet import write, writer
-from goldpan.progress import Reporter
-from goldpan.records import Table
-from goldpan.workspace import Workspace, publish
 
 STAGE = "llm"
 LABEL_VERDICTS = Table(

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import orjson
 
-from goldpan.sanitize import line
+from goldpan.core.sanitize import line
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 
 from goldpan.annotation.llm.answer import answer_schema
-from goldpan.annotation.llm.case import Case, Part
-from goldpan.annotation.llm.cutting import cut
 from goldpan.annotation.llm.fence import fence_code, fenced
 from goldpan.annotation.llm.prompt import Prompt
+from goldpan.annotation.llm.review_item import Case, Part
 from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.annotation.llm.truncate import cut
 
 CUTS = 4
 """How often a case is tried: whole, and each time with half the characters of the time before."""

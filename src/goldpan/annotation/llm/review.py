@@ -11,18 +11,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
-from goldpan.annotation.llm.case import Case, SubjectKind
-from goldpan.annotation.llm.cases import CaseFile, case_file, read_cases
 from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.judging import Judgement, Reviewed, judge
-from goldpan.annotation.llm.memory import open_memory
+from goldpan.annotation.llm.planner import Estimate, Walk
+from goldpan.annotation.llm.response_store import open_memory
+from goldpan.annotation.llm.review_item import Case, SubjectKind
+from goldpan.annotation.llm.review_items import CaseFile, case_file, read_cases
+from goldpan.annotation.llm.reviewer import Judgement, Reviewed, judge
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.annotation.llm.stored import verdict_row, write_reviews
 from goldpan.annotation.llm.subjects import KINDS
-from goldpan.annotation.llm.walk import Estimate, Walk
+from goldpan.core.progress import Reporter, Task
+from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import Profile
-from goldpan.progress import Reporter, Task
-from goldpan.workspace import Workspace
 
 
 def run_review(

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from goldpan.annotation.llm.subjects import KINDS
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 OPENAI = "https://api.openai.com/v1"
 

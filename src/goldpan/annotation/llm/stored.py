@@ -12,15 +12,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.llm.case import Case
+from goldpan.annotation.llm.review_item import Case
 from goldpan.annotation.llm.votes import NOT_ASKED, Decision
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.parquet import read_metadata, read_table, write, writer
+from goldpan.core.query import connect
+from goldpan.core.schemas import VERDICTS
+from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
-from goldpan.parquet import read_metadata, read_table, write, writer
-from goldpan.query import connect
-from goldpan.records import VERDICTS
-from goldpan.workspace import Workspace, publish
 
 STAGE = "llm"
 

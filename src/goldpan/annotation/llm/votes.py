@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goldpan.annotation.llm.answer import Answer, missing_quotes
-from goldpan.annotation.llm.case import Case
 from goldpan.annotation.llm.outcome import Outcome
 from goldpan.annotation.llm.request import Voter
+from goldpan.annotation.llm.review_item import Case
 from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.sanitize import line
+from goldpan.core.sanitize import line
 
 NOT_ASKED = "not-asked"
 """The reason of a subject that the money, the limit or a batch under way left over."""

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from goldpan.annotation.studio import panels
+from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, Said, decide
@@ -18,9 +18,9 @@ from goldpan.annotation.studio.forms import Task, find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import Pushed, push
 from goldpan.annotation.studio.raw import RawExports
-from goldpan.errors import UsageError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 
 
 def adjudication_name(name: str) -> str:
@@ -91,7 +91,7 @@ def _tasks(
     for subject in sorted(shown):
         data, decision = shown[subject], wanted[subject]
         drawn = {name: str(data[name]) for name in configuration.panels}
-        drawn["note"] = panels.without_answers(drawn["note"]) + panels.answers(
+        drawn["note"] = panel_html.without_answers(drawn["note"]) + panel_html.answers(
             _answers(subject, decision.said, labels)
         )
         key = decision.key
@@ -102,7 +102,7 @@ def _tasks(
 
 def _answers(
     subject: str, said: Iterable[Said], labels: Mapping[str, str]
-) -> Iterator[panels.Answer]:
+) -> Iterator[panel_html.Answer]:
     """Yield the answers in an order that only the subject and the words decide."""
 
     def order(one: Said) -> str:
@@ -114,4 +114,4 @@ def _answers(
             fields.append(("In doubt.", ""))
         if one.reason:
             fields.append(("Because:", one.reason))
-        yield panels.Answer(letter, fields)
+        yield panel_html.Answer(letter, fields)

@@ -15,7 +15,7 @@ import httpx
 import orjson
 
 from goldpan.annotation.studio.transport import Transport
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 _PAGE = 100
 _TASK = {"id": (int,), "data": (dict,), "annotations": (list,)}

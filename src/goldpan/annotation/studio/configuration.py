@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 Kind = Literal["choices", "text"]
 _MOST_TEXT = 10_000

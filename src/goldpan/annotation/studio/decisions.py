@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from goldpan import parquet
 from goldpan.annotation.studio.forms import Form, find_form
 from goldpan.annotation.studio.project import Project, open_project, projects
 from goldpan.annotation.studio.pull import read_table
-from goldpan.errors import UsageError, WorkspaceError
-from goldpan.parquet import write, writer
-from goldpan.records import DECISIONS, VERDICTS, Table
-from goldpan.workspace import Workspace, publish
+from goldpan.core import parquet
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parquet import write, writer
+from goldpan.core.schemas import DECISIONS, VERDICTS, Table
+from goldpan.core.workspace import Workspace, publish
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
 STAGE = "people"

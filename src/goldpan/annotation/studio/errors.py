@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.errors import GoldpanError
+from goldpan.core.errors import GoldpanError
 
 
 class StudioError(GoldpanError):

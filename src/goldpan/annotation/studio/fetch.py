@@ -16,7 +16,7 @@ from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.errors import StudioFaultError
 from goldpan.annotation.studio.project import Journal, Project, write_whole
 from goldpan.annotation.studio.raw import History, RawExports
-from goldpan.progress import Reporter
+from goldpan.core.progress import Reporter
 
 _AT_ONCE = 250
 

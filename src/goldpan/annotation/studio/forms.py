@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from goldpan.annotation.studio import rows
 from goldpan.annotation.studio.configuration import NONE, load
 from goldpan.annotation.studio.rows import Reading, Row, SubjectKind
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.provenance import shard_paths
-from goldpan.errors import DatasetError, UsageError
 
 _AT_ONCE = 64
 _WORD = re.compile(r"[a-z0-9]+")

@@ -19,7 +19,7 @@ import orjson
 
 from goldpan.annotation.studio.client import User
 from goldpan.annotation.studio.project import Project, write_whole
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
 
 _LENGTH = 10
 

@@ -12,7 +12,7 @@ from typing import Any
 from goldpan.annotation.studio.project import Journal, Project, open_project
 from goldpan.annotation.studio.pull import read_table
 from goldpan.annotation.studio.raw import History, RawExports, Task
-from goldpan.workspace import Workspace
+from goldpan.core.workspace import Workspace
 
 _LATELY = timedelta(days=7)
 _LEAST_SPAN = timedelta(hours=1)

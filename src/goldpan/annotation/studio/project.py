@@ -29,9 +29,9 @@ import orjson
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.annotation.studio.errors import StudioError
-from goldpan.errors import UsageError, WorkspaceError
-from goldpan.secrecy import mask
-from goldpan.workspace import Workspace, make_directory
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.secrets import mask
+from goldpan.core.workspace import Workspace, make_directory
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 

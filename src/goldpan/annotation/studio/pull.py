@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from goldpan import parquet
 from goldpan.annotation.studio.annotations import (
     Annotation,
     read_annotations,
@@ -33,12 +32,13 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.push import reconcile
 from goldpan.annotation.studio.raw import History
-from goldpan.errors import UsageError, WorkspaceError
-from goldpan.parquet import write, writer
-from goldpan.progress import Reporter
-from goldpan.records import ANNOTATIONS
-from goldpan.secrecy import mask
-from goldpan.workspace import Workspace, publish
+from goldpan.core import parquet
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import ANNOTATIONS
+from goldpan.core.secrets import mask
+from goldpan.core.workspace import Workspace, publish
 
 
 @dataclass(frozen=True, slots=True)

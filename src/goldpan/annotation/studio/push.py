@@ -18,7 +18,6 @@ import orjson
 from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, load
 from goldpan.annotation.studio.forms import Form, Task
-from goldpan.annotation.studio.given import GivenLabels
 from goldpan.annotation.studio.project import (
     Facts,
     Journal,
@@ -27,11 +26,12 @@ from goldpan.annotation.studio.project import (
     ensure_on_server,
     locked,
 )
+from goldpan.annotation.studio.reference_labels import GivenLabels
 from goldpan.annotation.studio.suggestions import Suggest, prediction, shown
 from goldpan.annotation.studio.webhook import add_webhook, check_address
-from goldpan.errors import UsageError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 
 _MOST_TASKS = 250
 _MOST_BYTES = 8_000_000

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from goldpan.annotation.studio import panels
+from goldpan.annotation.studio import panel_html
 
 SubjectKind = Literal["pair", "issue", "text"]
 Row = Mapping[str, Any]
@@ -31,11 +31,11 @@ class Reading:
 
 def _fix_pair(row: Row) -> Mapping[str, str]:
     title = f"{row['repo']}: issue #{row['issue']}, pull request #{row['pull']}"
-    said = panels.document(row["pull_title"], row["pull_body"], "Pull request")
+    said = panel_html.document(row["pull_title"], row["pull_body"], "Pull request")
     return {
-        "note": panels.heading(title),
-        "issue_panel": panels.document(row["title"], row["body"], "Issue"),
-        "change_panel": said + panels.change(row["path"], row["diff"]),
+        "note": panel_html.heading(title),
+        "issue_panel": panel_html.document(row["title"], row["body"], "Issue"),
+        "change_panel": said + panel_html.change(row["path"], row["diff"]),
     }
 
 
@@ -50,16 +50,16 @@ def _question_answer(row: Row) -> Mapping[str, str]:
         if turn["comment_id"] is not None
     ]
     return {
-        "note": panels.heading(f"{row['repo']}: issue #{row['issue']}"),
-        "issue_panel": panels.document(row["title"], row["body"], "Question"),
-        "answer_panel": panels.dialogue(turns),
+        "note": panel_html.heading(f"{row['repo']}: issue #{row['issue']}"),
+        "issue_panel": panel_html.document(row["title"], row["body"], "Question"),
+        "answer_panel": panel_html.dialogue(turns),
     }
 
 
 def _issue(row: Row) -> Mapping[str, str]:
     return {
-        "note": panels.heading(f"{row['repo']}: issue #{row['issue']}"),
-        "issue_panel": panels.document(row["title"], row["body"], "Issue"),
+        "note": panel_html.heading(f"{row['repo']}: issue #{row['issue']}"),
+        "issue_panel": panel_html.document(row["title"], row["body"], "Issue"),
     }
 
 
@@ -68,27 +68,28 @@ def _issue_text(row: Row) -> Mapping[str, str]:
     if row.get("title"):
         return {
             "note": _place(row),
-            "issue_panel": panels.document(row["title"], row.get("body"), "Issue"),
+            "issue_panel": panel_html.document(row["title"], row.get("body"), "Issue"),
         }
-    return {"note": _place(row), "issue_panel": panels.text(row["text"], "Issue")}
+    return {"note": _place(row), "issue_panel": panel_html.text(row["text"], "Issue")}
 
 
 def _sentence(row: Row) -> Mapping[str, str]:
     around = row.get("comment")
-    parts = [panels.text(around, "The whole comment")] if around else []
+    parts = [panel_html.text(around, "The whole comment")] if around else []
     if row.get("code"):
-        parts.append(panels.code(row["code"], "The code that it stands in"))
+        parts.append(panel_html.code(row["code"], "The code that it stands in"))
     return {
         "note": _place(row),
-        "sentence_panel": panels.sentence(row.get("sentence") or row.get("text")),
-        "code_panel": "".join(parts) or panels.nothing("The data hold no more than the sentence."),
+        "sentence_panel": panel_html.sentence(row.get("sentence") or row.get("text")),
+        "code_panel": "".join(parts)
+        or panel_html.nothing("The data hold no more than the sentence."),
     }
 
 
 def _place(row: Row) -> str:
     """Return where a text is from, which is all of a row that annotators see beside it."""
     where = [row.get(name) for name in ("repo", "path", "class", "document")]
-    return panels.heading(": ".join(dict.fromkeys(str(one) for one in where if one)) or "Text")
+    return panel_html.heading(": ".join(dict.fromkeys(str(one) for one in where if one)) or "Text")
 
 
 _ISSUE = ("repo", "issue", "title", "body")

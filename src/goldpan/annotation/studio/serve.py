@@ -27,12 +27,12 @@ import orjson
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.project import write_whole
-from goldpan.apart import Apart
-from goldpan.errors import UsageError
-from goldpan.progress import Reporter
-from goldpan.sanitize import line
-from goldpan.secrecy import mask, without_secrets
-from goldpan.workspace import make_directory
+from goldpan.core.errors import UsageError
+from goldpan.core.isolated_env import Apart
+from goldpan.core.progress import Reporter
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask, without_secrets
+from goldpan.core.workspace import make_directory
 
 SERVER = Apart(
     name="Label Studio",

@@ -15,13 +15,13 @@ from typing import Any
 import duckdb
 
 from goldpan.annotation.llm.stored import read_reviews
-from goldpan.annotation.studio import panels
+from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, Task
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.query import connect
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import shard_paths
-from goldpan.errors import DatasetError, UsageError
-from goldpan.query import connect
-from goldpan.workspace import Workspace
 
 VERSION = "suggestion"
 """What Label Studio calls the model. It shows the suggestions of one alone in a project."""
@@ -122,7 +122,7 @@ def shown(configuration: Configuration, suggestion: Suggestion) -> str:
         fields.append(("Filled in:", f"{told}{score}"))
     if suggestion.because:
         fields.append(("Because:", suggestion.because))
-    return panels.answers([panels.Answer(f"Suggested by {suggestion.source}", fields)])
+    return panel_html.answers([panel_html.Answer(f"Suggested by {suggestion.source}", fields)])
 
 
 def prediction(

@@ -10,8 +10,8 @@ import httpx
 import orjson
 
 from goldpan.annotation.studio.errors import StudioError, StudioFaultError
-from goldpan.sanitize import line
-from goldpan.secrecy import mask, register
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask, register
 
 T = TypeVar("T")
 

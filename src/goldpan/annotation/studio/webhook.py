@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.project import Project
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 _ACTIONS = (
     "ANNOTATION_CREATED",

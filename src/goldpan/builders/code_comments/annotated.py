@@ -11,10 +11,10 @@ import pyarrow as pa
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parquet import read_table
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import digest
-from goldpan.errors import UsageError, WorkspaceError
-from goldpan.parquet import read_table
-from goldpan.workspace import Workspace
 
 _FIELD = "categories"
 _DECIDED = ("agreed", "adjudicated")

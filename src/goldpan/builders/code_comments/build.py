@@ -25,18 +25,18 @@ from goldpan.builders.code_comments.reading import (
 from goldpan.builders.code_comments.rows import rows_of
 from goldpan.builders.code_comments.rules import RULES
 from goldpan.builders.code_comments.tasks import task_language, task_row
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.provenance import Provenance, Source
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import task_family
-from goldpan.datasets.written import CardInputs, Written
-from goldpan.errors import UsageError
-from goldpan.miners.git.clone import promisor
-from goldpan.miners.git.trees import TreeFile
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
+from goldpan.git.clone import promisor
+from goldpan.git.trees import TreeFile
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"
 EXPLAINED = {

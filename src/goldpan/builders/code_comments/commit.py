@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from goldpan.errors import GitError, UsageError, WorkspaceError
-from goldpan.miners.git.process import git
-from goldpan.parquet import read_table
-from goldpan.workspace import Workspace
+from goldpan.core.errors import GitError, UsageError, WorkspaceError
+from goldpan.core.parquet import read_table
+from goldpan.core.workspace import Workspace
+from goldpan.git.process import git
 
 
 @dataclass(frozen=True, slots=True)

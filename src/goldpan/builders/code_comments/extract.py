@@ -21,14 +21,14 @@ from goldpan.builders.code_comments.files import (
 )
 from goldpan.builders.code_comments.smalltalk import is_tonel, read_filetree, read_tonel
 from goldpan.builders.code_comments.text import Span
-from goldpan.datasets.texts.sentences import (
+from goldpan.code.languages import language_of, second_language_of
+from goldpan.text.redaction import find_private, redact
+from goldpan.text.sentences import (
     Wrapping,
     has_words,
     normalize_sentence,
     split_sentences,
 )
-from goldpan.filters.code.languages import language_of, second_language_of
-from goldpan.filters.texts.private import find_private, redact
 
 LONGEST_COMMENT = 65_536
 """Characters; what is longer is data or code that was commented out."""

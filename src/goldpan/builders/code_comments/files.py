@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from goldpan.builders.code_comments.rules import RULES
 from goldpan.builders.code_comments.smalltalk import is_filetree, is_tonel
 from goldpan.builders.code_comments.text import Span
-from goldpan.errors import UsageError
-from goldpan.filters.code.languages import language_of
-from goldpan.miners.git.texts import Encoding, encodings
-from goldpan.miners.git.trees import TreeFile
+from goldpan.code.languages import language_of
+from goldpan.core.errors import UsageError
+from goldpan.git.texts import Encoding, encodings
+from goldpan.git.trees import TreeFile
 
 PYTHON, SMALLTALK = "Python", "Smalltalk"
 LANGUAGES: tuple[str, ...] = tuple(sorted({*RULES, PYTHON, SMALLTALK} - {"TSX"}))

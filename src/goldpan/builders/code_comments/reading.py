@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from goldpan.builders.code_comments.commit import Commit
 from goldpan.builders.code_comments.extract import FileRead, Source, read_file
 from goldpan.builders.code_comments.files import wanted_files
-from goldpan.datasets.texts.sentences import Wrapping
-from goldpan.filters.code.substance import LARGEST
-from goldpan.guarded import Lost, work_through
-from goldpan.miners.git.objects import Object, Objects
-from goldpan.miners.git.prefetch import prefetch
-from goldpan.miners.git.texts import is_pointer
-from goldpan.miners.git.trees import TreeFile
-from goldpan.progress import Reporter
+from goldpan.code.substance import LARGEST
+from goldpan.core.progress import Reporter
+from goldpan.core.sandbox import Lost, work_through
+from goldpan.git.objects import Object, Objects
+from goldpan.git.prefetch import prefetch
+from goldpan.git.texts import is_pointer
+from goldpan.git.trees import TreeFile
+from goldpan.text.sentences import Wrapping
 
 LEFT_OUT = {
     "absent": "files that are not in the clone",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.imports.nlbse23_comments import spelled
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import UsageError
 
 _LANGUAGES = {"pharo": "Smalltalk", "java": "Java", "python": "Python"}
 BUILDER = "code-comments"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 Counter = Callable[[str], int]
 """Says how many units a text has."""

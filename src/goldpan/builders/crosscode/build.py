@@ -16,10 +16,10 @@ from goldpan.builders.crosscode.prompt_table import CrossSettings, write_side
 from goldpan.builders.crosscode.read_meta import list_metas, read_meta
 from goldpan.builders.crosscode.splits import Assigned
 from goldpan.builders.crosscode.spool import TaskCount, TaskFiles, spool_side
+from goldpan.core.errors import DatasetError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import Provenance, digest, write_provenance
-from goldpan.errors import DatasetError
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace
 
 FAMILY = "crosscode"
 """The family of a built split, in its provenance."""

@@ -14,7 +14,7 @@ from goldpan.builders.crosscode.meta import DATA, META, Meta
 from goldpan.builders.crosscode.problems import FieldError, Problem
 from goldpan.builders.crosscode.read_meta import examine_meta, list_metas, meta_warnings
 from goldpan.builders.crosscode.task_instances import RowReader
-from goldpan.progress import Reporter
+from goldpan.core.progress import Reporter
 
 _MOST = 20
 """Problems of one file that are listed; further ones are counted."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from goldpan.core.errors import DatasetError
+from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
-from goldpan.errors import DatasetError
-from goldpan.workspace import Workspace, make_directory
 
 
 @contextmanager

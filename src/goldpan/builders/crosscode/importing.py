@@ -18,16 +18,16 @@ from goldpan.builders.crosscode.public_task import named_instances, public_task
 from goldpan.builders.crosscode.read_meta import read_meta
 from goldpan.builders.crosscode.task_instances import task_rows
 from goldpan.builders.crosscode.task_toml import task_toml
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance, digest
 from goldpan.datasets.registry import load_tasks, tasks_directory
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import task_family
-from goldpan.datasets.written import CardInputs
-from goldpan.errors import DatasetError, UsageError
-from goldpan.workspace import Workspace, make_directory
 
 _BATCH = 256
 

@@ -12,7 +12,7 @@ import orjson
 
 from goldpan.builders.crosscode.json_stream import read_array
 from goldpan.builders.crosscode.problems import FieldError, refused, text_of
-from goldpan.errors import DatasetError
+from goldpan.core.errors import DatasetError
 
 INSTANCES = "Instances"
 PARTS = " ||| "

@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 
 from goldpan.builders.crosscode.task_settings import task_settings
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import sys
 import unicodedata
 from functools import cache
 
-from goldpan.filters.texts.normal_form import nfkc
+from goldpan.text.normal_form import nfkc
 
 _HINT = re.compile(r"input|output|explanation|definition|example|now complete", re.IGNORECASE)
 _LINE = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from goldpan.errors import DatasetError
+from goldpan.core.errors import DatasetError
 
 
 @dataclass(frozen=True, slots=True)

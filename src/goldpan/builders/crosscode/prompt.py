@@ -25,7 +25,7 @@ from goldpan.builders.crosscode.drawing import draw_number
 from goldpan.builders.crosscode.markers import escaped
 from goldpan.builders.crosscode.meta import Example, Meta
 from goldpan.builders.crosscode.methods import Method, Side
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 _BEFORE_INPUT = "Now complete the following example -\nInput: "
 _AFTER_INPUT = "\nOutput:"

@@ -23,9 +23,9 @@ from goldpan.builders.crosscode.kinds import (
 )
 from goldpan.builders.crosscode.meta import FORMAT, META, STEM, Example, Meta
 from goldpan.builders.crosscode.problems import FieldError, Problem, refused, text_of
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import task_of
-from goldpan.errors import DatasetError, UsageError
 
 EXAMPLES = 4
 """Positive and negative examples that every task of the paper has, of each kind."""

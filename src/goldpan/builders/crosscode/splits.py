@@ -21,7 +21,7 @@ from goldpan.builders.crosscode.kinds import (
     same_category,
 )
 from goldpan.builders.crosscode.meta import Meta
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]

@@ -19,10 +19,10 @@ from goldpan.builders.crosscode.wording import (
     read_texts,
     wording_of,
 )
+from goldpan.core.errors import DatasetError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import task_batches
 from goldpan.datasets.task_rows import input_column, target_column, task_family
-from goldpan.errors import DatasetError
 
 
 def task_instances(directory: Path, task: Task) -> Iterator[Instance]:

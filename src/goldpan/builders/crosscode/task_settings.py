@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.errors import UsageError
 
 
 @with_config(ConfigDict(extra="forbid"))

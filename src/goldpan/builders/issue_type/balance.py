@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 _FORM = re.compile(r"(project|project-label):([1-9][0-9]{0,8})")
 

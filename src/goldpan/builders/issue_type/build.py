@@ -20,16 +20,16 @@ from goldpan.builders.issue_type.choose import Chosen
 from goldpan.builders.issue_type.closings import Place, Unit, hour_of
 from goldpan.builders.issue_type.profile import IssueTypeProfile
 from goldpan.builders.issue_type.rows import RowSource, issue_family
+from goldpan.core.engine import Engine, EngineError
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.progress import Reporter
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.provenance import Provenance, Source
 from goldpan.datasets.registry import find_task, tasks_directory
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
-from goldpan.datasets.written import CardInputs, Written
-from goldpan.engine import Engine, EngineError
-from goldpan.errors import DatasetError, UsageError
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.progress import Reporter
 
 LEAVE_ONE_OUT = "leave-one-project-out"
 """The way to split that gives a dataset a project, each with that project for testing (ECSER)."""

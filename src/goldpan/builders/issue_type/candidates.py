@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from goldpan.builders.issue_type.closings import CLOSINGS, Place, Unit, digest
 from goldpan.builders.issue_type.near import SKETCHES, sketch_rows
 from goldpan.builders.issue_type.profile import IssueTypeProfile
+from goldpan.core.resources import named
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.texts.language import detect_languages, model_languages
-from goldpan.filters.texts.private import may_be_private, redact
-from goldpan.resources import named
+from goldpan.text.language import detect_languages, model_languages
+from goldpan.text.redaction import may_be_private, redact
 
 _TEXT = pa.string()
 CANDIDATES = pa.schema(

@@ -15,7 +15,7 @@ from goldpan.builders.issue_type.balance import Balance
 from goldpan.builders.issue_type.candidates import Search
 from goldpan.builders.issue_type.closings import Unit
 from goldpan.builders.issue_type.near import KeptSketches, group_rows
-from goldpan.query import connect
+from goldpan.core.query import connect
 
 EXPLAINED = {
     "repeated-event": "the archive holds the event twice",

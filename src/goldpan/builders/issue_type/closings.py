@@ -18,13 +18,13 @@ from typing import Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parquet import read_table
+from goldpan.core.query import connect, open_tables
+from goldpan.core.resources import told_otherwise
+from goldpan.core.sealed import DamagedError, verify_parquet
+from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.place import ArchivePlace
-from goldpan.parquet import read_table
-from goldpan.query import connect, open_tables
-from goldpan.resources import told_otherwise
-from goldpan.sealed import DamagedError, verify_parquet
-from goldpan.workspace import Workspace
 
 Origin = Literal["gharchive", "mined"]
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.builders.issue_type.balance import Balance
+from goldpan.core.errors import UsageError
 from goldpan.datasets.splits import SplitPlan
-from goldpan.errors import UsageError
 
 _SHIPPED = files("goldpan.builders.issue_type") / "profiles"
 _CHOICES = {

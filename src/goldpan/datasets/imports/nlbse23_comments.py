@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.import_files import form_of, stem_of, table_rows
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import DatasetError, UsageError
 
 _COLUMNS = (
     "comment_sentence_id",

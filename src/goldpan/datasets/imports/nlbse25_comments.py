@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.imports.nlbse23_comments import spelled
 from goldpan.datasets.task import Task
-from goldpan.errors import DatasetError, UsageError
 
 CATEGORIES: dict[str, tuple[str, ...]] = {
     "java": ("summary", "ownership", "expand", "usage", "pointer", "deprecation", "rational"),

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.import_files import open_text, stem_of
 from goldpan.datasets.task import Task
-from goldpan.errors import UsageError
 
 Verbs = Callable[[str], list[tuple[int, int]]]
 """Finds the verbs of a text: where each starts and ends, in characters."""

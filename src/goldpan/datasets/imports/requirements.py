@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.errors import DatasetError
 from goldpan.datasets.import_files import open_text
 from goldpan.datasets.task import Task
-from goldpan.errors import DatasetError
 
 _HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality"
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.import_files import open_text, stem_of
 from goldpan.datasets.task import Task
-from goldpan.errors import DatasetError, UsageError
 
 _QUESTION, _ANSWER, _ADDRESS = "Question_ID", "Answer_to_Question_ID", "Question_URL"
 _SPLITS = {"train": "train", "dev": "validation", "test": "test"}

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.import_files import stem_of
 from goldpan.datasets.imports import table
 from goldpan.datasets.task import Task
-from goldpan.errors import UsageError
 
 _REPO = "repo:"
 

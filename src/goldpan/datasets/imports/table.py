@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from goldpan.core.errors import DatasetError
 from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import DatasetError
 
 SETTINGS = (
     "labels",

@@ -18,11 +18,11 @@ from typing import Any
 
 import orjson
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
+from goldpan.core.progress import Reporter
 from goldpan.evaluation.finetune.engines import Engine
 from goldpan.evaluation.finetune.runtime import Place
 from goldpan.evaluation.models.extras import load
-from goldpan.progress import Reporter
 
 _KEPT = 2
 _STATE = "state.json"

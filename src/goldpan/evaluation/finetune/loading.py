@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.finetune.generation import GenerationHead
 from goldpan.evaluation.finetune.heads import Asker, Head
 from goldpan.evaluation.finetune.job import Job

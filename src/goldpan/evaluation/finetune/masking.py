@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
     Asker,

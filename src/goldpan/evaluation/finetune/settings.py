@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 AS_LONG_AS_THE_MODEL = 1 << 20
 """A number of tokens that no model takes, so that its own limit holds."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from goldpan.errors import EvaluationError, UsageError
-from goldpan.sanitize import line
-from goldpan.secrecy import mask
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask
 
 _HUB = re.compile(r"(?P<id>[\w.-]{1,96}(?:/[\w.-]{1,96})?)(?:@(?P<revision>.*))?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")

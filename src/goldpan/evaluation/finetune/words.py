@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.models.extras import load
 
 _ROWS = 1_000

@@ -17,13 +17,13 @@ from typing import Any
 
 import orjson
 
-from goldpan.errors import GoldpanError, StoppedError
+from goldpan.core.errors import GoldpanError, StoppedError
+from goldpan.core.progress import Reporter
 from goldpan.evaluation.finetune.job import read_job
 from goldpan.evaluation.finetune.launch import OUTCOME, PROGRESS, WORKERS
 from goldpan.evaluation.finetune.runtime import join
 from goldpan.evaluation.finetune.training import TooLargeError, train
 from goldpan.evaluation.models.extras import load
-from goldpan.progress import Reporter
 
 
 class _Signs(Reporter):

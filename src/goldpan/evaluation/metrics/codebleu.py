@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goldpan.code.languages import language_of
+from goldpan.core.sandbox import Lost, work_through
 from goldpan.evaluation.metrics.bleu import ORDERS, bleu_counts, bleu_of_counts, ngrams
 from goldpan.evaluation.metrics.data_flow import data_flow
 from goldpan.evaluation.metrics.keywords import KEYWORDS
 from goldpan.evaluation.metrics.syntax import Shape, read_code, subtrees
-from goldpan.filters.code.languages import language_of
-from goldpan.guarded import Lost, work_through
 
 SECONDS = 5.0
 """Processor time for one answer; ordinary code takes milliseconds."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from goldpan.code.grammar import Reading
 from goldpan.evaluation.metrics.syntax import named_children
-from goldpan.filters.code.grammar import Reading
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -89,4 +89,4 @@ KEYWORDS: dict[str, frozenset[str]] = {
         "primitive quote return struct true try type using where while",
     }.items()
 }
-"""By the names of `filters/code/languages.py`; a language that is missing has none here."""
+"""By the names of `code/languages.py`; a language that is missing has none here."""

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldpan.builders.edits.apply import apply_edits
-from goldpan.builders.edits.edit import EditError, FileEdits
-from goldpan.builders.edits.parse import parse_edits
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.edit import EditError, FileEdits
+from goldpan.code.edits.parse import parse_edits
+from goldpan.core.sandbox import work_through
 from goldpan.evaluation.metrics.codebleu import SECONDS, CodePair, codebleu
 from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, means
 from goldpan.evaluation.metrics.syntax import same_code
-from goldpan.guarded import work_through
 
 NO_FILES = "the files before the edit are not given"
 APPLICATION = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from goldpan.filters.code.languages import language_of
+from goldpan.code.languages import language_of
 
 _WORD = re.compile(r"""[^\s`'"<>()\[\]{}*,;|=]+""")
 _NOT_ALONE = re.compile(r"\s|=|://|\]\(")

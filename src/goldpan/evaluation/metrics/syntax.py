@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from goldpan.filters.code.grammar import Mark, Reading, read
-from goldpan.filters.code.languages import language_of, second_language_of
+from goldpan.code.grammar import Mark, Reading, read
+from goldpan.code.languages import language_of, second_language_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

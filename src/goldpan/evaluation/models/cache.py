@@ -14,8 +14,8 @@ from pathlib import Path
 
 import orjson
 
+from goldpan.core.workspace import make_directory
 from goldpan.evaluation.model import Lesson
-from goldpan.workspace import make_directory
 
 _CHARACTERS = 24
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from goldpan.evaluation.model import Model
 
 _FAMILIES = (

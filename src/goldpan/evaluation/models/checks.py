@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 
 def require_choice(

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.model import Answer, Answers, Lesson, Model
 from goldpan.evaluation.models.catalogue import Entry, settled
 

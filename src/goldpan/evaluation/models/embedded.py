@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from goldpan.core.progress import Reporter
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.model import Fitted, Lesson, Model
 from goldpan.evaluation.models.cache import cache_directory, digest
@@ -24,7 +25,6 @@ from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, place_facts
 from goldpan.evaluation.models.heads import Kind, fit_heads
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
 from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
-from goldpan.progress import Reporter
 
 _NAME = "embeddings"
 _HEAD = Kind("logistic", (1.0, 4.0, 16.0, 64.0))

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from goldpan.evaluation.finetune.loading import quiet
 from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.vectors import Pair, Vectors

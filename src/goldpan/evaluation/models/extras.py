@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 
 _EXTRAS = {
     "sklearn": "evaluation",

@@ -1,6 +1,6 @@
 """fastText (SELU, IV-C): supervised for labels, averaged word vectors and a ridge for numbers.
 
-The trainer lives in an environment of its own (`apart.py`). Each training is a process
+The trainer lives in an environment of its own (`core/isolated_env.py`). Each training is a process
 of its own, and one that ends in NaN, as some do at random, is run again.
 """
 
@@ -19,10 +19,10 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from goldpan.apart import Apart, interpreter
+from goldpan.core.errors import EvaluationError
+from goldpan.core.isolated_env import Apart, interpreter
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.model import Answers, Fitted, Lesson, Model
 from goldpan.evaluation.models import fasttext_worker
 from goldpan.evaluation.models.catalogue import Entry, settled

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.errors import UsageError
 from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.model import Answers, Fitted, Lesson
 from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.thresholds import best_threshold

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from goldpan.builders.crosscode.methods import find_method
 from goldpan.builders.crosscode.wording import wording_of
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.errors import UsageError
 from goldpan.evaluation.model import Answer, Answers, Estimate, Lesson, Model
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows

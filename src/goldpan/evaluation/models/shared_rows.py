@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.held_out import HeldOut, held_out_rows
 from goldpan.evaluation.model import Lesson
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from goldpan.builders.crosscode.drawing import draw_number
 from goldpan.builders.crosscode.wording import Wording, WordingError, read_texts, wording_of
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.model import Answer, Answers, Lesson, Model
 from goldpan.evaluation.models.catalogue import Entry, settled
 

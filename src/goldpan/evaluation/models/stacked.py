@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.models.cache import cache_directory

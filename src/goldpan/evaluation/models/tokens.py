@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import input_column, target_column
-from goldpan.errors import EvaluationError
 from goldpan.evaluation.model import Answers, Lesson, Model
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_least

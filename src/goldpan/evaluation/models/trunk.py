@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
+from goldpan.core.progress import Reporter
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.models.cache import digest
 from goldpan.evaluation.models.encoder import Encoder, load_encoder
 from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.shared_rows import SharedRows
 from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
-from goldpan.progress import Reporter
 
 Numbers = npt.NDArray[np.float64]
 FORMAT = 1

@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from goldpan.errors import EvaluationError
-from goldpan.progress import Reporter
+from goldpan.core.errors import EvaluationError
+from goldpan.core.progress import Reporter
 
 Vectors = npt.NDArray[np.float32]
 Pair = tuple[str, str]

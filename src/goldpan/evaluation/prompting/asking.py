@@ -17,20 +17,20 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from goldpan.annotation.llm.asking import Asked
 from goldpan.annotation.llm.costs import BYTES_A_TOKEN, Ledger, cost_of
+from goldpan.annotation.llm.dispatch import ask_all
 from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.memory import Memory, open_archive
+from goldpan.annotation.llm.executor import Asked
 from goldpan.annotation.llm.outcome import Outcome, understand
 from goldpan.annotation.llm.request import CUTS, Request
-from goldpan.annotation.llm.rounds import ask_all
-from goldpan.errors import EvaluationError, UsageError
+from goldpan.annotation.llm.response_store import Memory, open_archive
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
 from goldpan.evaluation.model import Costs, Estimate
 from goldpan.evaluation.prompting.errors import UnansweredError
 from goldpan.evaluation.prompting.inputs import Shown
 from goldpan.evaluation.prompting.requests import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
-from goldpan.progress import Reporter
 
 T = TypeVar("T")
 

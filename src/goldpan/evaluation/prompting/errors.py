@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.errors import EvaluationError
+from goldpan.core.errors import EvaluationError
 
 
 class UnansweredError(EvaluationError):

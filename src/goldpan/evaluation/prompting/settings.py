@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from goldpan.annotation.llm.settings import OPENAI, ReviewSettings, load_review_settings
 from goldpan.builders.crosscode.methods import METHODS, Method, find_method
+from goldpan.core.errors import UsageError
 from goldpan.datasets.task import TaskType
-from goldpan.errors import UsageError
 from goldpan.evaluation.protocol import Protocol
 
 PROTOCOL = "protocol"

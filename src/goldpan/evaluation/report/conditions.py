@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
+from goldpan.core.sanitize import line
 from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparison_units import split_of
+from goldpan.evaluation.report.formatted import count
 from goldpan.evaluation.report.shapes import Content, Section, Table, folded, listed
-from goldpan.evaluation.report.told import count
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.step_shapes import Cell, Text
-from goldpan.evaluation.systems import split_of
-from goldpan.filters.texts.private import redact
-from goldpan.sanitize import line
+from goldpan.text.redaction import redact
 
 _CHOOSES = {
     "train": "rows of train choose settings; the test chooses nothing",

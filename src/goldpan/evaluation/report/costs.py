@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from goldpan.evaluation.comparing import Compared, mean_score
+from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.report.formatted import seconds
 from goldpan.evaluation.report.shapes import Content, Section, Table, listed
-from goldpan.evaluation.report.told import seconds
 from goldpan.evaluation.statistics.drawing import INK, PALE, SOFT, canvas, colours, name
 from goldpan.evaluation.statistics.step_shapes import Cell, Figure, Text
-from goldpan.evaluation.systems import System
 
 _MOST_DRAWN = 24
 _MEASURES: Sequence[tuple[str, str, float]] = (

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.ecser import study_of
 from goldpan.evaluation.report import summary
 from goldpan.evaluation.report.conditions import conditions_section
 from goldpan.evaluation.report.costs import costs_section
 from goldpan.evaluation.report.curves import curves
-from goldpan.evaluation.report.distances import distances
+from goldpan.evaluation.report.leakage import distances
 from goldpan.evaluation.report.materials import Material, read_material
 from goldpan.evaluation.report.measures import confusion, drift, metrics
-from goldpan.evaluation.report.mistakes import Wrong, find_mistakes, mistakes_section
 from goldpan.evaluation.report.ranking import ranking_section
 from goldpan.evaluation.report.shapes import Content, Report, Section
 from goldpan.evaluation.report.shortcuts import shortcuts_section, wanted_rows
 from goldpan.evaluation.report.significance import significance
 from goldpan.evaluation.report.training import retraining, splits, testing, training, tuning
+from goldpan.evaluation.report.worst_errors import Wrong, find_mistakes, mistakes_section
 from goldpan.evaluation.statistics.step_shapes import Skipped
 from goldpan.evaluation.statistics.steps import steps
 from goldpan.evaluation.statistics.study import Study
-from goldpan.evaluation.studying import study_of
 from goldpan.evaluation.suites import comment_ranking
-from goldpan.workspace import Workspace
 
 _NOTES = {
     6: "How often each right label was answered with each label.",

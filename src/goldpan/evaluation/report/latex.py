@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from goldpan.core.sanitize import line
 from goldpan.evaluation.comparing import Compared
 from goldpan.evaluation.report.costs import costs_section
+from goldpan.evaluation.report.formatted import NOTHING, told
 from goldpan.evaluation.report.measures import score_table
 from goldpan.evaluation.report.ranking import comment_content, ranking_table
 from goldpan.evaluation.report.shapes import Table
 from goldpan.evaluation.report.significance import pairs_table
-from goldpan.evaluation.report.told import NOTHING, told
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.step_shapes import Cell
 from goldpan.evaluation.suites import comment_ranking
-from goldpan.sanitize import line
 
 _MARKS = {
     "\\": r"\textbackslash{}",

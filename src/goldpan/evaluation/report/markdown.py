@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from goldpan.core.sanitize import line, visible
+from goldpan.evaluation.report.formatted import told
 from goldpan.evaluation.report.shapes import (
     Content,
     Fold,
@@ -15,9 +17,7 @@ from goldpan.evaluation.report.shapes import (
     Section,
     Table,
 )
-from goldpan.evaluation.report.told import told
 from goldpan.evaluation.statistics.step_shapes import Cell, Figure, Text
-from goldpan.sanitize import line, visible
 
 _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}

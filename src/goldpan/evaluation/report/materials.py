@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from goldpan.core.errors import DatasetError
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data, task_directory
 from goldpan.datasets.task_rows import input_column, target_column
-from goldpan.errors import DatasetError
+from goldpan.evaluation.comparison_units import split_of
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.systems import split_of
-from goldpan.workspace import Workspace
 
 _BATCH = 4_096
 

@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterator, Sequence
 
 from goldpan.evaluation.comparing import Compared, mean_score
+from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.ecser import shown_metrics
+from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.report.formatted import NOTHING, told, with_interval
 from goldpan.evaluation.report.shapes import Content, Fold, Group, Matrix, Table, cut, folded, table
-from goldpan.evaluation.report.told import NOTHING, told, with_interval
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.step_results import confusion_step, drift_step
 from goldpan.evaluation.statistics.step_shapes import Cell, Text
 from goldpan.evaluation.statistics.step_shapes import Table as StepTable
 from goldpan.evaluation.statistics.study import Study
-from goldpan.evaluation.studying import shown_metrics
-from goldpan.evaluation.systems import System
-from goldpan.evaluation.turned import turned
 
 MOST_TASKS = 60
 """Tasks that are shown one by one."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from goldpan.evaluation.comparing import Compared, mean_score
 from goldpan.evaluation.nlbse import F1_WEIGHT, OUTPERFORMED_WEIGHT
+from goldpan.evaluation.report.formatted import NOTHING, told, with_interval
 from goldpan.evaluation.report.measures import told_score
 from goldpan.evaluation.report.shapes import Content, Section, Table, listed
 from goldpan.evaluation.report.slices import MOST_DRAWN, first_models
-from goldpan.evaluation.report.told import NOTHING, told, with_interval
 from goldpan.evaluation.statistics.comparison import Comparison, Standing
-from goldpan.evaluation.statistics.few import FEWEST_TASKS
+from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.plots import interval_plot
 from goldpan.evaluation.statistics.step_shapes import Figure, Text
 from goldpan.evaluation.suites import CommentRanking

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from goldpan.evaluation.statistics.step_shapes import Cell, Figure, Text
 from goldpan.evaluation.statistics.step_shapes import Table as StepTable
-from goldpan.excerpts import Excerpt
+from goldpan.text.excerpts import Excerpt
 
 MOST_ROWS = 400
 """Rows of one table; the rest is counted."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.report.formatted import told
 from goldpan.evaluation.report.shapes import Content, Table, cut, folded
 from goldpan.evaluation.report.slices import MOST_DRAWN, first_models
-from goldpan.evaluation.report.told import told
 from goldpan.evaluation.statistics.comparison import Comparison, Pair
 from goldpan.evaluation.statistics.plots import (
     critical_difference_plot,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from goldpan.evaluation.comparing import Compared, mean_score
+from goldpan.evaluation.comparison_units import System, split_of
+from goldpan.evaluation.ecser import chosen_by
+from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.report.formatted import count, told
 from goldpan.evaluation.report.shapes import listed
-from goldpan.evaluation.report.told import count, told
 from goldpan.evaluation.run import TEST
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
-from goldpan.evaluation.statistics.few import FEWEST_TASKS
-from goldpan.evaluation.studying import chosen_by
+from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.suites import CommentRanking
-from goldpan.evaluation.systems import System, split_of
-from goldpan.evaluation.turned import turned
 
 _MOST_PAIRS = 4
 _MOST_LEFT_OUT = 3

@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 
 from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparison_units import System, setting
+from goldpan.evaluation.ecser import chosen_by
+from goldpan.evaluation.report.formatted import count
 from goldpan.evaluation.report.shapes import Content, Table, folded, listed, table
-from goldpan.evaluation.report.told import count
 from goldpan.evaluation.statistics.step_shapes import Cell, Text
 from goldpan.evaluation.statistics.step_shapes import Table as StepTable
 from goldpan.evaluation.statistics.step_training import (
@@ -17,8 +19,6 @@ from goldpan.evaluation.statistics.step_training import (
     tuning_step,
 )
 from goldpan.evaluation.statistics.study import Study
-from goldpan.evaluation.studying import chosen_by
-from goldpan.evaluation.systems import System, setting
 
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _WEIGHTS = "weights"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from goldpan.sanitize import line
+from goldpan.core.sanitize import line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

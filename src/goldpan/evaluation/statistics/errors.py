@@ -6,7 +6,7 @@ import math
 from importlib import import_module
 from typing import Any
 
-from goldpan.errors import GoldpanError
+from goldpan.core.errors import GoldpanError
 
 
 class StatisticsError(GoldpanError):

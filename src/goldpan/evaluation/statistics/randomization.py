@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.arrange import arrange
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
 from goldpan.evaluation.statistics.decide import (
     Verdict,
@@ -24,6 +23,7 @@ from goldpan.evaluation.statistics.decide import (
 )
 from goldpan.evaluation.statistics.errors import StatisticsError, check_settings
 from goldpan.evaluation.statistics.paired import holm
+from goldpan.evaluation.statistics.ranking import arrange
 from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
 
 ROUNDS = 10_000

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
+from goldpan.core.schemas import DUPLICATES
 from goldpan.filters.duplicates.index import NO_TEXT, TextIndex
 from goldpan.filters.duplicates.link import Links, link
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.shingles import Ids, ShingleFile
-from goldpan.records import DUPLICATES
 
 _NAMES = pa.schema(
     [

@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.shingles import Ids, ShingleFile
 from goldpan.filters.duplicates.sketch import MAX_TEXTS, Hashes, Sketches, sketch

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from goldpan.filters.duplicates.signatures import ALGORITHM
 
 _METHOD = 1

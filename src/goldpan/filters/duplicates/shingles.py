@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.filters.duplicates.sketch import HASH_BITS, Hashes
 
 Ids = NDArray[np.int64]

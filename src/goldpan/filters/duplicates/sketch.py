@@ -13,9 +13,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.signatures import signatures
-from goldpan.filters.duplicates.words import fold, words
 
 Hashes = NDArray[np.uint64]
 

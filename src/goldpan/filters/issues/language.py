@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.material import Material
-from goldpan.filters.texts.language import Detected, LanguageRules, detect_languages
+from goldpan.text.language import Detected, LanguageRules, detect_languages
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.material import Material
-from goldpan.filters.texts.private import (
+from goldpan.text.redaction import (
     ALLOWED_EMAILS,
     EMAIL,
     IP_ADDRESS,

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.material import Material
-from goldpan.filters.texts.quality import QualityRules, describe, find_fault, has_prose
-from goldpan.filters.texts.templates import template_lines
+from goldpan.text.quality import QualityRules, describe, find_fault, has_prose
+from goldpan.text.templates import template_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.material import Material
 

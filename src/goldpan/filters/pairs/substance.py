@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.filters.code.substance import Pair, Substance
-from goldpan.filters.code.workers import compare_all
+from goldpan.code.substance import Pair, Substance
+from goldpan.code.workers import compare_all
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.material import Material
-from goldpan.miners.git.objects import Object, Objects
+from goldpan.git.objects import Object, Objects
 
 
 @dataclass(frozen=True, slots=True)

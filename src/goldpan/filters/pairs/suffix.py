@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 import pyarrow as pa
 
-from goldpan.filters.code.languages import CODE_SUFFIXES
+from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.material import Material
 from goldpan.filters.settings import require

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from goldpan.errors import UsageError
-from goldpan.records import Table
+from goldpan.core.errors import UsageError
+from goldpan.core.schemas import Table
 
 _TEXT = pa.string()
 _COUNT = pa.int64()

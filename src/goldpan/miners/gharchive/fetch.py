@@ -16,7 +16,7 @@ from typing import Literal
 import httpx
 
 from goldpan import __version__
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.miners.github.limits import Pace
 
 GH_ARCHIVE = "https://data.gharchive.org"

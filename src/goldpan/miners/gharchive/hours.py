@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 
-from goldpan.errors import UsageError
+from goldpan.core.errors import UsageError
 
 FIRST = datetime(2011, 2, 12, tzinfo=UTC)
 """GH Archive begins here."""

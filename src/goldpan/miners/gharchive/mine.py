@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from goldpan.config import Settings
-from goldpan.engine import EngineName, open_engine
-from goldpan.errors import WorkspaceError
+from goldpan.core.config import Settings
+from goldpan.core.engine import EngineName, open_engine
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.gharchive.fetch import GH_ARCHIVE
 from goldpan.miners.gharchive.hours import file_name
 from goldpan.miners.gharchive.place import ArchivePlace
@@ -33,8 +35,6 @@ from goldpan.miners.gharchive.report import (
 )
 from goldpan.miners.gharchive.sources import Downloads, is_address, units_of_folder
 from goldpan.miners.github.limits import Pace
-from goldpan.progress import Reporter
-from goldpan.workspace import Workspace, publish
 
 
 @dataclass(frozen=True, slots=True)

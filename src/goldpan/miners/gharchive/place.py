@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.workspace import Workspace, make_directory
 from goldpan.miners.gharchive.hours import file_name, hour_name
-from goldpan.workspace import Workspace, make_directory
 
 
 @dataclass(frozen=True, slots=True)

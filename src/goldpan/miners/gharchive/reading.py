@@ -15,8 +15,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan import parquet
-from goldpan.errors import WorkspaceError
+from goldpan.core import parquet
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from goldpan.miners.gharchive.hours import file_name, hour_name
 from goldpan.miners.gharchive.lines import LongLine, lines_of, pieces_of
@@ -25,7 +26,6 @@ from goldpan.miners.gharchive.report import METADATA_KEY, HourReport, State, as_
 from goldpan.miners.gharchive.rows import Row, read_event
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
 from goldpan.miners.replies import parse_json
-from goldpan.workspace import Workspace, publish
 
 _BATCH_ROWS = 16_384
 _BATCH_BYTES = 16 << 20

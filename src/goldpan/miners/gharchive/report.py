@@ -11,9 +11,9 @@ from typing import Any, Literal
 import orjson
 import pyarrow as pa
 
-from goldpan.errors import WorkspaceError
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.parquet import read_metadata, read_table, writer
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS
-from goldpan.parquet import read_metadata, read_table, writer
 
 State = Literal["whole", "truncated", "damaged", "unreadable", "missing", "failed"]
 

@@ -13,14 +13,14 @@ from types import TracebackType
 from typing import Self, overload
 from urllib.parse import urlsplit
 
-from goldpan.config import Settings
-from goldpan.errors import UsageError
+from goldpan.core.config import Settings
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import make_directory
 from goldpan.miners.gharchive.fetch import Fetched, fetch, open_client
 from goldpan.miners.gharchive.hours import file_name
 from goldpan.miners.gharchive.place import ArchivePlace
 from goldpan.miners.gharchive.reading import HourUnit
 from goldpan.miners.github.limits import Pace
-from goldpan.workspace import make_directory
 
 _FAILURES_IN_A_ROW = 3
 

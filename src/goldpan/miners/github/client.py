@@ -20,7 +20,7 @@ import httpx
 import orjson
 
 from goldpan import __version__
-from goldpan.errors import AuthenticationError, QueryError, ServerError, UsageError
+from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
 from goldpan.miners.github.flow import Flow
 from goldpan.miners.github.limits import Pace, Resource, Token, TokenPool
 from goldpan.miners.replies import Reply, Verdict, read_reply

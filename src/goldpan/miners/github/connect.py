@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from goldpan.config import Settings, tokens_of_command
+from goldpan.core.config import Settings, tokens_of_command
+from goldpan.core.progress import Reporter
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import Pace, TokenPool
-from goldpan.progress import Reporter
 
 
 def connect(settings: Settings, reporter: Reporter, pace: Pace | None = None) -> GitHub:

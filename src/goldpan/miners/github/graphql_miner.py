@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub, NoAnswerError
@@ -31,7 +32,6 @@ from goldpan.miners.github.sample import Sample, graphql_requests
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply
-from goldpan.progress import Reporter, Task
 
 _CONTINUATIONS = 100
 _FLAWED_TRIES = 2

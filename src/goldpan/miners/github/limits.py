@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
-from goldpan.errors import AuthenticationError
+from goldpan.core.errors import AuthenticationError
 from goldpan.miners.github.flow import Load
 
 Resource = Literal["core", "graphql"]

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from goldpan.errors import RepositoryError
-from goldpan.miners.archive import Record
+from goldpan.core.archive import Record
+from goldpan.core.errors import RepositoryError
 from goldpan.miners.github.client import GitHub, NoAnswerError, Tag
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, links_of
-from goldpan.miners.texts.mentions import find_mentions
+from goldpan.text.mentions import find_mentions
 
 _RESTARTS = 3
 _FAILED_IN_A_ROW = 3  # pages after which it is the list that fails

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
+from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.github.rest_lists import (
@@ -23,7 +24,6 @@ from goldpan.miners.github.sample import MOST_FILES, Sample
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, links_of, parse_json
-from goldpan.progress import Reporter, Task
 
 _LENGTHS = (100, 30, 10, 1)
 

@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from goldpan.errors import QueryError
-from goldpan.miners.archive import Record
+from goldpan.core.archive import Record
+from goldpan.core.errors import QueryError
+from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_lists import More
 from goldpan.miners.github.rest_lists import (
@@ -33,7 +34,6 @@ from goldpan.miners.github.rest_lists import (
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
 from goldpan.miners.repair import trusted_ends
-from goldpan.progress import Reporter, Task
 
 
 @dataclass(slots=True)

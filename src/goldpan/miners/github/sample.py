@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from goldpan.errors import QueryError
+from goldpan.core.errors import QueryError
 from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.github.queries import CONNECTIONS, entries_batch
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from goldpan.errors import QueryError, RepositoryError
-from goldpan.miners.archive import Record
+from goldpan.core.archive import Record
+from goldpan.core.errors import QueryError, RepositoryError
+from goldpan.core.progress import Task
 from goldpan.miners.github.batches import BatchSize
 from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.github.dialect import Dialect
@@ -24,7 +25,6 @@ from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import Kind, sweep_document
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, errors_of
-from goldpan.progress import Task
 
 PAGE = 100
 _RESTARTS = 3

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from goldpan.errors import WorkspaceError
-from goldpan.lineage import read_lineage
-from goldpan.miners.archive import scan_runs
+from goldpan.core.archive import scan_runs
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.lineage import read_lineage
+from goldpan.core.run_file import seal_of
+from goldpan.core.workspace import Workspace
 from goldpan.miners.repair import REPAIRED
-from goldpan.miners.run_file import seal_of
-from goldpan.workspace import Workspace
 
 
 def check_replies(workspace: Workspace, repo: str) -> None:

@@ -15,9 +15,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.miners.tables.live import LISTS, RELATIONS, Floors, Live, Numbers, Open, joined
+from goldpan.core.schemas import LEDGER
+from goldpan.miners.tables.current_records import (
+    LISTS,
+    RELATIONS,
+    Floors,
+    Live,
+    Numbers,
+    Open,
+    joined,
+)
 from goldpan.miners.tables.rows import NOBODY
-from goldpan.records import LEDGER
 
 ISSUE_PARTS = ("entry", "comments", "labels", "timeline", "links", "relations")
 PULL_PARTS = (

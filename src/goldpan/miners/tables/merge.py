@@ -11,23 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.miners.facts import Facts
-from goldpan.miners.tables.ledger import (
-    Pages,
-    Troubles,
-    count_by,
-    entry_ledger,
-    list_ledger,
-    read_losses,
-    read_pages,
-)
-from goldpan.miners.tables.live import RELATIONS, Live, Numbers, Open
-from goldpan.miners.tables.parts import count_ranges, range_of, read_ranges
-from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS, UNIT
-from goldpan.miners.tables.unknown import Unknown
-from goldpan.parquet import write, writer
-from goldpan.progress import Reporter
-from goldpan.records import (
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import (
     COMMENTS,
     COMMITS,
     ENTRIES,
@@ -40,6 +26,20 @@ from goldpan.records import (
     UNKNOWN,
     Table,
 )
+from goldpan.miners.facts import Facts
+from goldpan.miners.tables.current_records import RELATIONS, Live, Numbers, Open
+from goldpan.miners.tables.ledger import (
+    Pages,
+    Troubles,
+    count_by,
+    entry_ledger,
+    list_ledger,
+    read_losses,
+    read_pages,
+)
+from goldpan.miners.tables.parts import count_ranges, range_of, read_ranges
+from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS, UNIT
+from goldpan.miners.tables.unknown import Unknown
 
 _WRITERS = 2
 _TIES = (*REFERENCES.order, "where", "source_id", "start", "line", "excerpt")

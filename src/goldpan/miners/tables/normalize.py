@@ -19,22 +19,22 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any, Self
 
-from goldpan.errors import WorkspaceError
-from goldpan.lineage import write_lineage
-from goldpan.miners.archive import Archive, Record
+from goldpan.core.archive import Archive, Record
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.lineage import write_lineage
+from goldpan.core.parquet import count_rows
+from goldpan.core.progress import Reporter
+from goldpan.core.run_file import Seal
+from goldpan.core.schemas import MINED
+from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.backup_shapes import read_shape
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.replies import parse_json
-from goldpan.miners.run_file import Seal
 from goldpan.miners.tables import parse_graphql, parse_rest
-from goldpan.miners.tables.live import PART_OF_RECORD, Live, find_live
+from goldpan.miners.tables.current_records import PART_OF_RECORD, Live, find_live
 from goldpan.miners.tables.merge import merge
 from goldpan.miners.tables.parts import write_parts
 from goldpan.miners.tables.rows import MALFORMED, Rows
-from goldpan.parquet import count_rows
-from goldpan.progress import Reporter
-from goldpan.records import MINED
-from goldpan.workspace import Workspace, publish
 
 _CHUNK_BYTES = 8 << 20
 _PARSED = {

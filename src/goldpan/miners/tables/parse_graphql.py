@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from goldpan.miners.github.graphql_lists import PART_OF
+from goldpan.miners.tables.api_references import End, add_link
 from goldpan.miners.tables.columns import Unreadable, inner, integer, lower, names
-from goldpan.miners.tables.links import End, add_link
 from goldpan.miners.tables.people import actor, login_of
 from goldpan.miners.tables.rows import Rows, is_envelope
 from goldpan.miners.tables.texts import add_commit, read_text

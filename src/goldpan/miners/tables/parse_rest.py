@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from goldpan.miners.tables.api_references import End, add_link
 from goldpan.miners.tables.columns import Unreadable, inner, lower, names
-from goldpan.miners.tables.links import End, add_link
 from goldpan.miners.tables.parse_graphql import EVENTS, add_relation
 from goldpan.miners.tables.people import user
 from goldpan.miners.tables.rest_events import WITHOUT_ROWS

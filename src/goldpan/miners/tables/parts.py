@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from goldpan.core.resources import named
 from goldpan.miners.tables.rows import FACETS, UNIT
-from goldpan.resources import named
 
 RANGE = 4_096  # entry numbers merged at once; fixes the row groups, so never derive it
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.schemas import COMMENTS, COMMITS, ENTRIES, EVENTS, FILES, REFERENCES
 from goldpan.miners.tables.columns import Needs, make_table
-from goldpan.miners.texts.mentions import LARGEST_NUMBER
-from goldpan.records import COMMENTS, COMMITS, ENTRIES, EVENTS, FILES, REFERENCES
+from goldpan.text.mentions import LARGEST_NUMBER
 
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """What parsing raises where a reply has another shape than GitHub documents."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.records import COMMENTS, ENTRIES, EVENTS, FILES, UNKNOWN, Table
+from goldpan.core.schemas import COMMENTS, ENTRIES, EVENTS, FILES, UNKNOWN, Table
 
 _TYPES = ("user", "bot", "organization", "mannequin", "enterprise_user_account")
 _ASSOCIATIONS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.annotation.llm.case import CaseSubject, SubjectKind
+from goldpan.annotation.llm.review_item import CaseSubject, SubjectKind
 from goldpan.annotation.llm.subjects import issue, pair
 from goldpan.filters.criterion import Subject
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from goldpan.annotation.llm.case import Case, Part, SubjectKind
+from goldpan.annotation.llm.review_item import Case, Part, SubjectKind
 from goldpan.filters.material import Material
 
 _FIRST, _LAST = 40, 24

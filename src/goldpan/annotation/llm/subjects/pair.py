@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from goldpan.annotation.llm.case import Case, Part, SubjectKind
+from goldpan.annotation.llm.review_item import Case, Part, SubjectKind
 from goldpan.annotation.llm.subjects.issue import question
 from goldpan.filters.material import Material
-from goldpan.miners.git.patches import patches
+from goldpan.git.patches import patches
 
 _AT_ONCE = 64
 _FILES = 30

@@ -1,0 +1,52 @@
+"""Asks all that is open, singly or in batches, until the archive answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from goldpan.annotation.llm.batches import Batcher
+from goldpan.annotation.llm.costs import Ledger
+from goldpan.annotation.llm.endpoint import connect
+from goldpan.annotation.llm.executor import Asked, Asker
+from goldpan.annotation.llm.response_store import Memory
+from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.core.progress import Task
+
+
+class Sent(NamedTuple):
+    """What asking came to."""
+
+    requests: int
+    """How many were sent."""
+    complete: bool
+    """Whether that was all: else money ran out or a batch is under way."""
+
+
+def ask_all(
+    still_open: Callable[[], Iterable[Asked]],
+    memory: Memory,
+    ledger: Ledger,
+    settings: ReviewSettings,
+    task: Task,
+    note: Callable[[str], None],
+) -> Sent:
+    """Ask until nothing is open, in rounds: a text that was too long is cut for the next one.
+
+    `still_open` yields what the archive does not answer, each request once. Raises `ReviewError`
+    where the endpoint serves nobody; what was answered until then is kept.
+    """
+    with connect(settings) as endpoint:
+        asker = Asker(endpoint, memory, ledger, settings.concurrency, task.advance)
+        batcher = Batcher(endpoint, memory, ledger, settings, task.advance, note)
+        while True:
+            before = asker.sent + batcher.sent
+            readers = {asked.request.key: asked.read for asked in still_open()}
+            if settings.batch:
+                enough = batcher.ask(still_open(), readers)
+            else:
+                enough = batcher.take_up(readers) and asker.ask(still_open())
+            sent = asker.sent + batcher.sent
+            # What a batch really cost may leave room for another one.
+            if sent == before or not (enough or (settings.batch and settings.wait)):
+                return Sent(sent, enough)

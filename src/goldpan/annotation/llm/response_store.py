@@ -1,0 +1,176 @@
+"""Every request and reply, kept as they came, and what they answer.
+
+A directory holds them in the archive's format (`goldpan.core.archive`), a request and its reply
+as two records under one key: WORKSPACE/reviews/ those of reviews, WORKSPACE/prompts/ those of
+evaluations. A reply counts once it is safe on disk, so a run that is killed goes on without paying
+twice, and a later run pays only for what is new. Batches of the Batch API are records too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from goldpan.annotation.llm.outcome import Outcome, Reply, Usage
+from goldpan.annotation.llm.request import Request
+from goldpan.core.archive import Archive, Record
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.workspace import Workspace, make_directory
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch that was begun: `id` is the endpoint's, empty until it is known."""
+
+    token: str
+    id: str
+    base_url: str
+    model: str
+    keys: tuple[str, ...]
+
+
+class Memory:
+    """What was asked and answered before."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._replies: dict[str, Record] = {}
+        self._unanswered: dict[str, Reply] = {}
+        self._requests: set[str] = set()
+        self._batches: dict[str, Batch] = {}
+        for record in archive.records:
+            self._learn(record)
+
+    def reply(self, key: str) -> Reply | None:
+        """Return the reply to a request that holds, or what failed in this run."""
+        record = self._replies.get(key)
+        if record is None:
+            return self._unanswered.get(key)
+        meta = record.meta
+        return Reply(meta["status"], record.read(), None, meta["seconds"], meta["batch"])
+
+    def usage(self, key: str) -> tuple[Usage, bool] | None:
+        """Return the tokens of a reply that holds, and whether it came in a batch."""
+        record = self._replies.get(key)
+        if record is None:
+            return None
+        return Usage(*record.meta["usage"]), record.meta["batch"]
+
+    def keep(self, request: Request, reply: Reply, outcome: Outcome[object]) -> None:
+        """Archive a request and its reply; only a final one spares asking again."""
+        self._keep_request(request)
+        self._keep_reply(request.key, request.model, reply, outcome)
+
+    def keep_collected(self, key: str, model: str, reply: Reply, outcome: Outcome[object]) -> None:
+        """Archive a reply out of a batch, whose requests were archived before."""
+        self._keep_reply(key, model, reply, outcome)
+
+    def begin_batch(self, batch: Batch, requests: Sequence[Request]) -> None:
+        """Archive a batch and its requests before it is submitted."""
+        for request in requests:
+            self._keep_request(request)
+        self._append({**_plain(batch), "part": "batch"})
+
+    def name_batch(self, batch: Batch) -> None:
+        """Archive the id that the endpoint gave a batch."""
+        self._append({**_plain(batch), "keys": [], "part": "batch"})
+
+    def end_batch(self, batch: Batch) -> None:
+        """Archive that nothing more comes of a batch."""
+        self._append({"part": "batch-end", "token": batch.token})
+
+    def batches(self, base_url: str) -> list[Batch]:
+        """Return the batches at an endpoint that were begun and not ended, oldest first."""
+        return [one for one in self._batches.values() if one.base_url == base_url]
+
+    def seconds(self) -> list[float]:
+        """Return how long each reply that did not come in a batch took."""
+        metas = (record.meta for record in self._replies.values())
+        return [meta["seconds"] for meta in metas if not meta["batch"]]
+
+    def _keep_request(self, request: Request) -> None:
+        if request.key not in self._requests:
+            meta = {"part": "request", "key": request.key, "prompt": request.prompt}
+            self._append(meta, request.data, sync=False)
+
+    def _keep_reply(self, key: str, model: str, reply: Reply, outcome: Outcome[object]) -> None:
+        usage = outcome.usage
+        meta = {
+            "part": "reply",
+            "key": key,
+            "model": model,
+            "status": reply.status,
+            "failure": outcome.failure,
+            "final": outcome.final,
+            "usage": [usage.input, usage.output, usage.cached],
+            "seconds": round(reply.seconds, 3),
+            "batch": reply.batch,
+        }
+        self._append(meta, reply.body)
+        if not outcome.final:
+            self._unanswered[key] = reply
+
+    def _append(self, meta: dict[str, Any], body: bytes = b"", *, sync: bool = True) -> None:
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        self._learn(self._archive.append({**meta, "at": at}, body, sync=sync))
+
+    def _learn(self, record: Record) -> None:
+        meta = record.meta
+        if meta["part"] == "request":
+            self._requests.add(meta["key"])
+        elif meta["part"] == "reply" and meta["final"]:
+            self._replies[meta["key"]] = record
+        elif meta["part"] == "batch":
+            known = self._batches.get(meta["token"])
+            keys = known.keys if known else tuple(meta["keys"])
+            token, model = meta["token"], meta["model"]
+            self._batches[token] = Batch(token, meta["id"], meta["base_url"], model, keys)
+        elif meta["part"] == "batch-end":
+            self._batches.pop(meta["token"], None)
+
+
+@contextmanager
+def open_memory(workspace: Workspace, *, write: bool = True) -> Iterator[Memory]:
+    """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
+    with open_archive(workspace.root / "reviews", "review", write=write) as memory:
+        yield memory
+
+
+@contextmanager
+def open_archive(place: Path, what: str, *, write: bool = True) -> Iterator[Memory]:
+    """Open what was asked in a directory, to go on with it if it is to be written.
+
+    Raises `WorkspaceError` where another process writes it; `what` is what people call that.
+    """
+    if not write:
+        yield Memory(Archive(place))
+        return
+    make_directory(place)
+    lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with Archive(place) as archive:
+            archive.begin(resume=archive.runs > 0)
+            yield Memory(archive)
+    except BlockingIOError:
+        raise WorkspaceError(
+            f"Another {what} works in {place.parent}", "Wait for it to end"
+        ) from None
+    finally:
+        os.close(lock)
+
+
+def _plain(batch: Batch) -> dict[str, Any]:
+    return {
+        "token": batch.token,
+        "id": batch.id,
+        "base_url": batch.base_url,
+        "model": batch.model,
+        "keys": list(batch.keys),
+    }

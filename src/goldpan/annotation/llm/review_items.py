@@ -1,0 +1,103 @@
+"""Reads the subjects that a profile keeps, makes their texts fit to leave the machine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import zstandard
+
+from goldpan.annotation.llm.injection import find_injection
+from goldpan.annotation.llm.review_item import Case, SubjectKind
+from goldpan.core.resources import named
+from goldpan.core.sanitize import for_prompt, without_tokens
+from goldpan.core.schemas import DUPLICATES, VERDICTS
+from goldpan.core.workspace import Workspace
+from goldpan.filters.criterion import KEYS
+from goldpan.filters.material import Material, open_material
+from goldpan.filters.profile import Profile
+from goldpan.filters.stored import current_verdicts
+from goldpan.text.redaction import redact
+
+
+def read_cases(
+    workspace: Workspace, repo: str, profile: Profile, kind: SubjectKind, limit: int | None = None
+) -> Iterator[Case]:
+    """Yield the subjects of a kind that a profile keeps, with `limit` so many drawn by hash.
+
+    Texts are redacted, and plain. Raises `WorkspaceError` where the repository is not filtered by
+    the profile as it stands.
+    """
+    verdicts = current_verdicts(workspace, repo, profile)
+    robots = profile.settings["robots"]
+    none = DUPLICATES.schema.empty_table()
+    with open_material(workspace, repo, robots, none, 1) as material:
+        material.keep(verdicts, kind.subject, kind.required)
+        if limit is not None:
+            _draw(material, limit)
+        for case in kind.read(material):
+            yield prepare(case)
+
+
+def prepare(case: Case) -> Case:
+    """Return a case whose texts are plain and redacted, with what is suspicious in them."""
+    parts = []
+    suspicions: Counter[str] = Counter()
+    for part in case.parts:
+        suspicions.update(f"{part.name}: {found}" for found in find_injection(part.text))
+        text = without_tokens(for_prompt(redact(for_prompt(part.text)).text))
+        parts.append(replace(part, text=text))
+    return replace(case, parts=tuple(parts), suspicions=tuple(suspicions))
+
+
+def _draw(material: Material, limit: int) -> None:
+    """Leave so many subjects in `kept`: the same ones each time, with others only added."""
+    rows = material.sql("SELECT issue, pull_repo, pull FROM kept").to_pylist()
+    rows.sort(key=lambda row: hashlib.sha256(orjson.dumps([material.repo, *row.values()])).digest())
+    schema = pa.schema([VERDICTS.schema.field(name) for name in KEYS["pair"]])
+    drawn = pa.Table.from_pylist(rows[:limit], schema=schema)
+    material.connection.register("drawn", drawn)
+    material.connection.execute("CREATE OR REPLACE TEMP TABLE kept AS FROM drawn")
+
+
+class CaseFile:
+    """Cases on disk, which are gone through several times; private texts are not among them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.repositories: list[tuple[str, int]] = []
+        """Each repository and how many cases it has, in the order of the cases."""
+
+    def write(self, repo: str, cases: Iterable[Case]) -> None:
+        """Add the cases of a repository."""
+        count = 0
+        with named(self._path), zstandard.open(self._path, "ab") as file:
+            for case in cases:
+                file.write(orjson.dumps(case.plain()) + b"\n")
+                count += 1
+        self.repositories.append((repo, count))
+
+    def __iter__(self) -> Iterator[Case]:
+        unpacker = zstandard.ZstdDecompressor()
+        with (
+            self._path.open("rb") as packed,
+            unpacker.stream_reader(packed, read_across_frames=True) as file,
+        ):
+            rest = b""
+            while chunk := file.read(2**20):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    yield Case.from_plain(orjson.loads(line))
+
+
+@contextmanager
+def case_file(workspace: Workspace) -> Iterator[CaseFile]:
+    """Give an empty file of cases that vanishes afterwards."""
+    with workspace.scratch() as scratch:
+        yield CaseFile(scratch / "cases.zst")

@@ -1,0 +1,129 @@
+"""Asks models about cases and judges by what the archive then holds, whatever the cases are of."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from goldpan.annotation.llm.costs import Ledger
+from goldpan.annotation.llm.dispatch import ask_all
+from goldpan.annotation.llm.outcome import Usage
+from goldpan.annotation.llm.planner import Walk
+from goldpan.annotation.llm.prompt import Prompt
+from goldpan.annotation.llm.response_store import Memory
+from goldpan.annotation.llm.review_item import Case
+from goldpan.annotation.llm.review_items import CaseFile
+from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.annotation.llm.votes import Decision
+from goldpan.core.progress import Reporter
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What a review gave."""
+
+    profile: str
+    """The filter profile, or the name of the dataset."""
+    subjects: Mapping[str, int]
+    """By prompt."""
+    keep: Mapping[str, int]
+    drop: Mapping[str, int]
+    people: Mapping[str, int]
+    """Subjects that people have to look at, by prompt."""
+    reasons: Mapping[str, int]
+    """Why subjects are dropped or go to people."""
+    sent: int
+    """Requests of this run."""
+    answered: int
+    """Requests that the archive answered."""
+    usage: Usage
+    cost: float
+    cost_before: float
+    complete: bool
+    """Whether all requests were asked: else money ran out or a batch is under way."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A case with the decision on it, and what made it."""
+
+    case: Case
+    decision: Decision
+    prompt: str
+    """Its name."""
+    digest: str
+    """Tells verdicts by other prompts, models or rules apart."""
+
+
+def judge(
+    memory: Memory,
+    cases: CaseFile,
+    profile: str,
+    settings: ReviewSettings,
+    reporter: Reporter,
+    take: Callable[[Iterator[Judgement]], None],
+) -> Reviewed:
+    """Ask what the archive does not answer, then hand out a judgement a case, in their order.
+
+    Raises `ReviewError` where the endpoint serves nobody; what was answered until then is kept
+    and not asked again.
+    """
+    begun = time.monotonic()
+    walk, ledger = Walk(memory, settings), Ledger(settings)
+    found = walk.estimate(cases, ledger)
+    sent, complete = 0, True
+    if found.requests:
+        with reporter.task("requests", found.requests) as task:
+            sent, complete = ask_all(
+                lambda: walk.open(cases), memory, ledger, settings, task, reporter.note
+            )
+    counts: dict[bool | None, Counter[str]] = {True: Counter(), False: Counter(), None: Counter()}
+    reasons: Counter[str] = Counter()
+
+    def judgements() -> Iterator[Judgement]:
+        for case, decision in walk.decisions(cases):
+            prompt = walk.prompt(case)
+            counts[decision.keep][prompt.name] += 1
+            if decision.reason:
+                reasons[decision.reason] += 1
+            yield Judgement(case, decision, prompt.name, settings_digest(prompt, settings))
+
+    take(judgements())
+    return Reviewed(
+        profile,
+        found.subjects,
+        dict(counts[True]),
+        dict(counts[False]),
+        dict(counts[None]),
+        dict(sorted(reasons.items())),
+        sent,
+        found.answered,
+        ledger.usage,
+        ledger.paid,
+        ledger.paid_before,
+        complete,
+        time.monotonic() - begun,
+    )
+
+
+def settings_digest(prompt: Prompt, settings: ReviewSettings) -> str:
+    """Return what tells verdicts by other prompts, models or rules apart."""
+    parts = [
+        prompt.label,
+        settings.models,
+        settings.samples,
+        settings.temperature,
+        settings.seed,
+        settings.max_tokens,
+        settings.bounded_schema,
+        settings.max_characters,
+        settings.agreement,
+        settings.confidence,
+    ]
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Reads code: languages, tree-sitter, what changed, SEARCH/REPLACE and unified diffs."""

@@ -1,0 +1,205 @@
+"""Applies a patch to files on disk: to all of them or to none (`goldpan apply-edit`)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+from uuid import uuid4
+
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.edit import EditError, FileEdits, FileError
+from goldpan.code.edits.encodings import encode, readings
+from goldpan.code.edits.parse import parse_edits
+
+Action = Literal["created", "modified", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedFile:
+    """What became of one file."""
+
+    path: str
+    action: Action
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a patch did to files, or would do where nothing was written."""
+
+    files: tuple[AppliedFile, ...]
+    written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One file's content before and after; None where there is no file."""
+
+    told: AppliedFile
+    target: Path
+    before: bytes | None
+    after: bytes | None
+
+
+def apply_patch(patch: Path, root: Path, *, write: bool, lenient: bool = False) -> Applied:
+    """Apply the patch in a file; see `apply_patch_files`."""
+    try:
+        text = patch.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise FileError(
+            f"{patch} cannot be read: {error.strerror}", "Name a file with SEARCH/REPLACE blocks"
+        ) from None
+    except UnicodeDecodeError:
+        raise FileError(f"{patch} is not UTF-8 text", "Save the patch as UTF-8") from None
+    return apply_patch_files(text, root, write=write, lenient=lenient)
+
+
+def apply_patch_files(
+    patch_text: str, root: Path, *, write: bool, lenient: bool = False
+) -> Applied:
+    """Apply a patch to the files below `root`: to all of them, or with an error to none.
+
+    Files keep their encoding and mode; each is replaced by one rename. Without `write` all is
+    tried and nothing changed. Raises `EditError`: a path that leaves the root, even through a
+    link, or leads into `.git` is refused, as is a file that is not there or not text.
+    """
+    files = parse_edits(patch_text)
+    if not files:
+        raise FileError("The patch has no block", "Give text with SEARCH/REPLACE blocks")
+    steps: dict[Path, _Step] = {}
+    for edits in files:
+        step = _plan(edits, root, lenient=lenient)
+        if step.target in steps:
+            raise FileError(
+                f"{edits.path!r} and {steps[step.target].told.path!r} are the same file",
+                "Name each file in one way",
+            )
+        steps[step.target] = step
+    if write:
+        _write(list(steps.values()))
+    return Applied(tuple(step.told for step in steps.values()), write)
+
+
+def _plan(edits: FileEdits, root: Path, *, lenient: bool) -> _Step:
+    if edits.path is None:
+        raise FileError(
+            "The first block of the patch names no file", "Put its path on the line above it"
+        )
+    target = _resolve(edits.path, root)
+    before = _read(edits.path, target)
+    if before is None and (edits.removes or any(edit.search for edit in edits.edits)):
+        raise FileError(
+            f"{edits.path!r} is not there", "Correct the path or --root, or leave SEARCH empty"
+        )
+    try:
+        after = _apply(before or b"", edits, lenient=lenient)
+    except EditError as error:
+        raise type(error)(f"{edits.path!r}: {error.problem}", error.remedy) from None
+    action: Action = "removed" if after is None else "created" if before is None else "modified"
+    return _Step(AppliedFile(edits.path, action, len(edits.edits)), target, before, after)
+
+
+def _apply(before: bytes, edits: FileEdits, *, lenient: bool) -> bytes | None:
+    """Return the content after, read in the first encoding in which the edits apply."""
+    problems: list[EditError] = []
+    for reading in readings(before):
+        try:
+            text = apply_edits(reading.text, edits.edits, lenient=lenient)
+            if edits.removes and text:
+                raise FileError("There is more in it than DELETE removes", "Give all of it")
+            return None if edits.removes else encode(text, reading.encoding)
+        except EditError as error:
+            problems.append(error)
+    raise problems[0] if problems else FileError("It is binary", "Edits are for text files")
+
+
+def _resolve(path: str, root: Path) -> Path:
+    """Return where the file really lies, which must be below the root and outside `.git`."""
+    try:
+        base = root.resolve(strict=True)
+        target = (base / path).resolve()
+        parts = (*PurePosixPath(path).parts, *target.relative_to(base).parts)
+    except FileNotFoundError:
+        raise FileError(f"{root} is not there", "Name a folder with --root") from None
+    except (OSError, RuntimeError, ValueError):
+        parts = ()
+    forbidden = {"/", "..", ".git"}
+    if not parts or target == base or not forbidden.isdisjoint(part.lower() for part in parts):
+        raise FileError(
+            f"{path!r} leads out of {root}, to nothing or into .git",
+            "Give paths of files below the root",
+        )
+    return target
+
+
+def _read(path: str, target: Path) -> bytes | None:
+    """Return the content of a file, or None where there is none yet."""
+    try:
+        if not stat.S_ISREG(target.stat().st_mode):
+            raise FileError(f"{path!r} is no ordinary file", "Give paths of files")
+        return target.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(
+            f"{path!r} cannot be read: {error.strerror}", "Correct the path or its permissions"
+        ) from None
+
+
+def _write(steps: list[_Step]) -> None:
+    """Write all files beside their places, then rename; undo everything where one step fails."""
+    try:
+        with ExitStack() as leftovers, ExitStack() as undo:
+            staged = [
+                (
+                    step.target,
+                    _stage(step, step.before, leftovers),
+                    _stage(step, step.after, leftovers),
+                )
+                for step in steps
+            ]
+            for target, old, new in staged:
+                _move(new, target)
+                undo.callback(_move, old, target)
+            undo.pop_all()
+    except OSError as error:
+        raise FileError(
+            f"{error.filename} cannot be written: {error.strerror}; no file was changed",
+            "Make it writable and apply the patch again",
+        ) from None
+
+
+def _move(source: Path | None, target: Path) -> None:
+    """Put a file in the place of another, or remove that where there is none to put."""
+    if source:
+        source.replace(target)
+    else:
+        target.unlink()
+
+
+def _stage(step: _Step, content: bytes | None, leftovers: ExitStack) -> Path | None:
+    """Write a version beside its place, with the mode that the file has."""
+    if content is None:
+        return None
+    for folder in reversed(step.target.parents):
+        if not folder.exists():
+            folder.mkdir()
+            leftovers.callback(_remove_empty, folder)
+    path = step.target.with_name(f".goldpan-{uuid4().hex}")
+    leftovers.callback(path.unlink, missing_ok=True)
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    if step.before is not None:
+        path.chmod(stat.S_IMODE(step.target.stat().st_mode))
+    return path
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()

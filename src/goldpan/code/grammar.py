@@ -1,0 +1,150 @@
+"""What tree-sitter sees in a text: its code without comments and strings, and its structure."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import warnings
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+from goldpan.code.lexer import STRING, Lexis, Stripped, mark_continued_lines, strip
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+
+class Mark(IntEnum):
+    """What a part of a text is; where two cover the same part, the greater is within."""
+
+    COMMENT = 0
+    EXACT = 1
+    """Code whose string literals are code too, such as the path of an import."""
+    STRING = 2
+    RAW = 3
+    """Text in which the grammar tells nothing apart: `Grammar.raw` reads it."""
+    CODE = 4
+
+    def within(self, outer: Mark) -> Mark:
+        """Return what a part marked like this is where it stands within another."""
+        if outer is Mark.CODE or self is Mark.CODE:
+            return self
+        return self if outer is Mark.EXACT and self is Mark.COMMENT else outer
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A tree-sitter grammar, and which of its nodes are not code."""
+
+    package: str
+    comments: tuple[str, ...]
+    """Node types."""
+    strings: tuple[str, ...]
+    """Node types."""
+    code: tuple[str, ...] = ()
+    """Node types that are code again inside of a string: interpolations."""
+    patterns: str = ""
+    """More queries, whose captures bear the names of marks, in lower case."""
+    entry: str = "language"
+    """The function of the package that gives the grammar."""
+    prefixes: bytes = b""
+    """Letters before a string's first quote that make it another type, and so are code."""
+    inside: bytes | None = None
+    """What a string's text holds of code that the grammar does not tell; its group 1 is code."""
+    raw: Lexis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One version of a file as its grammar sees it; `clean` where it parses without error."""
+
+    text: bytes
+    stripped: Stripped
+    clean: bool
+    tree: tree_sitter.Tree
+    marks: dict[int, Mark]
+    grammar: Grammar
+
+
+def read(text: bytes, grammar: Grammar) -> Reading:
+    """Parse UTF-8 text. Nothing bounds the time that a hostile text takes."""
+    import tree_sitter
+
+    language, query = _load(grammar)
+    tree = tree_sitter.Parser(language).parse(text)
+    captures = tree_sitter.QueryCursor(query).captures(tree.root_node)
+    nodes = [
+        (node.start_byte, -node.end_byte, mark, node.id)
+        for mark in Mark
+        for node in captures.get(mark.name.lower(), ())
+    ]
+    nodes.sort()
+    marks: dict[int, Mark] = {}
+    for _, _, mark, node in nodes:
+        marks[node] = mark.within(marks[node]) if node in marks else mark
+    return Reading(
+        text=text,
+        stripped=_take_apart(text, nodes, grammar),
+        clean=not tree.root_node.has_error,
+        tree=tree,
+        marks=marks,
+        grammar=grammar,
+    )
+
+
+@cache
+def _load(grammar: Grammar) -> tuple[tree_sitter.Language, tree_sitter.Query]:
+    import tree_sitter
+
+    entry = getattr(importlib.import_module(grammar.package), grammar.entry)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # some packages give a bare pointer
+        language = tree_sitter.Language(entry())
+    kinds = {"comment": grammar.comments, "string": grammar.strings, "code": grammar.code}
+    parts = [f"({kind}) @{name}" for name, group in kinds.items() for kind in group]
+    return language, tree_sitter.Query(language, "\n".join([*parts, grammar.patterns]))
+
+
+def _take_apart(text: bytes, nodes: list[tuple[int, int, Mark, int]], grammar: Grammar) -> Stripped:
+    parts: list[bytes] = []
+    comments: list[bytes] = []
+    strings: list[bytes] = []
+    at = 0
+    around = [(len(text), Mark.CODE)]
+    for start, negative_end, mark, _ in (*nodes, (len(text), -len(text), Mark.CODE, 0)):
+        while len(around) > 1 and around[-1][0] <= start:
+            end, inner = around.pop()
+            parts.append(shown(text[at:end], inner, grammar))
+            at = end
+        outer = around[-1][1]
+        parts.append(shown(text[at:start], outer, grammar))
+        at = start
+        inner = mark.within(outer)
+        if inner is Mark.STRING and outer is Mark.CODE:
+            parts.append(_prefix(text, start, grammar) + STRING)
+            strings.append(text[start:-negative_end])
+        elif inner is Mark.COMMENT and outer is not Mark.COMMENT:
+            comments.append(text[start:-negative_end])
+        around.append((-negative_end, inner))
+    return Stripped(mark_continued_lines(b"".join(parts)), comments, strings)
+
+
+def shown(text: bytes, mark: Mark, grammar: Grammar) -> bytes:
+    """Return what the code has of a part of the text."""
+    if mark in (Mark.CODE, Mark.EXACT) or not text:
+        return text
+    if mark is Mark.RAW and grammar.raw:
+        return strip(text, grammar.raw).code
+    lines = b"\n" * text.count(b"\n") or b" "
+    if mark is Mark.STRING and grammar.inside:
+        return b" ".join([*filter(None, re.findall(grammar.inside, text)), lines])
+    return lines
+
+
+def _prefix(text: bytes, start: int, grammar: Grammar) -> bytes:
+    if not grammar.prefixes:
+        return b""
+    found = re.compile(rb"[A-Za-z0-9]{0,3}+(?=[\"'])").match(text, start)
+    return bytes(sign for sign in found[0] if sign in grammar.prefixes) if found else b""

@@ -1,0 +1,221 @@
+"""Raw replies, kept as they came before anything reads them.
+
+A repository's archive is one append-only file a run, ``run-0001.zst``, whose records are the
+replies (`miners/run_file.py`). So `zstd -dc` prints the bodies, and an index is read without
+unpacking anything. A record that a kill or a full disk cut off stands at the end of the newest
+run and is dropped when the next one is written; anything else that is not as it was written is
+damage, and is told. No record holds a credential: request headers are never kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.run_file import (
+    DIGEST,
+    EARLIER,
+    END,
+    SEAL,
+    Flaw,
+    Record,
+    Scan,
+    Seal,
+    damaged,
+    encode,
+    is_torn,
+    scan,
+    seal_of,
+)
+from goldpan.core.secrets import mask_record
+from goldpan.core.workspace import make_directory
+
+__all__ = ["Archive", "Record", "find_flaws", "run_files", "scan_runs"]
+
+
+class Archive:
+    """The raw replies of one repository; open it for writing only under the workspace's lock.
+
+    Raises `WorkspaceError` where a file is damaged.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._file: int | None = None
+        self._path: Path | None = None
+        self._end = 0
+        self._run = 0
+        self._digests: list[bytes] = []
+        scans = scan_runs(directory)
+        flaws = list(find_flaws(directory, scans))
+        if flaws:
+            raise damaged(flaws[0], len(flaws) - 1)
+        self.records = [record for one in scans for record in one.records]
+
+    @property
+    def runs(self) -> int:
+        """The number of the newest run, 0 before the first."""
+        paths = run_files(self.directory)
+        return _number(paths[-1]) if paths else 0
+
+    def seals(self) -> dict[str, Seal]:
+        """Return how many records each run has, and the digest over their headers, by file."""
+        digests: dict[str, list[bytes]] = {path.name: [] for path in run_files(self.directory)}
+        for record in self.records:
+            digests[record.path.name].append(record.digest)
+        return {name: seal_of(found) for name, found in digests.items()}
+
+    def begin(self, *, resume: bool) -> int:
+        """Open the newest run (or a new one) for writing and return its number."""
+        make_directory(self.directory)
+        newest = self.runs
+        if newest:
+            self._open(newest)
+        if not resume or not newest:
+            self.close()
+            self._open(newest + 1)
+        return self._run
+
+    def append(self, meta: dict[str, Any], body: bytes = b"", *, sync: bool = True) -> Record:
+        """Write one record and return it, with `sync` once it is safe on disk.
+
+        The first record of a run also seals the runs before it, and `end` seals its own.
+        """
+        if self._file is None or self._path is None:
+            raise RuntimeError("the archive is not open for writing")
+        meta, body = mask_record(meta, body)
+        meta = {name: value for name, value in meta.items() if name not in (SEAL, EARLIER)}
+        if not self._digests and self._run > 1:
+            seals = self.seals()
+            del seals[self._path.name]
+            meta[EARLIER] = seals
+        if meta.get("part") == END:
+            meta[SEAL] = seal_of(self._digests)
+        head, frame = encode(meta, body)
+        try:
+            _write(self._file, head + frame, self._end, sync=sync)
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            raise WorkspaceError(
+                f"{self._path} cannot be written: {error.strerror}",
+                "Make room and run the same command again: it goes on where it was",
+            ) from None
+        record = Record(
+            self._path,
+            self._end + len(head),
+            len(frame),
+            len(body),
+            len(self.records),
+            self._run,
+            meta,
+            self._end,
+            head[-DIGEST:],
+        )
+        self._end = record.end
+        self._digests.append(record.digest)
+        self.records.append(record)
+        return record
+
+    def close(self) -> None:
+        """Close the run's file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self, number: int) -> None:
+        """Open a run for writing behind its last whole record."""
+        self._run = number
+        self._path = self.directory / f"run-{number:04}.zst"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        mine = [record for record in self.records if record.path == self._path]
+        while mine and (flaw := _broken(mine[-1])):
+            if not is_torn(mine[-1]):
+                self.close()
+                raise damaged(flaw)
+            self.records.remove(mine.pop())
+        self._end = mine[-1].end if mine else 0
+        self._digests = [record.digest for record in mine]
+        os.ftruncate(self._file, self._end)
+
+
+def run_files(directory: Path) -> list[Path]:
+    """Return the files of an archive's runs, oldest first."""
+    return sorted(
+        path for path in directory.glob("run-*.zst") if path.stem.removeprefix("run-").isdecimal()
+    )
+
+
+def scan_runs(directory: Path) -> list[Scan]:
+    """Read the headers of all runs of an archive."""
+    scans: list[Scan] = []
+    sequence = 0
+    for path in run_files(directory):
+        scans.append(scan(path, sequence))
+        sequence += len(scans[-1].records)
+    return scans
+
+
+def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
+    """Yield what is damaged in an archive, as far as the headers of its records tell."""
+    told: dict[str, Any] = {}
+    for one in scans:
+        told |= one.records[0].meta.get(EARLIER, {}) if one.records else {}
+    for name in sorted(told.keys() - {one.path.name for one in scans}):
+        yield Flaw(directory / name, 0, 0, "the file is gone")
+    for index, one in enumerate(scans):
+        yield from one.flaws
+        newest = index == len(scans) - 1
+        if one.rest and not (newest and not (one.sealed and one.zeros)):
+            yield one.rest
+            continue
+        own = one.records[-1].end if one.records else 0
+        seal = told.get(one.path.name)
+        if one.flaws or _repaired(one):
+            continue
+        if seal is None:
+            if not newest and _was_to_go_on(one, scans[index + 1]):
+                yield Flaw(one.path, own, own, "the run is cut off")
+        elif seal != seal_of([record.digest for record in one.records]):
+            reason = f"a later run tells of {seal[0]} records, and {len(one.records)} are there"
+            yield Flaw(one.path, own, own, reason)
+
+
+def _was_to_go_on(run: Scan, following: Scan) -> bool:
+    """Whether the next run would have gone on with this one, had it been cut off before."""
+    parts = {record.meta["part"]: record.meta for record in run.records}
+    plans = [r.meta.get("plan") for r in following.records if r.meta["part"] == "begin"]
+    return "begin" in parts and END not in parts and parts["begin"].get("plan") in plans[:1]
+
+
+def _repaired(run: Scan) -> bool:
+    return any(record.meta["part"] == "repaired" for record in run.records)
+
+
+def _broken(record: Record) -> Flaw | None:
+    try:
+        record.read()
+    except WorkspaceError:
+        return Flaw(record.path, record.start, record.end, "a reply cannot be unpacked")
+    return None
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.removeprefix("run-"))
+
+
+def _write(file: int, data: bytes, offset: int, *, sync: bool) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written
+    if sync:
+        os.fsync(file)

@@ -1,0 +1,261 @@
+"""Settings: `goldpan.toml` in the workspace, overridden by the environment, then by flags."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
+
+from goldpan.core.errors import UsageError
+from goldpan.core.secrets import register, register_environment
+
+Via = Literal["auto", "graphql", "rest"]
+
+DEFAULT_WORKSPACE = Path("goldpan-workspace")
+PUBLIC_API = "https://api.github.com"
+_OWNER = r"[A-Za-z0-9](?:[A-Za-z0-9_-]){0,99}"
+_REPO = re.compile(rf"{_OWNER}/(?!\.{{1,2}}$)[A-Za-z0-9._-]{{1,100}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that a run can be told."""
+
+    workspace: Path = DEFAULT_WORKSPACE
+    """Where raw replies and tables lie."""
+    api_url: str = PUBLIC_API
+    """The REST root; GitHub Enterprise Server: ``https://HOST/api/v3``."""
+    tokens: tuple[str, ...] = field(default=(), repr=False)
+    """Access tokens, used as one pool."""
+    via: Via = "auto"
+    """Which API to mine through; ``auto`` is GraphQL with a token and REST without."""
+    since: datetime | None = None
+    """Only entries updated at or after this time."""
+    token_command: str = field(default="", repr=False)
+    """A command that prints a token, asked at the start and when GitHub refuses the old one."""
+    concurrency: int = 4
+    """The most requests under way at once; a run begins with one and follows GitHub's answers."""
+    retries: int = 3
+    """How often one request is tried before the run goes on without it, and comes back later."""
+    patience: float = 3_600.0
+    """Seconds for which a GitHub that answers nothing at all is waited for."""
+    timeout: float = 60.0
+    """Seconds without a byte before a request is given up."""
+    workers: int = 0
+    """Processes that turn raw replies into tables; 0 is one a core."""
+
+    @property
+    def processes(self) -> int:
+        """How many processes `workers` stands for."""
+        return self.workers or os.cpu_count() or 1
+
+    @property
+    def graphql_url(self) -> str:
+        """The GraphQL endpoint that belongs to `api_url`."""
+        root = self.api_url.rstrip("/")
+        return root.removesuffix("/v3") + "/graphql"
+
+    @property
+    def git_host(self) -> str:
+        """The host that serves histories, with its port if that is not the usual one."""
+        return urlsplit(self.api_url).netloc.removeprefix("api.")
+
+    @property
+    def web_host(self) -> str:
+        """The host that stands in links to issues, such as ``github.com``."""
+        host = urlsplit(self.api_url).hostname or ""
+        return host.removeprefix("api.")
+
+
+_FROM_FILE = (
+    "api_url",
+    "via",
+    "since",
+    "concurrency",
+    "retries",
+    "patience",
+    "timeout",
+    "workers",
+)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)?")
+_SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
+
+
+def load_settings(
+    flags: Mapping[str, object], environment: Mapping[str, str] | None = None
+) -> Settings:
+    """Merge `goldpan.toml`, the environment and the flags that are not None.
+
+    Raises `UsageError` for an unreadable file, an unknown key or a bad value.
+    """
+    environment = os.environ if environment is None else environment
+    register_environment(environment)
+    given = {key: value for key, value in flags.items() if value is not None}
+    workspace = Path(
+        cast("str | Path", given.pop("workspace", None))
+        or environment.get("GOLDPAN_WORKSPACE")
+        or DEFAULT_WORKSPACE
+    )
+    values: dict[str, Any] = _read_file(workspace / "goldpan.toml")
+    if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
+        values["api_url"] = url
+    values |= given
+    values["since"] = _time(values.get("since"))
+    if "patience" in values:
+        values["patience"] = _duration(values["patience"])
+    settings = replace(Settings(workspace=workspace), **values)
+    _check(settings)
+    command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
+    tokens = _tokens(environment, settings.api_url, command)
+    return replace(settings, tokens=tokens, token_command=command)
+
+
+def repository_name(text: str) -> str:
+    """Return ``OWNER/NAME`` from itself or from a repository's web address.
+
+    Raises `UsageError` for anything else: the name becomes a path.
+    """
+    name = re.sub(r"^(https?://[^/]+/|git@[^:]+:)", "", text.strip()).strip("/")
+    while name.endswith(".git"):  # GitHub gives no repository such a name
+        name = name.removesuffix(".git")
+    if not _REPO.fullmatch(name):
+        raise UsageError(f"{text!r} does not name a repository", "Write it as OWNER/NAME")
+    return name
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}", "Mend or remove the file") from None
+    if unknown := sorted(set(values) - set(_FROM_FILE)):
+        hint = (
+            "Tokens belong into the environment variable GITHUB_TOKEN, never into a file"
+            if any("token" in key for key in unknown)
+            else f"It may hold {', '.join(_FROM_FILE)}"
+        )
+        raise UsageError(f"{path} holds unknown settings: {', '.join(unknown)}", hint)
+    return values
+
+
+def _time(value: object) -> datetime | None:
+    if value is None or isinstance(value, datetime):
+        moment = value
+    else:
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            raise UsageError(
+                f"--since {value} is not a date", "Write it as 2024-08-01 or 2024-08-01T12:00:00Z"
+            ) from None
+    if moment is not None and moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment
+
+
+def _duration(value: object) -> float:
+    found = _DURATION.fullmatch(str(value).strip().lower())
+    if not found or isinstance(value, bool):
+        raise UsageError(f"--patience {value} is no time", "Write it as 90s, 30m or 2h")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _check(settings: Settings) -> None:
+    for name in ("concurrency", "retries", "workers", "timeout", "patience"):
+        value = getattr(settings, name)
+        kind = (int, float) if name in ("timeout", "patience") else int
+        if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
+            raise UsageError(f"{name} = {value!r} is not a number from 0 up", "Mend it")
+    if settings.via not in ("auto", "graphql", "rest"):
+        raise UsageError(f"--via {settings.via} is unknown", "Choose auto, graphql or rest")
+    if settings.concurrency < 1 or settings.retries < 1:
+        raise UsageError("concurrency and retries must be at least 1", "Raise them")
+    try:
+        url = urlsplit(str(settings.api_url))
+        valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        valid = False
+    if not valid:
+        raise UsageError(
+            f"--api-url {settings.api_url} is not a web address",
+            "For GitHub Enterprise write https://HOST/api/v3",
+        )
+    if url.username or url.password or url.query:
+        raise UsageError(
+            "--api-url holds credentials or a query", "Give tokens through GITHUB_TOKEN alone"
+        )
+
+
+def _tokens(environment: Mapping[str, str], api_url: str, command: str) -> tuple[str, ...]:
+    text = environment.get("GITHUB_TOKEN") or environment.get("GH_TOKEN")
+    if text is None and command:
+        return tokens_of_command(command)
+    return _split_tokens(text or _gh_token(api_url), "GITHUB_TOKEN")
+
+
+def _split_tokens(text: str, origin: str) -> tuple[str, ...]:
+    tokens = tuple(dict.fromkeys(token.strip() for token in text.split(",") if token.strip()))
+    register(*tokens)
+    for token in tokens:
+        if not re.fullmatch(r"[\x21-\x7e]+", token):
+            raise UsageError(
+                f"A token in {origin} holds a space or a control character",
+                "Separate several tokens by commas alone",
+            )
+    return tokens
+
+
+def tokens_of_command(command: str) -> tuple[str, ...]:
+    """Return the tokens that a command of the user's prints: one, or several with commas.
+
+    Raises `UsageError` where it fails; what it printed is never shown.
+    """
+    try:
+        words = shlex.split(command)
+        done = subprocess.run(  # noqa: S603 - the command is the user's own, and no shell reads it
+            words, capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise UsageError(
+            f"GOLDPAN_TOKEN_COMMAND cannot be run ({type(error).__name__})",
+            "Give a command that prints a token, without pipes or variables",
+        ) from None
+    tokens = _split_tokens(done.stdout.strip(), "the output of GOLDPAN_TOKEN_COMMAND")
+    if done.returncode or not tokens:
+        raise UsageError(
+            f"GOLDPAN_TOKEN_COMMAND gave no token (it ended with {done.returncode})",
+            "Run it by hand: it should print a token and end with 0",
+        )
+    return tokens
+
+
+def _gh_token(api_url: str) -> str:
+    """Ask GitHub's own command line for its token, if it is installed and logged in."""
+    gh = shutil.which("gh")
+    if gh is None:
+        return ""
+    host = (urlsplit(api_url).hostname or "").removeprefix("api.")
+    try:
+        done = subprocess.run(  # noqa: S603 - the arguments are a program on PATH and a host name
+            [gh, "auth", "token", "--hostname", host],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,95 @@
+"""What can go wrong, told for people.
+
+    GoldpanError
+    ├── UsageError               the command line, a setting or an input file is wrong
+    ├── WorkspaceError           the workspace is locked, damaged or holds something else
+    ├── DatasetError             a dataset cannot be written, or is not what it should be
+    ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/edit.py`)
+    ├── ReviewError              a model's endpoint serves nobody (`annotation/llm/errors.py`)
+    ├── StudioError              Label Studio does not do what it should
+    ├── TreeError                paths make no folder tree (`builders/tree.py`)
+    ├── PublishError             a dataset cannot go to the Hub
+    ├── EvaluationError          a model cannot be run or a run cannot be read
+    │   └── UnansweredError      a prompted model did not answer all (`evaluation/prompting/`)
+    ├── StatisticsError          scores cannot be compared (`evaluation/statistics/errors.py`)
+    ├── StoppedError             the user pressed Ctrl-C
+    └── MiningError
+        ├── AuthenticationError  GitHub does not accept the token
+        ├── RepositoryError      the repository is not there, blocked or out of sight
+        ├── ServerError          GitHub did not answer well, however often it was asked
+        ├── QueryError           GitHub refused a query: asking again cannot help
+        └── GitError             git cannot fetch or read a repository's history
+
+Every message names the input and the cause, and ends with the remedy.
+"""
+
+from __future__ import annotations
+
+from goldpan.core.sanitize import visible
+from goldpan.core.secrets import mask
+
+
+class GoldpanError(Exception):
+    """An expected failure; `str` gives one message that ends with what to do next."""
+
+    exit_code = 1
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        self.problem = visible(mask(problem))
+        self.remedy = visible(mask(remedy))
+        super().__init__(f"{self.problem}. {self.remedy}.")
+
+    def __reduce__(self) -> tuple[type[GoldpanError], tuple[str, str]]:
+        return type(self), (self.problem, self.remedy)
+
+
+class UsageError(GoldpanError):
+    """The command line, a setting or an input file is wrong."""
+
+    exit_code = 2
+
+
+class WorkspaceError(GoldpanError):
+    """The workspace is locked, damaged or holds something else."""
+
+
+class DatasetError(GoldpanError):
+    """A dataset cannot be written, or is not what it should be."""
+
+
+class PublishError(GoldpanError):
+    """A dataset cannot go to the Hub."""
+
+
+class EvaluationError(GoldpanError):
+    """A model cannot be run, or a run cannot be read."""
+
+
+class StoppedError(GoldpanError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = 130
+
+
+class MiningError(GoldpanError):
+    """Mining cannot go on."""
+
+
+class AuthenticationError(MiningError):
+    """GitHub does not accept the token."""
+
+
+class RepositoryError(MiningError):
+    """The repository is not there, blocked or out of sight."""
+
+
+class ServerError(MiningError):
+    """GitHub did not answer well, however often it was asked."""
+
+
+class QueryError(MiningError):
+    """GitHub refused a query: asking again cannot help."""
+
+
+class GitError(MiningError):
+    """Git cannot fetch or read a repository's history."""

@@ -1,0 +1,101 @@
+"""Writes and reads tables as Parquet: the same rows give the same bytes, damage is found.
+
+Pages bear checksums, and the file its own digest (`sealed.py`), which also holds for what no
+page is: DuckDB reads neither, so it is given only files that were verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.core.resources import named
+from goldpan.core.schemas import Table
+from goldpan.core.sealed import EMPTY, KEY, seal_parquet, verify_parquet
+
+_ROW_GROUP = 65_536
+
+
+class Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow is not typed
+    """Writes a file with the settings that all tables share, and seals it when it is closed."""
+
+    is_open: bool
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path = path
+        self._failed = False
+        with named(path):
+            super().__init__(
+                path, schema, compression="zstd", compression_level=3, write_page_checksum=True
+            )
+
+    def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
+        """Write rows; raises `OSError` that names the file."""
+        self._failed = True
+        with named(self._path):
+            super().write_table(table, row_group_size)
+        self._failed = False
+
+    def __del__(self) -> None:
+        """Let go of a file that a failure left unfinished: what failed is told already."""
+        with suppress(OSError, pa.ArrowException):
+            super().__del__()
+
+    def close(self) -> None:
+        """Close the file and seal it; raises `OSError` that names the file."""
+        if not self.is_open:
+            return
+        with named(self._path):
+            try:
+                self.add_key_value_metadata({KEY: EMPTY})
+                super().close()
+            finally:
+                self.is_open = False
+            if not self._failed:
+                seal_parquet(self._path)
+
+
+def writer(path: Path, table: Table) -> Writer:
+    """Open a table's file."""
+    return Writer(path, table.schema)
+
+
+def write(target: pq.ParquetWriter, table: Table, repo: str, rows: pa.Table) -> None:
+    """Write sorted rows in the table's columns, with the repository's name where it lacks."""
+    if "repo" in table.schema.names and "repo" not in rows.column_names:
+        rows = rows.append_column("repo", pa.repeat(pa.scalar(repo, pa.string()), len(rows)))
+    rows = rows.select(table.schema.names).cast(table.schema)
+    target.write_table(rows, row_group_size=_ROW_GROUP)
+
+
+def write_table(rows: pa.Table, path: Path) -> None:
+    """Write rows to a file of their own."""
+    with Writer(path, rows.schema) as target:
+        target.write_table(rows, row_group_size=_ROW_GROUP)
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a file; raises `OSError` where it is damaged or cannot be read."""
+    chosen = None if columns is None else list(columns)
+    return pq.read_table(verify_parquet(path), columns=chosen, page_checksum_verification=True)
+
+
+def open_file(path: Path) -> pq.ParquetFile:
+    """Open a file to read it in parts; raises as `read_table` does."""
+    return pq.ParquetFile(verify_parquet(path), page_checksum_verification=True)
+
+
+def read_metadata(path: Path) -> Mapping[bytes, bytes]:
+    """Return the keys of a file; raises as `read_table` does."""
+    found: Any = pq.read_metadata(verify_parquet(path)).metadata
+    return found or {}
+
+
+def count_rows(path: Path) -> int:
+    """Return how many rows a file has; raises as `read_table` does."""
+    return int(pq.read_metadata(verify_parquet(path)).num_rows)

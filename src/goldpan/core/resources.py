@@ -1,0 +1,94 @@
+"""A full disk, a read-only folder and too little memory, told as what they are.
+
+Each library has its own words for them: the system's error numbers, Arrow's and DuckDB's
+messages. Here they become one sentence with the file and the remedy.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from goldpan.core.errors import GoldpanError, WorkspaceError
+from goldpan.core.sealed import DamagedError
+
+_FULL = "there is no room left on the disk"
+_CAUSES = {
+    errno.ENOSPC: (_FULL, "Make room and run the same command again: it goes on where it was"),
+    errno.EDQUOT: (
+        "the quota of the disk is used up",
+        "Make room and run the same command again: it goes on where it was",
+    ),
+    errno.EFBIG: (
+        "it grows beyond the size that files may have here",
+        "Raise the limit with ulimit -f, or choose another disk",
+    ),
+    errno.EROFS: ("the disk is read-only", "Choose a place that can be written"),
+    errno.EACCES: ("the permission is denied", "Change who may use it, or choose another place"),
+    errno.EPERM: ("it is not permitted", "Change who may use it, or choose another place"),
+    errno.EMFILE: ("too many files are open", "Raise the limit with ulimit -n 4096"),
+    errno.EIO: ("the disk reports an error", "Check the disk, and run goldpan check"),
+}
+_NUMBERS = {os.strerror(number).lower(): number for number in _CAUSES}
+_QUOTED = re.compile(r"""["']([^"'\n]*/[^"'\n]*)["']""")
+_MEMORY = "Close other programs, set workers = 1 in goldpan.toml, or use a larger machine"
+
+
+def told_otherwise(error: BaseException) -> bool:
+    """Whether an error says nothing of the file's contents: the machine lacks something."""
+    return not isinstance(error, DamagedError) and explain(error) is not None
+
+
+def explain(error: BaseException, path: Path | None = None) -> GoldpanError | None:
+    """Return what an error of the machine means for people, None of other errors.
+
+    `path` is the file that it is about, where the error does not tell.
+    """
+    if isinstance(error, DamagedError):
+        return WorkspaceError(
+            str(error), "Run goldpan check, which says what to restore or make anew"
+        )
+    if isinstance(error, MemoryError | pa.ArrowMemoryError | duckdb.OutOfMemoryException):
+        return WorkspaceError("There is too little memory", _MEMORY)
+    number = _number(error)
+    if number not in _CAUSES:
+        return None
+    cause, remedy = _CAUSES[number]
+    return WorkspaceError(f"{path or _file(error)} cannot be used: {cause}", remedy)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Say in an `OSError` which file it is about, which Arrow leaves out."""
+    try:
+        yield
+    except OSError as error:
+        number = _number(error)
+        if isinstance(error, DamagedError) or error.filename or number is None:
+            raise
+        raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _number(error: BaseException) -> int | None:
+    """Return the system's number of an error, which Arrow and DuckDB may tell in words alone."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    if not isinstance(error, OSError | duckdb.Error | pa.ArrowException):
+        return None
+    text = str(error).lower()
+    return next((number for words, number in _NUMBERS.items() if words in text), None)
+
+
+def _file(error: BaseException) -> str:
+    name = getattr(error, "filename2", None) or getattr(error, "filename", None)
+    if name:
+        return os.fsdecode(name)
+    quoted = _QUOTED.search(str(error))
+    return quoted[1] if quoted else "A file"

@@ -1,0 +1,333 @@
+"""The file of one run: how its records are written, found again and told from damage.
+
+A record is a skippable Zstandard frame, its header, and a frame that holds its body. The header
+begins with a preamble of 20 bytes (magic, length, size of the body's frame, CRC-32 of these),
+goes on with the record's meta as JSON and ends with the first 16 bytes of the SHA-256 of all
+before. The first format has another magic, the length and the JSON alone; it is still read.
+
+A run's `end` seals it: its meta holds how many records stand before it and a digest over their
+headers, which hold the digests of the bodies. The first record of a run holds the same of the
+runs before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+import zstandard
+
+from goldpan.core.errors import WorkspaceError
+
+END = "end"
+"""The part of the record that seals a run."""
+SEAL, EARLIER = "seal", "earlier"
+"""What metas call the seal of their own run, and those of the runs before, by file."""
+
+_MAGIC, _OLD_MAGIC = 0x184D2A5E, 0x184D2A5D
+_PREAMBLE = struct.Struct("<IIQI")
+_CHECKED = _PREAMBLE.size - 4
+_OLD_PREAMBLE = struct.Struct("<II")
+DIGEST = 16
+"""The bytes that end a header."""
+_LEVEL = 3
+_READ, _SEARCH = 4_096, 1 << 20
+_CUT, _BROKEN = "a record is cut off", "a record's header is broken"
+_ZEROS = 4  # a frame ends in a checksum, so a written one does not end in so many
+_PACKER = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True)
+
+Seal = list[Any]
+"""How many records, and the digest over their headers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Where one archived reply lies, and what is known of it without unpacking."""
+
+    path: Path
+    offset: int  # of the body's frame
+    packed: int
+    size: int
+    sequence: int  # over all runs of the repository, from 0
+    run: int
+    meta: dict[str, Any] = field(repr=False)
+    start: int = field(default=0, repr=False)  # of the header
+    digest: bytes = field(default=b"", repr=False)  # of the header
+
+    def read(self) -> bytes:
+        """Return the body; raises `WorkspaceError` if the file was damaged since."""
+        with self.path.open("rb") as file:
+            return self.read_from(file)
+
+    def read_from(self, file: BinaryIO) -> bytes:
+        """Return the body out of its open file; raises as `read` does."""
+        file.seek(self.offset)
+        frame = file.read(self.packed)
+        try:
+            if self.size:
+                body = zstandard.ZstdDecompressor().decompress(frame, max_output_size=self.size + 1)
+            else:  # which the call above takes for granted
+                body = zstandard.ZstdDecompressor().decompressobj().decompress(frame)
+        except zstandard.ZstdError:
+            body = None
+        if body is None or len(body) != self.size:
+            raise damaged(Flaw(self.path, self.offset, self.end, "a reply cannot be unpacked"))
+        return body
+
+    @property
+    def end(self) -> int:
+        """The byte behind the record."""
+        return self.offset + self.packed
+
+    @property
+    def name(self) -> str:
+        """What people call this record: ``run-0001.zst@4096``."""
+        return f"{self.path.name}@{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Bytes of a file that are not what was written."""
+
+    path: Path
+    start: int
+    end: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What stands in a run's file."""
+
+    path: Path
+    records: tuple[Record, ...]
+    flaws: tuple[Flaw, ...]
+    rest: Flaw | None
+    """What stands behind the last record, where it may be a write that a kill cut off."""
+    zeros: bool
+    """Whether that is nothing but zeros, which a file system may leave after a crash."""
+    checked: bool
+    """Whether the headers have checksums of their own."""
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the run ended and nothing came after."""
+        return bool(self.records) and self.records[-1].meta.get("part") == END
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    body: int
+    packed: int
+    meta: dict[str, Any]
+    digest: bytes
+    checked: bool
+
+
+def encode(meta: Mapping[str, Any], body: bytes, length: int = 0) -> tuple[bytes, bytes]:
+    """Return a record's header and body as written; blanks fill it up to `length` bytes."""
+    frame = _PACKER.compress(body)
+    told = {
+        **meta,
+        "size": len(body),
+        "packed": len(frame),
+        "sha256": hashlib.sha256(body).hexdigest(),
+    }
+    text = orjson.dumps(told)
+    text = text.ljust(length - _PREAMBLE.size - DIGEST - len(frame))
+    inside = _PREAMBLE.size - _OLD_PREAMBLE.size + len(text) + DIGEST
+    start = _PREAMBLE.pack(_MAGIC, inside, len(frame), 0)[:_CHECKED]
+    head = start + struct.pack("<I", zlib.crc32(start)) + text
+    return head + hashlib.sha256(head).digest()[:DIGEST], frame
+
+
+def seal_of(digests: Sequence[bytes]) -> Seal:
+    """Return the seal over records by the digests of their headers."""
+    return [len(digests), hashlib.sha256(b"".join(digests)).hexdigest()]
+
+
+def scan(path: Path, sequence: int = 0) -> Scan:
+    """Find a file's records and all bytes that are none."""
+    total = path.stat().st_size
+    if not total:
+        return Scan(path, (), (), None, False, False)
+    with path.open("rb") as file:
+        return _scan(path, _Bytes(file.fileno(), total), sequence)
+
+
+def _scan(path: Path, data: _Bytes, sequence: int) -> Scan:
+    total = data.total
+    run = int(path.stem.removeprefix("run-"))
+    records: list[Record] = []
+    flaws: list[Flaw] = []
+    rest, zeros, checked, offset = None, False, False, 0
+    while offset < total:
+        header = _header(data, offset)
+        if isinstance(header, str):
+            behind = _next(data, offset + 1)
+            zeros = behind is None and data.is_zero(offset)
+            if behind is None and (zeros or _is_cut(data, offset)):
+                rest = Flaw(path, offset, total, header)
+                break
+            flaws.append(Flaw(path, offset, behind or total, header))
+            offset = behind or total
+            continue
+        records.append(
+            Record(
+                path,
+                header.body,
+                header.packed,
+                int(header.meta["size"]),
+                sequence + len(records),
+                run,
+                header.meta,
+                offset,
+                header.digest,
+            )
+        )
+        checked = checked or header.checked
+        offset = header.body + header.packed
+        told = header.meta.get(SEAL)
+        if told is not None and not flaws and told != seal_of([one.digest for one in records[:-1]]):
+            reason = f"the run's end tells of {told[0]} records, and {len(records) - 1} are there"
+            flaws.append(Flaw(path, records[-1].start, offset, reason))
+    return Scan(path, tuple(records), tuple(flaws), rest, zeros, checked)
+
+
+class _Bytes:
+    """A file's bytes; not mapped into memory, as another process may shorten the file."""
+
+    def __init__(self, descriptor: int, total: int) -> None:
+        self.total = total
+        self._descriptor = descriptor
+        self._offset = 0
+        self._kept = b""
+
+    def at(self, start: int, stop: int) -> bytes:
+        """Return some bytes, fewer where the file ends."""
+        here = start - self._offset
+        if here < 0 or stop - self._offset > len(self._kept):
+            self._offset, here = start, 0
+            self._kept = os.pread(self._descriptor, max(stop - start, _READ), start)
+        return self._kept[here : here + stop - start]
+
+    def find(self, wanted: bytes, start: int) -> int:
+        """Return where bytes stand next, -1 where they do not."""
+        while start < self.total:
+            place = self.at(start, start + _SEARCH).find(wanted)
+            if place != -1:
+                return start + place
+            start += _SEARCH - len(wanted) + 1
+        return -1
+
+    def is_zero(self, start: int) -> bool:
+        """Whether all bytes from here on are zero."""
+        places = range(start, self.total, _SEARCH)
+        return not any(any(self.at(place, place + _SEARCH)) for place in places)
+
+
+def _header(data: _Bytes, offset: int) -> _Header | str:
+    """Return the header at an offset, or why there is none."""
+    start = data.at(offset, offset + _PREAMBLE.size)
+    if len(start) < _OLD_PREAMBLE.size:
+        return _CUT
+    magic, length = _OLD_PREAMBLE.unpack_from(start)
+    body = offset + _OLD_PREAMBLE.size + length
+    if magic == _OLD_MAGIC:
+        if body > data.total:
+            return _CUT
+        head = data.at(offset, body)
+        meta = _meta(head[_OLD_PREAMBLE.size :])
+        digest = hashlib.sha256(head).digest()[:DIGEST]
+    elif magic == _MAGIC:
+        if len(start) < _PREAMBLE.size:
+            return _CUT
+        _, _, packed, crc = _PREAMBLE.unpack(start)
+        if zlib.crc32(start[:_CHECKED]) != crc:
+            return _BROKEN
+        if body + packed > data.total:
+            return _CUT
+        head, digest = data.at(offset, body - DIGEST), data.at(body - DIGEST, body)
+        sound = hashlib.sha256(head).digest()[:DIGEST] == digest
+        meta = _meta(head[_PREAMBLE.size :]) if sound else None
+    else:
+        return "no record begins here"
+    if meta is None:
+        return _BROKEN
+    if body + meta["packed"] > data.total:
+        return _CUT
+    return _Header(body, meta["packed"], meta, digest, magic == _MAGIC)
+
+
+def _meta(text: bytes) -> dict[str, Any] | None:
+    try:
+        meta = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    sizes = [meta.get(name) for name in ("packed", "size")] if isinstance(meta, dict) else [None]
+    return meta if all(isinstance(size, int) and size >= 0 for size in sizes) else None
+
+
+def _next(data: _Bytes, offset: int) -> int | None:
+    """Return where the next sound record begins."""
+    ending = _MAGIC.to_bytes(4, "little")[1:]  # both magics differ in the first byte alone
+    place = data.find(ending, offset + 1)
+    while place != -1:
+        if isinstance(_header(data, place - 1), _Header):
+            return place - 1
+        place = data.find(ending, place + 1)
+    return None
+
+
+def _is_cut(data: _Bytes, offset: int) -> bool:
+    """Whether the rest of a file is the beginning of a record, as a kill or a crash leaves it."""
+    start = data.at(offset, offset + _PREAMBLE.size)
+    magics = [magic.to_bytes(4, "little") for magic in (_MAGIC, _OLD_MAGIC)]
+    if not any(magic.startswith(start[:4]) for magic in magics):
+        return False
+    if len(start) < _PREAMBLE.size or not any(data.at(data.total - _ZEROS, data.total)):
+        return True
+    return _header(data, offset) == _CUT
+
+
+def is_torn(record: Record) -> bool:
+    """Whether a record's body was not written to its end: zeros stand where that belongs."""
+    with record.path.open("rb") as file:
+        file.seek(max(record.offset, record.end - _ZEROS))
+        return not any(file.read(min(_ZEROS, record.packed)))
+
+
+def broken_bodies(records: Sequence[Record]) -> Iterator[Flaw]:
+    """Yield those of a file's records whose bodies are not those that were archived."""
+    if not records:
+        return
+    with records[0].path.open("rb") as file:
+        for record in records:
+            try:
+                body = record.read_from(file)
+                sound = hashlib.sha256(body).hexdigest() == record.meta["sha256"]
+            except WorkspaceError:
+                sound = False
+            if not sound:
+                what = f"a reply ({record.meta.get('part')}) cannot be unpacked"
+                yield Flaw(record.path, record.start, record.end, what)
+
+
+def damaged(flaw: Flaw, others: int = 0) -> WorkspaceError:
+    """Return the error that names a flaw and offers what can be done."""
+    directory = flaw.path.parent
+    repair = "goldpan check --repair"
+    if directory.parent.parent.name == "raw":
+        repair = f"goldpan mine --repo {directory.parent.name}/{directory.name} --repair"
+    also = f", and at {others:,} other places" if others else ""
+    return WorkspaceError(
+        f"{flaw.path} is damaged at byte {flaw.start}: {flaw.reason}{also}",
+        f"Restore the file from a copy, or run {repair}, which keeps all that is sound",
+    )

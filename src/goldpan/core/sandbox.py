@@ -1,0 +1,151 @@
+"""Works through items in processes that end, and are replaced, where one is too hard.
+
+Nothing bounds the time and memory of a parser: 100 KB of open parentheses take minutes, a megabyte
+of ``a<b<`` in C# takes 7 GB. So hostile texts, and answers of models are no better, must not be
+parsed in the process of the user.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from goldpan.core.errors import GoldpanError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_AHEAD = 1_000  # results that may wait for an earlier one
+_MEMORY = 2 * 1024**3  # bytes for one item
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Why an item has no result: its time was spent, or its process died."""
+
+    reason: Literal["timeout", "crash"]
+
+
+def work_through(
+    work: Callable[[T], R],
+    items: Iterable[T],
+    workers: int,
+    timeout: float,
+    at_once: Callable[[T], R | None] = lambda _: None,
+) -> Iterator[R | Lost]:
+    """Yield the result of each item in order; items are drawn as they are needed.
+
+    `work` is a function of a module, `timeout` seconds of processor time for one item. Where it
+    is spent, or the process dies or wants more than 2 GiB, that item is `Lost`, which another
+    machine may not repeat, and the rest goes on. `at_once` gives the results of items that need
+    no process, None for others. Raises `GoldpanError` where a process cannot start.
+    """
+    waiting = enumerate(items)
+    crew: list[_Worker[T, R]] = []
+    done: dict[int, R | Lost] = {}
+    told = 0
+    more = True
+    try:
+        while more or done or any(worker.busy for worker in crew):
+            while more and len(done) < _AHEAD and not (crew and all(one.busy for one in crew)):
+                number, item = next(waiting, (-1, None))
+                if item is None:
+                    more = False
+                    break
+                found = at_once(item)
+                if found is not None:
+                    done[number] = found
+                    continue
+                crew = crew or [_Worker(work, timeout) for _ in range(max(workers, 1))]
+                next(worker for worker in crew if not worker.busy).take(number, item)
+            while told in done:
+                yield done.pop(told)
+                told += 1
+            busy = [worker.connection for worker in crew if worker.busy]
+            ready = wait(busy) if busy else []
+            for place, worker in enumerate(crew):
+                if worker.connection in ready:
+                    done[worker.number] = worker.give()
+                    if worker.dead:
+                        crew[place] = _Worker(work, timeout)
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+class _Worker(Generic[T, R]):
+    """A process that works on one item at a time."""
+
+    def __init__(self, work: Callable[[T], R], timeout: float) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, work, timeout), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.number = -1
+        self.busy = self.dead = self.greeted = False
+
+    def take(self, number: int, item: T) -> None:
+        """Begin with an item; raises `GoldpanError` where the process did not start."""
+        if not self.greeted:
+            try:
+                self.connection.recv()
+            except EOFError:
+                raise GoldpanError(
+                    "A process for reading code did not start",
+                    "Guard the program's main part with if __name__ == '__main__'",
+                ) from None
+            self.greeted = True
+        self.number, self.busy = number, True
+        with suppress(OSError):  # it died while idle, which `give` tells
+            self.connection.send(item)
+
+    def give(self) -> R | Lost:
+        """Return what came of the item that it took."""
+        self.busy = False
+        try:
+            result: R = self.connection.recv()
+        except (EOFError, OSError):
+            self.dead = True
+            self.end()
+            return Lost("timeout" if self.process.exitcode == -signal.SIGPROF else "crash")
+        return result
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.connection.close()
+        if not self.dead:
+            self.process.kill()
+        self.process.join()
+
+
+def _work(connection: Connection, work: Callable[[Any], Any], timeout: float) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    _bound_memory()
+    with suppress(EOFError, OSError):
+        connection.send(None)
+        while True:
+            item = connection.recv()
+            # The kernel ends the process at this signal, also within the parser, and also where
+            # the parent is gone.
+            signal.setitimer(signal.ITIMER_PROF, timeout)
+            result = work(item)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            connection.send(result)
+
+
+def _bound_memory() -> None:
+    """Bound what the process may take beyond what it has, where the system can."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + _MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))

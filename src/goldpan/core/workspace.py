@@ -1,0 +1,158 @@
+"""Where everything lies on disk, and how it gets there whole.
+
+    WORKSPACE/
+    ├── goldpan.toml             settings, optional
+    ├── raw/OWNER/NAME/          every reply as it came (`miners/archive.py`)
+    ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ and git/ alone
+    ├── git/OWNER/NAME.git       the history of the code
+    ├── verdicts/OWNER/NAME/     one Parquet file a filter profile; duplicates.parquet over all
+    ├── reviews/                 every request to models and their answers
+    ├── gharchive/               the closed issues of GH Archive, one Parquet file an hour
+    ├── annotations/NAME/        a project's subjects, people's answers and decisions
+    ├── label-studio/            the server of goldpan annotate serve
+    ├── datasets/NAME/           finished datasets
+    ├── tasks/                   tasks of one's own, one TOML file each
+    ├── crosscode/               text-to-text tasks and their splits
+    ├── prompts/                 every request to models under evaluation, and their replies
+    ├── runs/TASK/MODEL/         evaluations: predictions and what they came from
+    └── tmp/                     unfinished work; what a killed run left, the next removes
+
+GitHub's names ignore case, so directories are lower case.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldpan.core.errors import WorkspaceError
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A directory that holds what Goldpan mined and made."""
+
+    root: Path
+
+    def raw(self, repo: str) -> Path:
+        """Return the directory of a repository's raw replies."""
+        return self.root / "raw" / repo.lower()
+
+    def tables(self, repo: str) -> Path:
+        """Return the directory of a repository's tables."""
+        return self.root / "tables" / repo.lower()
+
+    def table(self, repo: str, name: str) -> Path:
+        """Return the file of one table of a repository."""
+        return self.tables(repo) / f"{name}.parquet"
+
+    def clone(self, repo: str) -> Path:
+        """Return the bare clone of a repository's history."""
+        return self.root / "git" / f"{repo.lower()}.git"
+
+    def verdicts(self, repo: str, profile: str) -> Path:
+        """Return the file of a repository's verdicts under one filter profile."""
+        return self.root / "verdicts" / repo.lower() / f"{profile}.parquet"
+
+    def dataset(self, name: str) -> Path:
+        """Return the directory of a finished dataset."""
+        return self.root / "datasets" / name
+
+    def glob(self, name: str) -> str:
+        """Return the pattern that matches one table of all repositories, for DuckDB."""
+        return str(self.root / "tables" / "*" / "*" / f"{name}.parquet")
+
+    def repositories(self, below: str = "raw") -> list[str]:
+        """Return the repositories that have replies in `raw`, or `tables`, sorted."""
+        content = "run-*.zst" if below == "raw" else "*.parquet"
+        return sorted(
+            f"{path.parent.name}/{path.name}"
+            for path in (self.root / below).glob("*/*")
+            if any(path.glob(content))
+        )
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Give a directory for unfinished work that vanishes afterwards.
+
+        Its lock goes with its process, so what a killed one left is known and removed first.
+        """
+        base = self.root / "tmp"
+        make_directory(base)
+        with _locked(base):
+            _remove_abandoned(base)
+            path = Path(tempfile.mkdtemp(dir=base))
+            descriptor = os.open(path, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(descriptor)
+
+    @contextmanager
+    def lock(self, repo: str) -> Iterator[None]:
+        """Keep other processes from writing this repository meanwhile.
+
+        Raises `WorkspaceError` if one does; the lock goes with its process, however that ends.
+        """
+        path = self.raw(repo)
+        make_directory(path)
+        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise WorkspaceError(
+                f"Another goldpan works on {repo} in {self.root}",
+                "Wait for it, or give this one a --workspace of its own",
+            ) from None
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove_abandoned(base: Path) -> None:
+    for path in base.iterdir():
+        if path.is_symlink() or not path.is_dir():
+            continue
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+        except BlockingIOError:
+            pass  # another process works there
+        finally:
+            os.close(descriptor)
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory with its parents; raises `WorkspaceError` where that fails."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{path} cannot be created: {error.strerror}", "Choose another --workspace"
+        ) from None
+
+
+def publish(files: dict[Path, Path]) -> None:
+    """Move finished files (source to target) into place, each by one rename."""
+    for source, target in files.items():
+        make_directory(target.parent)
+        source.replace(target)

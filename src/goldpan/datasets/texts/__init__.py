@@ -1,1 +1,0 @@
-"""Preprocessing steps that tasks name, in the order of their files."""

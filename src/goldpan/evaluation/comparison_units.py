@@ -1,0 +1,174 @@
+"""What stored runs compare: models with their settings, on one split of each task."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from goldpan.core.errors import EvaluationError
+from goldpan.evaluation.runs import Run
+
+Split = tuple[str, str]
+"""Hashes of the data and of the split."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A model with its settings under a protocol: what is compared."""
+
+    name: str
+    """The model, with the settings and the protocol that tell it from others."""
+    model: str
+    protocol: str
+    runs: Mapping[str, tuple[Run, ...]]
+    """By task, by rising seed."""
+
+    def every(self) -> tuple[Run, ...]:
+        """Return all its runs, by task and seed."""
+        return tuple(run for _, runs in sorted(self.runs.items()) for run in runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Models and tasks of which every model was run on every task."""
+
+    models: tuple[str, ...]
+    tasks: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """What stays out of the ranking and why, a sentence each."""
+
+
+def split_of(run: Run) -> Split:
+    """Return what names the data and the split of a run."""
+    return str(run.result["data_hash"]), str(run.result["split_hash"])
+
+
+def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
+    """Return the runs to compare, and those on other data or splits of the same tasks.
+
+    Scores on two splits cannot be compared, so each task keeps the split that most models were
+    run on; of equals, the one with more runs.
+    """
+    found: dict[str, dict[Split, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        found[run.task][split_of(run)].append(run)
+    kept: list[Run] = []
+    elsewhere: list[Run] = []
+    for _, splits in sorted(found.items()):
+        chosen = min(splits, key=lambda one: (-_variants(splits[one]), -len(splits[one]), one))
+        for split, those in sorted(splits.items()):
+            (kept if split == chosen else elsewhere).extend(those)
+    return kept, elsewhere
+
+
+def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
+    """Put runs together that differ by task and seed alone; sorted by name.
+
+    Settings tell two systems apart where one model ran on a task with several. Raises
+    `EvaluationError` where two runs then have the same task and seed, or runs of a task rank by
+    different metrics.
+    """
+    _same_metric(runs)
+    keys = _telling(runs)
+    protocols = {str(run.result["protocol"]["name"]) for run in runs}
+    found: dict[str, dict[str, dict[int, Run]]] = defaultdict(lambda: defaultdict(dict))
+    for run in runs:
+        name = _name(run, keys[run.model], with_protocol=len(protocols) > 1)
+        seeds = found[name][run.task]
+        if run.seed in seeds:
+            raise EvaluationError(
+                f"{run.directory} and {seeds[run.seed].directory} are both {name} on {run.task} "
+                f"with seed {run.seed}",
+                "Remove the directory of the one that is out of date",
+            )
+        seeds[run.seed] = run
+    systems = []
+    for name, tasks in sorted(found.items()):
+        ordered = {task: tuple(run for _, run in sorted(tasks[task].items())) for task in tasks}
+        first = next(iter(ordered.values()))[0]
+        protocol = str(first.result["protocol"]["name"])
+        systems.append(System(name, first.model, protocol, dict(sorted(ordered.items()))))
+    return tuple(systems)
+
+
+def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) -> Block:
+    """Leave out models or tasks until every model has every task.
+
+    `have` holds the tasks of each model. What lacks the largest share goes first, tasks before
+    models; with `keep_models` only tasks go.
+    """
+    models = set(have)
+    tasks = {task for those in have.values() for task in those}
+    left_out: list[str] = []
+    while models and tasks:
+        task_gaps = {task: sum(task not in have[one] for one in models) for task in tasks}
+        model_gaps = {one: sum(task not in have[one] for task in tasks) for one in models}
+        if not any(task_gaps.values()):
+            break
+        task = min(tasks, key=lambda one: (-task_gaps[one], one))
+        model = min(models, key=lambda one: (-model_gaps[one], one))
+        gap = task_gaps[task] / len(models)
+        if keep_models or gap >= model_gaps[model] / len(tasks):
+            left_out.append(f"{task}: {task_gaps[task]} of {len(models)} models have no score")
+            tasks.remove(task)
+        else:
+            left_out.append(f"{model}: no score on {model_gaps[model]} of {len(tasks)} tasks")
+            models.remove(model)
+    return Block(tuple(sorted(models)), tuple(sorted(tasks)), tuple(left_out))
+
+
+def _variants(runs: Iterable[Run]) -> int:
+    return len(
+        {
+            (run.model, _plain(run.result["settings"]), _plain(run.result["protocol"]))
+            for run in runs
+        }
+    )
+
+
+def _telling(runs: Iterable[Run]) -> dict[str, list[str]]:
+    """Return the settings of each model that differ on one and the same task."""
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for run in runs:
+        key = (run.model, run.task, str(run.result["protocol"]["name"]))
+        groups[key].append(run.result["settings"])
+    keys: dict[str, set[str]] = defaultdict(set)
+    for (model, _, _), settings in groups.items():
+        names = {name for one in settings for name in one}
+        keys[model] |= {
+            name for name in names if len({_plain(one.get(name)) for one in settings}) > 1
+        }
+    return {model: sorted(names) for model, names in keys.items()}
+
+
+def _name(run: Run, keys: Iterable[str], *, with_protocol: bool) -> str:
+    settings = run.result["settings"]
+    told = [f"{key}={setting(settings[key])}" for key in keys if key in settings]
+    if with_protocol:
+        told.append(str(run.result["protocol"]["name"]))
+    return f"{run.model} ({', '.join(told)})" if told else run.model
+
+
+def setting(value: object) -> str:
+    """Return a setting's value as people write it."""
+    return value if isinstance(value, str) else _plain(value).decode()
+
+
+def _plain(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _same_metric(runs: Iterable[Run]) -> None:
+    found: dict[str, Run] = {}
+    for run in runs:
+        other = found.setdefault(run.task, run)
+        if other.scores.main != run.scores.main:
+            raise EvaluationError(
+                f"{other.directory} ranks by {other.scores.main}, {run.directory} by "
+                f"{run.scores.main}",
+                f"Run goldpan evaluate score --task {run.task}",
+            )

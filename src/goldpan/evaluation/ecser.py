@@ -1,0 +1,148 @@
+"""Puts stored runs in the shape that the ECSER steps are filled from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from goldpan.datasets.task import CLASSIFICATION
+from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparison_units import System, setting, split_of
+from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.metrics.result import Scores
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.curves import Counts
+from goldpan.evaluation.statistics.study import Part, Result, Split, Study, Training
+
+METRICS = (
+    "macro_f1",
+    "micro_f1",
+    "precision",
+    "recall",
+    "f1",
+    "specificity",
+    "accuracy",
+    "mcc",
+    "auc",
+    "auprc",
+    "macro_auc",
+    "macro_auprc",
+    "hamming_loss",
+    "example_jaccard",
+    "smape",
+    "mae",
+    "seqeval_f1",
+    "seqeval_precision",
+    "seqeval_recall",
+    "token_micro_f1",
+    "mlm_accuracy",
+    "exact_match",
+    "exact_match_normalized",
+    "edit_similarity",
+    "bleu",
+    "rouge_l",
+    "codebleu",
+    "patch_applied",
+)
+"""What tables show beside the score that ranks; `result.json` holds all of them."""
+
+
+def study_of(compared: Compared) -> Study:
+    """Return the facts of all compared runs."""
+    runs = [(system, run) for system in compared.systems for run in system.every()]
+    return Study(
+        metric=compared.metric,
+        splits=tuple(_splits(compared)),
+        trainings=tuple(_training(system, run) for system, run in runs),
+        results=tuple(
+            _result(system, run, part, scores, compared.metric)
+            for system, run in runs
+            for part, scores in _parts(run)
+        ),
+        examples="classification" if _classifies(runs) else "other",
+    )
+
+
+def shown_metrics(scores: Scores) -> dict[str, float]:
+    """Return the metrics of a run that tables show, undefined ones left out."""
+    found = {one.name: one.value for one in scores.metrics if one.label is None}
+    names = dict.fromkeys((scores.main, *METRICS))
+    return {name: value for name in names if (value := found.get(name)) is not None}
+
+
+def positive_counts(scores: Scores) -> dict[str, Counts]:
+    """Return the confusion matrix of each label, of a binary task that of its positive one."""
+    shown = scores.label_confusions
+    if scores.task_type == "binary":
+        shown = tuple(one for one in shown if one.label == positive_of(scores))
+    # An answer that is not valid does not give the label to an example without it.
+    return {one.label: Counts(one.tp, one.fp, one.tn + one.invalid, one.fn) for one in shown}
+
+
+def positive_of(scores: Scores) -> str | None:
+    """Return the label of a binary task whose metrics stand once more without a label."""
+    if scores.task_type != "binary":
+        return None
+    for one in scores.label_confusions:
+        names = ("precision", "recall", "f1")
+        if all(scores.value(name, one.label) == scores.value(name) for name in names):
+            return one.label
+    return scores.label_confusions[0].label
+
+
+def chosen_by(run: Run) -> str:
+    """Return what settings were chosen on; empty where the model has nothing to choose."""
+    return str(run.result["learning"]["chosen_on"])
+
+
+def _splits(compared: Compared) -> Iterator[Split]:
+    for task in compared.tasks:
+        run = next(one.runs[task][0] for one in compared.systems if task in one.runs)
+        rows, split = run.result["rows"], split_of(run)
+        opened = [one for one in compared.every if one.task == task and split_of(one) == split]
+        sizes: dict[Part, int] = {
+            part: rows[part] for part in ("train", "validation", "test") if part in rows
+        }
+        yield Split(
+            task=task,
+            method=run.result["split"] or "not known",
+            sizes=sizes,
+            digest=split[1][:12],
+            test_opened=sum(int(one.result["test_opened"]) for one in opened),
+        )
+
+
+def _training(system: System, run: Run) -> Training:
+    settings = {name: setting(value) for name, value in run.result["settings"].items()}
+    learned = run.result["learned_from"]
+    learning = run.result["learning"]
+    return Training(
+        model=system.name,
+        task=run.task,
+        seed=run.seed,
+        trained_on=learned["train"] + (learned["validation"] if learning["from_all"] else 0),
+        settings=settings,
+        tuned_on=chosen_by(run),
+        candidates=learning["candidates"],
+        retrained=learning["from_all"] and bool(learning["chosen_on"]),
+    )
+
+
+def _parts(run: Run) -> Iterator[tuple[Part, Scores]]:
+    if run.train_scores.examples:
+        yield "train", run.train_scores
+    if run.validation_scores.examples:
+        yield "validation", run.validation_scores
+    yield "test", run.scores
+
+
+def _result(system: System, run: Run, part: Part, scores: Scores, metric: str) -> Result:
+    metrics = shown_metrics(scores)
+    value = turned(scores).value
+    if value is not None:
+        metrics[metric] = value
+    counts = positive_counts(scores)
+    return Result(system.name, run.task, run.seed, part, metrics, counts, invalid=scores.invalid)
+
+
+def _classifies(runs: list[tuple[System, Run]]) -> bool:
+    return any(run.scores.task_type in CLASSIFICATION for _, run in runs)

@@ -1,0 +1,169 @@
+"""Arranges what a test decided about pairs as a ranking with ties and tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from goldpan.evaluation.statistics.assumptions import Assumptions
+from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair, Standing
+from goldpan.evaluation.statistics.decide import Verdict, Verdicts
+from goldpan.evaluation.statistics.effects import akinshin_gamma, cohen_d, magnitude
+from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS, least_p
+from goldpan.evaluation.statistics.intervals import Interval, mean_interval, median_interval
+from goldpan.evaluation.statistics.omnibus import mean_ranks
+from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix
+from goldpan.evaluation.statistics.tiers import agreement, open_places, tiers
+
+EffectSize = Literal["cohen d", "akinshin gamma"]
+_MIRROR: dict[Decision, Decision] = {"better": "worse", "worse": "better"}
+_MOST_NAMED = 5
+
+
+def arrange(
+    scores: ScoreMatrix,
+    verdicts: Verdicts,
+    checked: Assumptions | None = None,
+    effect_size: EffectSize | None = None,
+) -> Comparison:
+    """Rank models by what a test decided about their pairs."""
+    values = scores.means()
+    normal = checked is None or checked.normal
+    effect_size = effect_size or ("cohen d" if normal else "akinshin gamma")
+    ranks = mean_ranks(values)
+    central = {
+        "mean": values.mean(axis=1),
+        "median": np.median(values, axis=1),
+        "mean rank": -ranks,
+    }[verdicts.central].round(12)
+    order = sorted(range(len(values)), key=lambda row: (-central[row], scores.models[row]))
+    names = [scores.models[row] for row in order]
+    pairs = tuple(
+        _pair(scores, values, verdicts, effect_size, one, other)
+        for at, one in enumerate(order)
+        for other in order[at + 1 :]
+    )
+    beats = _beats(names, pairs)
+    tier_of, open_to = tiers(names, beats), open_places(names, beats)
+    intervals = [_interval(row, verdicts.test.alpha, len(values), normal) for row in values]
+    standings = []
+    for row, name in zip(order, names, strict=True):
+        effect = _effect(values[order[0]], values[row], effect_size)
+        interval = intervals[row]
+        standing = Standing(
+            model=name,
+            place=1 + int((central > central[row]).sum()),
+            best=open_to[name][0],
+            worst=open_to[name][1],
+            tier=tier_of[name],
+            mean=float(values[row].mean()),
+            sd=float(values[row].std(ddof=1)) if values.shape[1] > 1 else None,
+            median=float(np.median(values[row])),
+            mean_rank=float(ranks[row]),
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+            effect=effect,
+            magnitude=magnitude(effect),
+            seed_sd=_seed_sd(scores.cells[row]),
+        )
+        standings.append(standing)
+    return Comparison(
+        metric=scores.metric,
+        tasks=scores.tasks,
+        seeds=scores.fewest_seeds,
+        central=verdicts.central,
+        agreement=agreement(tier_of, beats),
+        effect_size=effect_size,
+        confidence=intervals[0].confidence if intervals[0] else None,
+        test=verdicts.test,
+        assumptions=checked,
+        standings=tuple(standings),
+        pairs=pairs,
+        notes=_notes(scores, verdicts, pairs),
+    )
+
+
+def _pair(
+    scores: ScoreMatrix,
+    values: Floats,
+    verdicts: Verdicts,
+    effect_size: EffectSize,
+    one: int,
+    other: int,
+) -> Pair:
+    verdict = verdicts.of[min(one, other), max(one, other)]
+    if one > other:
+        verdict = _mirrored(verdict)
+    effect = _effect(values[one], values[other], effect_size)
+    return Pair(
+        first=scores.models[one],
+        second=scores.models[other],
+        decision=verdict.decision,
+        p=verdict.p,
+        posterior=verdict.posterior,
+        difference=float(values[one].mean() - values[other].mean()),
+        effect=effect,
+        magnitude=magnitude(effect),
+        fragile=verdict.fragile,
+    )
+
+
+def _mirrored(verdict: Verdict) -> Verdict:
+    return Verdict(
+        _MIRROR.get(verdict.decision, verdict.decision),
+        verdict.p,
+        verdict.posterior.reversed() if verdict.posterior else None,
+        verdict.fragile,
+    )
+
+
+def _beats(names: Sequence[str], pairs: Sequence[Pair]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for pair in pairs:
+        if pair.decision == "better":
+            found[pair.first].add(pair.second)
+        elif pair.decision == "worse":
+            found[pair.second].add(pair.first)
+    return {name: frozenset(beaten) for name, beaten in found.items()}
+
+
+def _interval(values: Floats, alpha: float, models: int, normal: bool) -> Interval | None:
+    if values.size < 2:
+        return None
+    return (mean_interval if normal else median_interval)(values, alpha, models)
+
+
+def _effect(first: Floats, second: Floats, kind: EffectSize) -> float | None:
+    if first.size < 2:
+        return None
+    return (cohen_d if kind == "cohen d" else akinshin_gamma)(first, second)
+
+
+def _seed_sd(cells: tuple[tuple[float, ...], ...]) -> float | None:
+    spreads = [float(np.std(cell, ddof=1)) for cell in cells if len(cell) > 1]
+    return sum(spreads) / len(spreads) if spreads else None
+
+
+def _notes(scores: ScoreMatrix, verdicts: Verdicts, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    notes = [f"Left out: {reason}" for reason in scores.left_out]
+    if verdicts.test.name == "wilcoxon" and len(scores.tasks) == FEWEST_TASKS:
+        notes.append(
+            "With five tasks Wilcoxon's p cannot fall below 0.0625: nothing can be decided at 0.05"
+        )
+    if verdicts.test.name == "permutation of seeds":
+        least = least_p(scores)
+        if least >= verdicts.test.alpha:
+            floor = f"{min(1.0, least):.2g}"
+            notes.append(f"With so few seeds p cannot fall below {floor}: nothing can be decided")
+    if scores.fewest_seeds == 1 and len(scores.tasks) >= FEWEST_TASKS:
+        notes.append("Some scores come from one seed, so the noise of training is not seen")
+    fragile = [f"{pair.first} and {pair.second}" for pair in pairs if pair.fragile]
+    if fragile:
+        more = f" and {len(fragile) - _MOST_NAMED} more" if len(fragile) > _MOST_NAMED else ""
+        notes.append(
+            f"{len(fragile)} of {len(pairs)} decisions lie within random error of the limit and"
+            f" could change with another seed: {'; '.join(fragile[:_MOST_NAMED])}{more}"
+        )
+    return tuple(notes)

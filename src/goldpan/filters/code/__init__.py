@@ -1,1 +1,0 @@
-"""Reads code: which language a path is, and whether a change has substance."""

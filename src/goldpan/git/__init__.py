@@ -1,0 +1,1 @@
+"""Reads a repository by git: clones, objects, trees, patches."""

@@ -1,0 +1,204 @@
+"""Who descends from whom, for a whole history at once.
+
+All commits and their parents come from one git, newest first, none before its children. Most
+questions are of one kind: where did a head leave the default branch, whose first parents are
+its trunk? One walk over the history tells for each commit with which commit of the trunk it
+came in; after that such a question visits only the commits that the head is ahead. Other
+questions are answered as `git merge-base` does, by painting from both ends.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from pathlib import Path
+from typing import IO, cast
+
+from goldpan.core.errors import GitError
+from goldpan.git.process import stream
+
+_OURS, _THEIRS, _STALE = 1, 2, 4
+_NEVER = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a head left a base: the merge base, and how many commits the head is ahead."""
+
+    merge_base: str
+    ahead: int
+
+
+class Ancestry:
+    """The commits of a clone; `trunk` is the newest commit of the default branch."""
+
+    def __init__(
+        self, commits: Iterable[tuple[int, str, tuple[str, ...]]], trunk: str | None
+    ) -> None:
+        """Take commits as time, id and parents' ids, none before its children."""
+        named: list[tuple[str, ...]] = []
+        self._ids: list[str] = []
+        self._times = array("q")
+        for time, commit, parents in commits:
+            self._ids.append(commit)
+            self._times.append(time)
+            named.append(parents)
+        self._places = {commit: place for place, commit in enumerate(self._ids)}
+        self._parents = [
+            tuple(self._places[one] for one in parents if one in self._places) for parents in named
+        ]
+        self._trunk = self._first_parents(trunk)
+        self._heights = {place: height for height, place in enumerate(self._trunk)}
+        self._came = self._came_with()
+
+    def known(self, commit: str | None) -> str | None:
+        """Return a commit if it is there."""
+        return commit if commit in self._places else None
+
+    def parents(self, commit: str) -> tuple[str, ...]:
+        """Return a commit's parents, those of them that are there."""
+        return tuple(self._ids[place] for place in self._parents[self._places[commit]])
+
+    def back(self, commit: str, steps: int) -> str | None:
+        """Return the commit so many first parents back, if there is one."""
+        place = self._places[commit]
+        for _ in range(steps):
+            if not self._parents[place]:
+                return None
+            place = self._parents[place][0]
+        return self._ids[place]
+
+    def before(self, commit: str) -> str | None:
+        """Return the last commit of the trunk that did not hold a commit, if there is one."""
+        height = self._came[self._places[commit]]
+        return self._ids[self._trunk[height - 1]] if 0 < height < _NEVER else None
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Tell whether a commit is another one or comes before it."""
+        fork = self.fork(new, old)
+        return fork is not None and fork.merge_base == old
+
+    def fork(self, base: str, head: str) -> Fork | None:
+        """Return where a head left a base; None where they have no ancestor in common.
+
+        Of several merge bases it is the newest, as with `git merge-base`.
+        """
+        start, end = self._places[base], self._places[head]
+        height = self._heights.get(start)
+        found, ahead = self._paint(start, end) if height is None else self._leave_trunk(height, end)
+        if not found:
+            return None
+        newest = max(found, key=lambda place: (self._times[place], -place))
+        return Fork(self._ids[newest], ahead)
+
+    def _first_parents(self, tip: str | None) -> list[int]:
+        """Return the trunk, oldest commit first."""
+        place = self._places.get(tip) if tip else None
+        found = []
+        while place is not None:
+            found.append(place)
+            place = self._parents[place][0] if self._parents[place] else None
+        return found[::-1]
+
+    def _came_with(self) -> array[int]:
+        """Return for each commit the height of the trunk's first commit that holds it."""
+        came = array("q", [_NEVER]) * len(self._ids)
+        for height, tip in enumerate(self._trunk):
+            waiting = [tip]
+            while waiting:
+                place = waiting.pop()
+                if came[place] == _NEVER:
+                    came[place] = height
+                    waiting.extend(self._parents[place])
+        return came
+
+    def _leave_trunk(self, height: int, head: int) -> tuple[list[int], int]:
+        """Walk from a head to the commits that the trunk at this height holds."""
+        seen, met = {head}, []
+        waiting = [head]
+        ahead = 0
+        while waiting:
+            place = waiting.pop()
+            if self._came[place] <= height:
+                met.append(place)
+                continue
+            ahead += 1
+            fresh = [one for one in self._parents[place] if one not in seen]
+            seen.update(fresh)
+            waiting.extend(fresh)
+        return self._best(met), ahead
+
+    def _best(self, places: list[int]) -> list[int]:
+        """Return the commits that are ancestors of none of the others."""
+        on_trunk = [place for place in places if place in self._heights]
+        if on_trunk:
+            top = min(on_trunk)
+            height = self._heights[top]
+            places = [p for p in places if p == top or self._came[p] > height]
+        if len(places) < 2:
+            return places
+        left, last = set(places), max(places)
+        seen: set[int] = set()
+        waiting = [parent for place in places for parent in self._parents[place]]
+        heapify(waiting)
+        while waiting and waiting[0] <= last:
+            place = heappop(waiting)
+            if place not in seen:
+                seen.add(place)
+                left.discard(place)
+                for parent in self._parents[place]:
+                    heappush(waiting, parent)
+        return sorted(left)
+
+    def _paint(self, base: int, head: int) -> tuple[list[int], int]:
+        """Paint ancestors from both ends, newest first, until all that is left is painted twice."""
+        colours = {base: _OURS}
+        colours[head] = colours.get(head, 0) | _THEIRS
+        waiting = sorted(colours)
+        open_ends = len(waiting)
+        found = []
+        ahead = 0
+        while waiting and open_ends:
+            place = heappop(waiting)
+            colour = colours[place]
+            if not colour & _STALE:
+                open_ends -= 1
+            if colour == _THEIRS:
+                ahead += 1
+            if colour == _OURS | _THEIRS:
+                found.append(place)
+                colour |= _STALE
+            for parent in self._parents[place]:
+                old = colours.get(parent)
+                colours[parent] = (old or 0) | colour
+                if old is None:
+                    heappush(waiting, parent)
+                    open_ends += not colour & _STALE
+                elif not old & _STALE and colour & _STALE:
+                    open_ends -= 1
+        return found, ahead
+
+
+def read_ancestry(clone: Path, more: Iterable[str], trunk: str | None) -> Ancestry:
+    """Read all commits of a clone that refs or `more` lead to; raises `GitError`.
+
+    `more` must name commits that are there: heads that a force push left without a ref.
+    """
+    options = ("--all", "--date-order", "--parents", "--timestamp", "--ignore-missing", "--stdin")
+    given = (f"{one}\n".encode() for one in more)
+    with stream("rev-list", *options, clone=clone, stdin=given) as process:
+        lines = map(bytes.split, cast(IO[bytes], process.stdout))
+        found = Ancestry(
+            (
+                (int(words[0]), words[1].decode(), tuple(word.decode() for word in words[2:]))
+                for words in lines
+            ),
+            trunk,
+        )
+        if process.wait():
+            raise GitError(
+                f"The history in {clone} is damaged or cut off", "Delete it and clone anew"
+            )
+    return found

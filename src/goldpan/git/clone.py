@@ -1,0 +1,184 @@
+"""Brings a repository's history home: a bare clone with the heads of all pull requests.
+
+From an address the clone is partial: commits and folders come at once, files when
+`prefetch` asks for them. Nothing is ever checked out, and what a ref pointed to before an update
+stays: a force push or a deletion upstream loses nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldpan.core.errors import GitError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace, publish
+from goldpan.git.fetch import fetch
+from goldpan.git.process import git
+from goldpan.git.redirects import follow, was_redirected
+from goldpan.git.remote import Remote, find_remote
+
+_BRANCHES = "refs/heads/"
+_KEPT = "refs/goldpan/kept/"
+_TAGS = "refs/tags/"
+_WANTED = re.compile(r"refs/(?:(?:heads|tags)/.*(?<!\^\{\})|pull/\d+/head)", re.DOTALL)
+_REFSPECS = (
+    "+refs/heads/*:refs/heads/*",
+    "+refs/tags/*:refs/tags/*",
+    "+refs/pull/*/head:refs/pull/*/head",
+)
+PROMISOR = "goldpan.promisor"
+"""The setting of a partial clone that names the address of its missing files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cloned:
+    """What cloning or updating a repository did."""
+
+    repo: str
+    path: Path
+    fresh: bool
+    """Whether there was no clone before."""
+    refs: int
+    """Branches, tags and heads of pull requests at the source."""
+    kept: int
+    """Commits that refs pointed to before and do not any more; they are kept."""
+    partial: bool
+    """Whether files come when they are needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The refs of a source that are wanted, and the branch that its HEAD names."""
+
+    refs: Mapping[str, str]
+    head: str | None
+
+
+def clone(
+    workspace: Workspace,
+    repo: str,
+    reporter: Reporter,
+    *,
+    source: str | Path | None = None,
+    token: str | None = None,
+    host: str = "github.com",
+) -> Cloned:
+    """Make or update the clone of a repository; call it under the workspace's lock.
+
+    `source` is an address, a folder or a bundle; without one, the repository's address on
+    `host`, to which alone `token` goes. A clone that was cut off is not there: it is published
+    by a rename. Raises `GitError`, `UsageError` for what is no source.
+    """
+    remote = find_remote(repo, source, token, host)
+    remote, listed = _list_refs(remote)
+    target = workspace.clone(repo)
+    title = f"Fetching the history of {repo}"
+    if target.exists():
+        kept = _update(target, remote, listed, reporter, title)
+        return Cloned(repo, target, False, len(listed.refs), kept, promisor(target) is not None)
+    with workspace.scratch() as scratch:
+        fresh = scratch / target.name
+        git(
+            "init",
+            "--quiet",
+            "--bare",
+            "--template=",
+            "--object-format=sha1",
+            fresh,
+            subject=str(fresh),
+        )
+        partial = _fetch(fresh, remote, listed, reporter, title)
+        publish({fresh: target})
+    return Cloned(repo, target, True, len(listed.refs), 0, partial)
+
+
+def promisor(path: Path) -> str | None:
+    """Return the address of a partial clone's missing files, None for a whole clone."""
+    found = git("config", "--default", "", "--get", PROMISOR, clone=path, subject=str(path))
+    return found.decode().strip() or None
+
+
+def read_refs(path: Path) -> dict[str, str]:
+    """Return where each ref of a clone leads, by its whole name."""
+    told = git(
+        "for-each-ref", "--format=%(objectname) %(refname)", clone=path, subject=str(path)
+    ).decode("utf-8", "surrogateescape")
+    return {
+        name: value for value, _, name in (line.partition(" ") for line in told.split("\n") if line)
+    }
+
+
+def _list_refs(remote: Remote) -> tuple[Remote, _Listed]:
+    """Return the refs of a source, and the source at the address that it has now."""
+    try:
+        told = _ls_remote(remote)
+    except GitError as error:
+        if remote.token is None or not was_redirected(error):
+            raise
+        remote = follow(remote)
+        told = _ls_remote(remote)
+    refs: dict[str, str] = {}
+    head = tip = None
+    for line in told.decode("utf-8", "surrogateescape").split("\n"):
+        value, _, name = line.partition("\t")
+        if name == "HEAD" and value.startswith("ref: "):
+            head = value.removeprefix("ref: ")
+        elif name == "HEAD":
+            tip = value
+        elif _WANTED.fullmatch(name):
+            refs[name] = value
+    if head is None and tip is not None:  # a bundle tells only where its HEAD is
+        at_tip = sorted(name for name in refs if name.startswith(_BRANCHES) and refs[name] == tip)
+        usual = [name for name in at_tip if name in ("refs/heads/main", "refs/heads/master")]
+        head = next(iter((*usual, *at_tip)), None)
+    return remote, _Listed(refs, head)
+
+
+def _ls_remote(remote: Remote) -> bytes:
+    return git("ls-remote", "--symref", remote.url, subject=remote.url, reach=remote.reach)
+
+
+def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> bool:
+    """Fetch all refs, and tell whether files stayed behind."""
+    partial = False
+    if listed.refs:
+        before = promisor(path)
+        if remote.is_partial:  # first, so that no kill can leave a clone that lacks files unsaid
+            git("config", PROMISOR, remote.url, clone=path, subject=str(path))
+        partial = fetch(path, remote, _REFSPECS, reporter, title)
+        if remote.is_partial and not partial and before is None:
+            git("config", "--unset", PROMISOR, clone=path, subject=str(path))
+    if listed.head is not None and listed.head.startswith(_BRANCHES):
+        git("symbolic-ref", "HEAD", listed.head, clone=path, subject=str(path))
+    return partial
+
+
+def _update(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> int:
+    """Bring a clone up to date, and return how many commits only it still holds."""
+    if not (path / "HEAD").is_file():
+        raise GitError(f"{path} is no clone", "Delete it and run the same command again")
+    before = read_refs(path)
+    if all(before.get(name) == value for name, value in listed.refs.items()):
+        return 0
+    vanished = [
+        name for name in before if name.startswith((_BRANCHES, _TAGS)) and name not in listed.refs
+    ]
+    lost = {before[name] for name in vanished}
+    # A branch that is gone may stand in the way of a new one: a file where a folder must be.
+    _write_refs(path, lost, {name: before[name] for name in vanished})
+    _fetch(path, remote, listed, reporter, title)
+    after = read_refs(path)
+    moved = {value for name, value in before.items() if after.get(name, value) != value}
+    _write_refs(path, moved, {})
+    return len(lost | moved)
+
+
+def _write_refs(path: Path, keep: set[str], delete: Mapping[str, str]) -> None:
+    lines = [f"update {_KEPT}{value} {value}\n" for value in sorted(keep)]
+    lines += [f"delete {name} {value}\n" for name, value in delete.items()]
+    if lines:
+        told = "".join(lines).encode("utf-8", "surrogateescape")
+        git("update-ref", "--stdin", clone=path, subject=str(path), stdin=told)

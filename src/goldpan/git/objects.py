@@ -1,0 +1,229 @@
+"""Reads objects out of a clone through one git, and no tree twice."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self, cast
+
+from goldpan.core.errors import GitError
+from goldpan.git.process import MOST_BYTES, git, start
+from goldpan.git.trees import FOLDER, Listings, TreeEntry, TreeFile, parse_tree
+
+_MOST_TREE = 64 << 20  # bytes of one tree or commit object
+_MOST_TREES = 200_000  # kept in memory
+_ASKED = 500  # ids at once: they must fit into a pipe, or git and we would wait for each other
+_READ_AT_ONCE = 8 << 20
+_BLOCK = 1 << 20
+_ID = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What an object is; `size` in bytes."""
+
+    kind: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """An object; `data` is None where it is larger than what is to be read."""
+
+    id: str
+    kind: str
+    size: int
+    data: bytes | None = field(repr=False)
+
+
+class _DiedError(Exception):
+    """Git ended in the middle of an object: that object is damaged."""
+
+
+class Objects:
+    """The objects of one clone by id; for use in a `with` block and in one thread.
+
+    An object that is not there, or that is damaged, is None. Nothing is ever fetched. Two
+    processes of git serve all questions: one tells what objects are, one gives them out.
+    """
+
+    def __init__(self, clone: Path, *, most_bytes: int = MOST_BYTES) -> None:
+        self._clone = clone
+        self._most_bytes = most_bytes
+        self._readers: dict[str, subprocess.Popen[bytes]] = {}
+        self._trees: dict[str, tuple[TreeEntry, ...] | None] = {}
+        self._roots: dict[str, str | None] = {}
+        self._listings = Listings(self.tree)
+
+    def __enter__(self) -> Self:
+        if not self._clone.is_dir():
+            raise GitError(f"There is no history in {self._clone}", "Run goldpan clone")
+        git("rev-parse", "--git-dir", clone=self._clone, subject=str(self._clone))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for name in list(self._readers):
+            self._stop(name)
+
+    def info(self, ids: Iterable[str]) -> Iterator[Info | None]:
+        """Yield what each object is, in the order asked, without reading it."""
+        waiting = iter(ids)
+        while some := list(islice(waiting, _ASKED)):
+            asked = [one for one in some if _ID.fullmatch(one)]
+            found = dict(zip(asked, self._answers("--batch-check", asked, 0), strict=True))
+            for one in some:
+                answer = found.get(one)
+                yield Info(answer.kind, answer.size) if answer else None
+
+    def read(self, ids: Iterable[str]) -> Iterator[Object | None]:
+        """Yield each object, in the order asked; those that are too large without their data."""
+        waiting = iter(ids)
+        while some := list(islice(waiting, _ASKED)):
+            batch: list[tuple[str, Info | None]] = []
+            size = 0
+            for one, info in zip(some, list(self.info(some)), strict=True):
+                batch.append((one, info))
+                size += info.size if info and info.size <= self._most_bytes else 0
+                if size > _READ_AT_ONCE:
+                    yield from self._read(batch)
+                    batch, size = [], 0
+            yield from self._read(batch)
+
+    def blob(self, id: str) -> bytes | None:
+        """Return a file's bytes, or None where it is not there, no file or too large."""
+        found = self._one(id, self._most_bytes)
+        return found.data if found and found.kind == "blob" else None
+
+    def tree(self, id: str) -> tuple[TreeEntry, ...] | None:
+        """Return what stands in a folder, in git's order."""
+        if id not in self._trees:
+            self._keep(id, self._one(id, _MOST_TREE))
+        return self._trees[id]
+
+    def root(self, commit: str) -> str | None:
+        """Return the tree of a commit; a tree is its own."""
+        if commit not in self._roots and _ID.fullmatch(commit):
+            # The tree comes with its id, so that the commit itself need not be read.
+            (found,) = self._answers("--batch", [f"{commit}^{{tree}}"], _MOST_TREE)
+            if found is not None:
+                self._keep(found.id, found)
+            self._roots[commit] = found.id if found else None
+        return self._roots.get(commit)
+
+    def find(self, commit: str, path: bytes) -> TreeEntry | None:
+        """Return what stands at a path of a commit, a file or a folder; None for nothing."""
+        here = self.root(commit)
+        entry = None
+        for name in path.split(b"/"):
+            entries = self.tree(here) if here else None
+            entry = next((one for one in entries or () if one.name == name), None)
+            here = entry.id if entry and entry.mode == FOLDER else None
+        return entry
+
+    def is_endless(self, commit: str) -> bool:
+        """Tell a commit made to exhaust whoever unfolds it: git itself would never end."""
+        root = self.root(commit)
+        return root is not None and self._listings.is_endless(root)
+
+    def files(self, commit: str) -> list[TreeFile]:
+        """Return all files of a commit in git's order, submodules as one file each.
+
+        Left out are paths that no checkout may hold, such as those with `..`. Raises `GitError`
+        where the commit or one of its folders is not there, or lists no end of files.
+        """
+        root = self.root(commit)
+        if root is None:
+            raise GitError(f"Commit {commit} is not in {self._clone}", "Clone the repository anew")
+        return self._listings.files(root)
+
+    def _keep(self, id: str, found: Object | None) -> None:
+        """Remember a tree, or that there is none."""
+        if len(self._trees) > _MOST_TREES:
+            self._trees.clear()
+            self._roots.clear()
+        entries = None
+        if found and found.kind == "tree" and found.data is not None:
+            try:
+                entries = parse_tree(found.data)
+            except ValueError:
+                entries = None
+        self._trees[id] = entries
+
+    def _read(self, batch: Sequence[tuple[str, Info | None]]) -> Iterator[Object | None]:
+        small = [one for one, info in batch if info and info.size <= self._most_bytes]
+        found = dict(zip(small, self._answers("--batch", small, self._most_bytes), strict=True))
+        for one, info in batch:
+            if info is not None and info.size > self._most_bytes:
+                yield Object(one, info.kind, info.size, None)
+            else:
+                yield found.get(one)
+
+    def _one(self, id: str, most_bytes: int) -> Object | None:
+        return self._answers("--batch", [id], most_bytes)[0] if _ID.fullmatch(id) else None
+
+    def _answers(self, reader: str, ids: Sequence[str], most_bytes: int) -> list[Object | None]:
+        """Ask a reader for objects; one at which it dies is damaged, and the rest asked anew."""
+        found: list[Object | None] = []
+        while len(found) < len(ids):
+            try:
+                process = self._reader(reader)
+                requests, replies = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
+                requests.write("".join(f"{one}\n" for one in ids[len(found) :]).encode())
+                requests.flush()
+                while len(found) < len(ids):
+                    found.append(_answer(replies, reader == "--batch", most_bytes))
+            except (_DiedError, BrokenPipeError):
+                self._stop(reader)
+                found.append(None)
+        return found
+
+    def _reader(self, name: str) -> subprocess.Popen[bytes]:
+        if name not in self._readers:
+            self._readers[name] = start("cat-file", name, clone=self._clone, stdin=subprocess.PIPE)
+        return self._readers[name]
+
+    def _stop(self, name: str) -> None:
+        process = self._readers.pop(name)
+        process.kill()
+        # What was not sent any more belongs to nobody; closing would try to send it.
+        for pipe in (process.stdin, process.stdout):
+            try:
+                cast(BinaryIO, pipe).close()
+            except BrokenPipeError:
+                continue
+        process.wait()
+
+
+def _answer(replies: BinaryIO, with_data: bool, most_bytes: int) -> Object | None:
+    """Read one reply: a line that says what the object is, then its bytes and a line end."""
+    header = replies.readline()
+    if not header.endswith(b"\n"):
+        raise _DiedError
+    words = header.split()
+    if len(words) != 3:  # "ID missing"
+        return None
+    id, kind, size = words[0].decode(), words[1].decode(), int(words[2])
+    if not with_data:
+        return Object(id, kind, size, None)
+    if size <= most_bytes:
+        data = replies.read(size + 1)
+        if len(data) <= size:
+            raise _DiedError
+        return Object(id, kind, size, data[:-1])
+    left = size + 1
+    while left:
+        block = replies.read(min(left, _BLOCK))
+        if not block:
+            raise _DiedError
+        left -= len(block)
+    return Object(id, kind, size, None)

@@ -1,0 +1,192 @@
+"""Runs git: one environment, and nothing of the user's that could change what comes out.
+
+Settings, hooks, attributes and prompts of the user or of a repository take no part. What a
+command may reach is said each time: the commands that read a clone reach nothing, so no missing
+object is ever fetched behind our back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import IO
+
+from goldpan.core.errors import GitError
+from goldpan.core.secrets import without_secrets
+from goldpan.git.failures import failure
+
+OLDEST = (2, 32)
+"""The oldest git that can be told to leave the user's settings alone."""
+
+MOST_BYTES = 16 << 20
+"""Larger files are neither read nor compared: no table or dataset wants them."""
+
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+_KEPT = ("GIT_SSL_", "GIT_SSH")
+_ALWAYS = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_ATTR_SOURCE": _EMPTY_TREE,  # later gits read attributes of a bare repository's HEAD
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "LC_ALL": "C",
+}
+_SETTINGS = (
+    ("core.hooksPath", os.devnull),
+    ("core.attributesFile", os.devnull),
+    ("core.fsmonitor", "false"),
+    ("core.bigFileThreshold", str(MOST_BYTES)),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("credential.helper", ""),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a command may reach: protocols, and settings that only it is told."""
+
+    protocols: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+NOWHERE = Reach()
+
+
+def git(
+    *arguments: str | Path,
+    subject: str,
+    clone: Path | None = None,
+    reach: Reach = NOWHERE,
+    stdin: bytes | None = None,
+) -> bytes:
+    """Run git, on a clone if one is given, and return what it prints.
+
+    `subject` is what the message of a `GitError` names.
+    """
+    check_version()
+    try:
+        done = subprocess.run(  # noqa: S603 - a program on PATH with our own arguments
+            _command(arguments, clone),
+            env=environment(reach, clone),
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise _not_started(error) from None
+    if done.returncode:
+        raise failure(subject, done.stderr, done.returncode)
+    return done.stdout
+
+
+def start(
+    *arguments: str | Path,
+    clone: Path,
+    stdin: IO[bytes] | int,
+    stderr: int = subprocess.DEVNULL,
+    reach: Reach = NOWHERE,
+) -> subprocess.Popen[bytes]:
+    """Start git on a clone with a pipe for its output."""
+    check_version()
+    try:
+        return subprocess.Popen(  # noqa: S603 - a program on PATH with our own arguments
+            _command(arguments, clone),
+            env=environment(reach, clone),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            bufsize=1 << 16,
+        )
+    except OSError as error:
+        raise _not_started(error) from None
+
+
+@contextmanager
+def stream(
+    *arguments: str | Path, clone: Path, stdin: Iterable[bytes] = ()
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Give a git that reads a clone and writes; it is ended with the block.
+
+    Whether it ended well is left to who reads: what a git that died has written is good.
+    """
+    with tempfile.TemporaryFile() as told:
+        told.writelines(stdin)
+        told.seek(0)
+        with start(*arguments, clone=clone, stdin=told) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+def environment(reach: Reach, clone: Path | None = None) -> dict[str, str]:
+    """Return the environment of a git that may reach so far.
+
+    Settings travel here and not as arguments, which every user of the machine can list.
+    """
+    kept = {
+        name: value
+        for name, value in without_secrets(os.environ).items()
+        if not name.startswith("GIT_") or name.startswith(_KEPT)
+    }
+    owned = () if clone is None else (("safe.directory", str(clone.absolute())),)
+    ssh = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=30"}
+    return {
+        **({} if "GIT_SSH" in kept else ssh),
+        **kept,
+        **_ALWAYS,
+        "GIT_ALLOW_PROTOCOL": ":".join(reach.protocols) or "none",
+        **_configuration((*_SETTINGS, *owned, *reach.settings)),
+    }
+
+
+@lru_cache(maxsize=1)
+def check_version() -> None:
+    """Raise `GitError` where git is missing or too old."""
+    try:
+        done = subprocess.run(
+            ["git", "--version"],  # noqa: S607
+            env=environment(NOWHERE),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        raise _not_started(error) from None
+    found = re.search(r"(\d{1,4})\.(\d{1,4})", done.stdout)
+    if found is None or (int(found[1]), int(found[2])) < OLDEST:
+        wanted = ".".join(map(str, OLDEST))
+        said = " ".join(done.stdout.split())[:60] or "git without a version"
+        raise GitError(f"{said} is too old", f"Install git {wanted} or later")
+
+
+def _command(arguments: Sequence[str | Path], clone: Path | None) -> list[str]:
+    inside = () if clone is None else (f"--git-dir={clone.absolute()}",)
+    return ["git", *inside, *map(str, arguments)]
+
+
+def _configuration(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    made = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (name, value) in enumerate(settings):
+        made[f"GIT_CONFIG_KEY_{index}"] = name
+        made[f"GIT_CONFIG_VALUE_{index}"] = value
+    return made
+
+
+def _not_started(error: OSError) -> GitError:
+    if isinstance(error, FileNotFoundError):
+        return GitError("The program git is not there", "Install git and run it again")
+    return GitError(f"The program git cannot be started: {error.strerror}", "Mend it")

@@ -1,0 +1,139 @@
+"""Where a history comes from: GitHub, another address, a folder or a bundle."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from goldpan.core.errors import GitError, UsageError
+from goldpan.core.secrets import register
+from goldpan.git.process import Reach
+
+Kind = Literal["address", "folder", "bundle"]
+
+NAME = "origin"
+_SCHEMES = ("https", "http", "ssh", "git", "file")
+_SCP = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:(?![:/-])[^\s:]+")
+_BUNDLE = re.compile(rb"# v[23] git bundle\n")
+_NO_SOURCE = "Give an https or ssh address, a folder or a bundle"
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A source of history, as git is told of it."""
+
+    url: str
+    kind: Kind
+    token: str | None = field(default=None, repr=False)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether to ask for files only when they are needed."""
+        return self.kind == "address"
+
+    @property
+    def reach(self) -> Reach:
+        """What git needs to know to fetch from here; a clone's own settings hold none of it.
+
+        So a clone never knows where its missing objects are, and no git that reads it goes and
+        fetches them one by one, whichever its version.
+        """
+        settings = [
+            (f"remote.{NAME}.url", self.url),
+            ("transfer.unpackLimit", "1"),  # packs, not thousands of loose files
+            # Nothing is ever checked out, and real histories hold what the checks refuse.
+            ("transfer.fsckObjects", "false"),
+            ("http.lowSpeedLimit", "1"),
+            ("http.lowSpeedTime", "120"),
+        ]
+        if self.is_partial:
+            settings += [
+                (f"remote.{NAME}.promisor", "true"),
+                (f"remote.{NAME}.partialCloneFilter", "blob:none"),
+            ]
+        if self.header is not None:
+            place = urlsplit(self.url)
+            # A redirect would take the header along, and a proxy would read what is not encrypted.
+            settings.append(("http.followRedirects", "false"))
+            if place.scheme == "http":
+                settings.append(("http.proxy", ""))
+            name = f"http.{place.scheme}://{place.netloc}/.extraHeader"
+            settings.append((name, ": ".join(self.header)))
+        return Reach(_SCHEMES, tuple(settings))
+
+    @property
+    def header(self) -> tuple[str, str] | None:
+        """The header that shows the token, if there is one."""
+        if self.token is None:
+            return None
+        basic = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
+        return "Authorization", f"Basic {basic}"
+
+
+def find_remote(
+    repo: str, source: str | Path | None = None, token: str | None = None, host: str = "github.com"
+) -> Remote:
+    """Return the source of a repository's history; without one named, its address on `host`.
+
+    The token goes to `host` and its port alone, and only where nobody can listen. Raises
+    `UsageError` for what is no source or holds a password, `GitError` for a file that is no bundle.
+    """
+    register(token)
+    if source is None:
+        return Remote(f"https://{host}/{repo}.git", "address", token)
+    text = os.fspath(source)
+    if isinstance(source, Path) or Path(text).exists():
+        return _local(Path(text))
+    if _SCP.fullmatch(text):
+        return Remote(text, "address")
+    try:
+        place = urlsplit(text)
+        name = place.hostname or ""
+        is_secret = place.password is not None or (place.scheme != "ssh" and bool(place.username))
+    except ValueError:
+        raise UsageError(f"{text!r} is not a web address", _NO_SOURCE) from None
+    if is_secret:
+        raise UsageError(
+            f"The address of {repo} on {name} holds a name or a password",
+            "Take them out, and put a token into GITHUB_TOKEN",
+        )
+    is_address = place.scheme in _SCHEMES and (name or place.scheme == "file")
+    if not is_address or text.startswith("-") or any(ord(sign) <= 32 for sign in text):
+        raise UsageError(f"{text!r} is neither a git address nor a file that is there", _NO_SOURCE)
+    is_home = origin(text)[1:] == origin(f"{place.scheme}://{host}")[1:]
+    is_safe = place.scheme == "https" or (place.scheme == "http" and _is_this_machine(name))
+    return Remote(text, "address", token if is_home and is_safe else None)
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port of an address; raises `ValueError` for what is none."""
+    place = urlsplit(url)
+    port = place.port or {"http": 80, "https": 443}.get(place.scheme)
+    return place.scheme, (place.hostname or "").lower(), port
+
+
+def _local(path: Path) -> Remote:
+    path = path.absolute()
+    if path.is_dir():
+        return Remote(str(path), "folder")
+    try:
+        with path.open("rb") as file:
+            head = file.read(16)
+    except OSError as error:
+        raise GitError(f"{path} cannot be read: {error.strerror}", "Check the path") from None
+    if not _BUNDLE.match(head):
+        raise GitError(f"{path} is not a git bundle", "Make one with git bundle create FILE --all")
+    return Remote(str(path), "bundle")
+
+
+def _is_this_machine(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"

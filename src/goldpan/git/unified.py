@@ -1,0 +1,150 @@
+"""Reads a unified diff as git and GitHub write it, and applies it exactly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from goldpan.git.paths import unquoted
+
+_HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_INDEX = re.compile(rb"index ([0-9a-f]{4,40})\.\.([0-9a-f]{4,40})(?: \d{6})?\Z")
+_NO_NEWLINE = b"\\"
+_NOTHING = b"/dev/null"
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines with their marks, and after how many lines of the old file they begin."""
+
+    after: int
+    lines: tuple[bytes, ...]
+
+
+@dataclass(slots=True)
+class FileDiff:
+    """What a diff says of one file; ids may be shortened, and are empty where it names none."""
+
+    before: bytes
+    after: bytes
+    letter: str = "M"
+    mode_before: str | None = None
+    mode_after: str | None = None
+    id_before: str = ""
+    id_after: str = ""
+    is_binary: bool = False
+    hunks: list[Hunk] = field(default_factory=list)
+
+    def count(self, mark: bytes) -> int:
+        """Return how many lines bear a mark, ``+`` or ``-``."""
+        return sum(line.startswith(mark) for hunk in self.hunks for line in hunk.lines)
+
+
+def parse_diff(text: bytes) -> list[FileDiff]:
+    """Parse a diff of many files; raises `ValueError` where it is none or is cut off."""
+    *lines, rest = text.split(b"\n")
+    if rest:
+        raise ValueError("it is cut off" if text.startswith(b"diff ") else "it is no diff")
+    files: list[FileDiff] = []
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        place += 1
+        if line.startswith(b"diff --git "):
+            files.append(_begin(line.removeprefix(b"diff --git ")))
+        elif not files:
+            raise ValueError("it does not begin like a diff")
+        elif found := _HUNK.match(line):
+            old, new = (1 if count is None else int(count) for count in (found[2], found[4]))
+            end = _end_of_hunk(lines, place, old, new)
+            after = int(found[1]) - (1 if old else 0)
+            files[-1].hunks.append(Hunk(after, tuple(lines[place:end])))
+            place = end
+        else:
+            _read_header(files[-1], line)
+    return files
+
+
+def apply(before: bytes, hunks: Sequence[Hunk]) -> bytes:
+    """Return a file after a change; raises `ValueError` where the change does not fit exactly."""
+    *old, last = (line + b"\n" for line in before.split(b"\n"))
+    old += [last[:-1]] if last != b"\n" else []
+    new: list[bytes] = []
+    place = 0
+    for hunk in hunks:
+        if not place <= hunk.after <= len(old):
+            raise ValueError("its parts are not in order")
+        new += old[place : hunk.after]
+        place = hunk.after
+        for line, following in zip(hunk.lines, (*hunk.lines[1:], b""), strict=True):
+            mark, content = line[:1], line[1:]
+            if mark == _NO_NEWLINE:
+                continue
+            if not following.startswith(_NO_NEWLINE):
+                content += b"\n"
+            if mark != b"+":
+                if old[place : place + 1] != [content]:
+                    raise ValueError(f"line {place + 1} of the file is another one")
+                place += 1
+            if mark != b"-":
+                new.append(content)
+    return b"".join([*new, *old[place:]])
+
+
+def _end_of_hunk(lines: Sequence[bytes], place: int, old: int, new: int) -> int:
+    """Return where the lines that a hunk announced end, with a note on a last line's end."""
+    while old > 0 or new > 0:
+        mark = lines[place][:1] if place < len(lines) else b""
+        if mark not in (b" ", b"-", b"+", _NO_NEWLINE) or mark == b"":
+            raise ValueError("it is cut off")
+        old -= mark in (b" ", b"-")
+        new -= mark in (b" ", b"+")
+        place += 1
+    if place < len(lines) and lines[place].startswith(_NO_NEWLINE):
+        place += 1
+    return place
+
+
+def _begin(names: bytes) -> FileDiff:
+    """Begin a file with the names of its first line, ``a/OLD b/NEW``.
+
+    They are only needed where they are the same and nothing else names them: where only the
+    mode changed, or of an empty or binary file.
+    """
+    if names.startswith(b'"'):
+        half = names.index(b'" "') + 1 if b'" "' in names else 0
+    else:
+        half = len(names) // 2
+    return FileDiff(_name(names[:half]), _name(names[half + 1 :]))
+
+
+def _read_header(file: FileDiff, line: bytes) -> None:
+    word, _, rest = line.partition(b" ")
+    if line.startswith(b"--- ") and rest != _NOTHING:
+        file.before = _name(rest)
+    elif line.startswith(b"+++ ") and rest != _NOTHING:
+        file.after = _name(rest)
+    elif line.startswith((b"rename from ", b"copy from ")):
+        file.before = unquoted(line.partition(b" from ")[2])
+        file.letter = "R" if word == b"rename" else "C"
+    elif line.startswith((b"rename to ", b"copy to ")):
+        file.after = unquoted(line.partition(b" to ")[2])
+    elif line.startswith(b"new file mode "):
+        file.letter, file.mode_after = "A", line[-6:].decode("ascii", "replace")
+    elif line.startswith(b"deleted file mode "):
+        file.letter, file.mode_before = "D", line[-6:].decode("ascii", "replace")
+    elif line.startswith(b"old mode "):
+        file.mode_before = line[-6:].decode("ascii", "replace")
+    elif line.startswith(b"new mode "):
+        file.mode_after = line[-6:].decode("ascii", "replace")
+    elif found := _INDEX.match(line):
+        file.id_before, file.id_after = found[1].decode(), found[2].decode()
+    elif line.startswith((b"Binary files ", b"GIT binary patch")):
+        file.is_binary = True
+
+
+def _name(text: bytes) -> bytes:
+    """Return a path without its ``a/`` or ``b/``; git ends a name with spaces with a tab."""
+    name = unquoted(text.removesuffix(b"\t"))
+    return name[2:] if name[:2] in (b"a/", b"b/") else name

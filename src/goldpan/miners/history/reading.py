@@ -1,0 +1,122 @@
+"""Finds, for many pull requests at once, the pair of commits that holds what each changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldpan.core.progress import Reporter
+from goldpan.git.ancestry import Ancestry
+from goldpan.git.comparison import Depth, Pair, Touched, compare
+from goldpan.git.objects import Objects
+from goldpan.git.prefetch import prefetch
+from goldpan.git.trees import SUBMODULE
+from goldpan.miners.history.candidates import Candidate, Refs, find_candidates
+from goldpan.miners.history.pulls import Counts, Pull
+from goldpan.miners.history.states import count
+
+UNREADABLE = "git cannot compare its commits: objects are missing or damaged, or it has no end"
+NOWHERE = "the clone holds no commits with the change that GitHub announced"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What differs between two commits; nothing is counted where files are missing."""
+
+    touched: tuple[Touched, ...]
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A pull request and where it is read; no candidate where there is none, with the reason."""
+
+    pull: Pull
+    candidate: Candidate | None
+    compared: Compared | None
+    problem: str | None
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the change is as large as announced; null where nobody said."""
+        return self.compared.counts.agree(self.pull.announced) if self.compared else None
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the pull requests of one clone, and counts what that took."""
+
+    clone: Path
+    refs: Refs
+    ancestry: Ancestry
+    objects: Objects
+    reporter: Reporter
+    token: str | None
+    host: str
+    fetched: int = 0
+
+    def read(self, pulls: Sequence[Pull]) -> list[Reading]:
+        """Return where each pull request is read, in order.
+
+        All first candidates are compared in one go, then the second ones of those whose first
+        was not as large as announced, and so on.
+        """
+        settled: dict[int, Reading] = {}
+        spare: dict[int, Reading] = {}
+        broken: dict[int, Reading] = {}
+        waiting = [(pull, iter(find_candidates(pull, self.refs, self.ancestry))) for pull in pulls]
+        while waiting:
+            tried = [(pull, rest, one) for pull, rest in waiting for one in _first(rest)]
+            results = self._compare([one.pair for _, _, one in tried])
+            waiting = []
+            for (pull, rest, candidate), compared in zip(tried, results, strict=True):
+                reading = Reading(pull, candidate, compared, None)
+                if reading.agrees:
+                    settled[pull.number] = reading
+                    continue
+                if compared is None:
+                    broken[pull.number] = Reading(pull, None, None, UNREADABLE)
+                elif candidate.certain:
+                    spare.setdefault(pull.number, reading)
+                waiting.append((pull, rest))
+        lost = {pull.number: Reading(pull, None, None, NOWHERE) for pull in pulls}
+        return list({**lost, **broken, **spare, **settled}.values())
+
+    def _compare(self, pairs: Sequence[Pair]) -> Iterator[Compared | None]:
+        """Compare the folders of commits that have an end, fetch what differs, compare that."""
+        endless = {
+            commit
+            for commit in {one for pair in pairs for one in (pair.before, pair.after)}
+            if self.objects.is_endless(commit)
+        }
+        fit = [pair for pair in pairs if not endless & {pair.before, pair.after}]
+        found = self._compare_fit(fit)
+        for pair in pairs:
+            yield None if endless & {pair.before, pair.after} else next(found)
+
+    def _compare_fit(self, pairs: Sequence[Pair]) -> Iterator[Compared | None]:
+        shallow = list(compare(self.clone, pairs, Depth.FOLDERS))
+        wanted = {
+            blob
+            for touched in shallow
+            for one in touched or ()
+            for mode, blob in (
+                (one.mode_before, one.blob_before),
+                (one.mode_after, one.blob_after),
+            )
+            if blob is not None and mode != SUBMODULE
+        }
+        came = prefetch(self.clone, wanted, self.reporter, token=self.token, host=self.host)
+        self.fetched += came.fetched
+        for known, better in zip(shallow, compare(self.clone, pairs, Depth.FILES), strict=True):
+            if better is not None:
+                yield Compared(better, count(better))
+            else:
+                yield None if known is None else Compared(known, Counts(None, None, None))
+
+
+def _first(rest: Iterator[Candidate]) -> Iterator[Candidate]:
+    candidate = next(rest, None)
+    if candidate is not None:
+        yield candidate

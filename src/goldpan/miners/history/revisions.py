@@ -1,0 +1,165 @@
+"""Reads the states before and after each pull request: the tables `revisions` and `changes`.
+
+They are a function of the clone, the mined tables and the archive, and of nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from goldpan.core.parquet import write, writer
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import CHANGES, REVISIONS, Table
+from goldpan.core.workspace import Workspace, publish
+from goldpan.git.ancestry import Ancestry, read_ancestry
+from goldpan.git.clone import read_refs
+from goldpan.git.comparison import Touched
+from goldpan.git.objects import Objects
+from goldpan.git.packs import verify_packs
+from goldpan.git.paths import path_text
+from goldpan.miners.history.base_resolution import Revision, Settler
+from goldpan.miners.history.candidates import Refs
+from goldpan.miners.history.changes import Change, describe
+from goldpan.miners.history.diffs import Connect, read_diffs
+from goldpan.miners.history.pulls import Tables, open_pulls
+from goldpan.miners.history.reading import Reader
+
+_AT_ONCE = 2_048  # pull requests; fixes the row groups, so never derive it
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What reading a repository's history found."""
+
+    repo: str
+    pulls: int
+    changes: int
+    states: Mapping[str, int]
+    """How many pull requests start from each kind of state."""
+    notes: Mapping[str, int]
+    """How many pull requests bear each note."""
+    disagreeing: tuple[int, ...]
+    """Pull requests whose change is not as large as GitHub announced."""
+    fetched: int
+    """Files that a partial clone lacked."""
+
+
+def read_history(
+    workspace: Workspace,
+    repo: str,
+    reporter: Reporter,
+    *,
+    client: Connect | None = None,
+    token: str | None = None,
+    host: str = "github.com",
+) -> History:
+    """Write `revisions` and `changes` for all merged pulls and all pulls of fix pairs.
+
+    A partial clone gets the files that it lacks first, from `host` with `token`; `client` asks
+    GitHub for the diffs of pull requests that git cannot tell of, for which the workspace's
+    lock is needed. Raises `WorkspaceError` without tables, `GitError` without a clone.
+    """
+    clone = workspace.clone(repo)
+    verify_packs(clone)
+    seen = _Seen()
+    with (
+        open_pulls(workspace, repo) as tables,
+        Objects(clone) as objects,
+        workspace.scratch() as scratch,
+    ):
+        refs = _read_refs(clone)
+        ancestry = _read_ancestry(clone, tables, refs, objects)
+        reader = Reader(clone, refs, ancestry, objects, reporter, token, host)
+        paths = {table.name: scratch / f"{table.name}.parquet" for table in (REVISIONS, CHANGES)}
+        with (
+            writer(paths[REVISIONS.name], REVISIONS) as revisions,
+            writer(paths[CHANGES.name], CHANGES) as changes,
+            reporter.task("Reading pull requests", 0) as task,
+        ):
+            for pulls in tables.pulls(_AT_ONCE):
+                task.extend(len(pulls))
+                readings = reader.read(pulls)
+                lost = [one.pull for one in readings if one.candidate is None]
+                diffs = read_diffs(workspace, tables.repo, lost, client, reporter) if lost else {}
+                settler = Settler(clone, ancestry, objects, diffs)
+                settled = [settler.settle(one) for one in readings]
+                rows = [one for one, _ in settled]
+                files = list(describe(_sorted_files(settled), objects))
+                write(revisions, REVISIONS, tables.repo, _table(rows, REVISIONS))
+                write(changes, CHANGES, tables.repo, _table(files, CHANGES))
+                seen.add(rows, files)
+                task.advance(len(pulls))
+        publish({path: workspace.table(repo, name) for name, path in paths.items()})
+    return seen.history(tables.repo, reader.fetched)
+
+
+class _Seen:
+    """Counts what was written."""
+
+    def __init__(self) -> None:
+        self._pulls = self._changes = 0
+        self._states: Counter[str] = Counter()
+        self._notes: Counter[str] = Counter()
+        self._disagreeing: list[int] = []
+
+    def add(self, revisions: Sequence[Revision], changes: Sequence[Change]) -> None:
+        """Count the rows of one batch."""
+        self._pulls += len(revisions)
+        self._changes += len(changes)
+        self._states.update(row.state for row in revisions)
+        self._notes.update(note for row in revisions for note in row.notes)
+        self._disagreeing += [row.number for row in revisions if row.agrees is False]
+
+    def history(self, repo: str, fetched: int) -> History:
+        """Return the sums."""
+        return History(
+            repo,
+            self._pulls,
+            self._changes,
+            dict(sorted(self._states.items())),
+            dict(sorted(self._notes.items())),
+            tuple(self._disagreeing),
+            fetched,
+        )
+
+
+def _read_refs(clone: Path) -> Refs:
+    heads: dict[int, str] = {}
+    branches: dict[str, str] = {}
+    for name, value in read_refs(clone).items():
+        kind, _, rest = name.removeprefix("refs/").partition("/")
+        number = rest.removesuffix("/head")
+        if kind == "heads":
+            branches[rest] = value
+        elif kind == "pull" and number.isdecimal():
+            heads[int(number)] = value
+    return Refs(heads, branches)
+
+
+def _read_ancestry(clone: Path, tables: Tables, refs: Refs, objects: Objects) -> Ancestry:
+    """Read the history with the commits that the API names and no ref leads to any more."""
+    named: list[str] = []
+    for pulls in tables.pulls(_AT_ONCE):
+        shas = [sha for pull in pulls for sha in pull.shas]
+        found = zip(shas, objects.info(shas), strict=True)
+        named += [sha for sha, info in found if info is not None and info.kind == "commit"]
+    return read_ancestry(clone, named, refs.branches.get(tables.default_branch or ""))
+
+
+def _sorted_files(
+    settled: Iterable[tuple[Revision, Sequence[Touched]]],
+) -> Iterator[tuple[int, Touched]]:
+    """Yield each file in the order of the table; a tree that names one twice is broken."""
+    for revision, touched in settled:
+        once = {path_text(one.path): one for one in reversed(touched)}
+        yield from ((revision.number, once[path]) for path in sorted(once))
+
+
+def _table(rows: Sequence[Revision] | Sequence[Change], table: Table) -> pa.Table:
+    columns = [field for field in table.schema if field.name != "repo"]
+    return pa.Table.from_pylist([asdict(row) for row in rows], schema=pa.schema(columns))

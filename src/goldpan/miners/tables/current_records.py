@@ -1,0 +1,316 @@
+"""Which archived replies count: later ones supersede earlier ones, entry by entry.
+
+Read off the records' metas alone, so nothing is unpacked to find out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import numpy.typing as npt
+
+from goldpan.core.archive import Record
+from goldpan.miners.github.graphql_lists import PART_OF
+from goldpan.miners.github.rest_lists import PART_OF_LIST
+from goldpan.miners.repair import unresolved
+
+RELATIONS = ("sub_issues", "blocked_by", "blocking")
+FLOORED = ("timeline", "files", "review_comments", "links", *RELATIONS)
+"""The parts of an entry that a complete observation lists anew."""
+
+PART_OF_RECORD = {
+    "entries": "entry",
+    "more": "timeline",
+    "issues": "entry",
+    "issue": "entry",
+    "pulls": "entry",
+    "pull": "entry",
+    "pull_comments": "review_comments",
+    "complete": "files",
+    "backup": "entry",
+}
+"""Which part of an entry a reply holds, where it is not called the same."""
+
+NOT_YET = "not fetched yet: run the same mine command again"
+
+LISTS = ("issues", "pulls", "comments", "review_comments")
+"""The repository's own lists."""
+
+_AT_MOST = 3  # losses that one row's reason names
+
+Numbers = npt.NDArray[np.int64]
+Trouble = Literal["failed", "withheld", "pending", "short"]
+Walk = tuple[int, str, int, str]
+"""Pages of one list that belong together: an entry, a part, a run and a length of pages."""
+
+
+class Floors:
+    """For each entry number, the record before which rows are superseded; -1 for none."""
+
+    def __init__(self, found: dict[int, int]) -> None:
+        self._numbers = np.array(sorted(found), dtype=np.int64)
+        self._sequences = np.array([found[n] for n in sorted(found)], dtype=np.int64)
+
+    def of(self, numbers: Numbers) -> Numbers:
+        """Return the floor of each entry."""
+        if not len(self._numbers):
+            return np.full(len(numbers), -1, dtype=np.int64)
+        place = np.searchsorted(self._numbers, numbers).clip(max=len(self._numbers) - 1)
+        return np.where(self._numbers[place] == numbers, self._sequences[place], -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Something that should be there and is not, and why."""
+
+    state: Trouble
+    reason: str
+
+
+@dataclass(slots=True)
+class Live:
+    """What of a repository's archive is current."""
+
+    floors: dict[str, Floors]
+    """Part to floors; of `entry`, an entry's newest observation."""
+    begun: dict[str, Floors]
+    """Part to where the runs began that the floors lie in."""
+    skipped: set[int] = field(default_factory=set)
+    """Records of lists that were not read to the end while an older complete one exists."""
+    seen: set[int] = field(default_factory=set)
+    """Entries that some reply holds."""
+    gone: set[int] = field(default_factory=set)
+    """Entries that are no longer there: deleted or transferred."""
+    listing: int = -1
+    """Where the newest walk of the whole list of entries began; -1 for none."""
+    open: dict[tuple[int | None, str], Open] = field(default_factory=dict)
+    """What is missing by number (null for a list of the repository) and part."""
+    announced: dict[str, int] = field(default_factory=dict)
+    """How many issues and pulls GitHub said that there are."""
+    stored: dict[str, int] = field(default_factory=dict)
+    """How many issues and pulls there are replies of."""
+    is_limited: bool = False
+    """Whether only entries since a date were asked for."""
+
+
+class _Scan:
+    def __init__(self) -> None:
+        self.floors: dict[str, dict[int, int]] = {part: {} for part in FLOORED}
+        self.entry: dict[int, int] = {}  # number to its newest observation
+        self.walks: dict[Walk, list[int]] = defaultdict(list)
+        self.complete: set[Walk] = set()
+        self.sweeps: dict[tuple[int, str], list[Record]] = defaultdict(list)
+        self.listings: list[tuple[int, set[int]]] = []  # where a walk began, whom it found
+        self.failures: dict[tuple[int | None, str], tuple[Record, Open]] = {}
+        self.solved: dict[tuple[int, str], int] = {}
+        self.owners: dict[int, str] = {}
+        self.wanted: dict[str, tuple[int, str, str]] = {}
+        self.keys: set[str] = set()
+        self.listed: dict[int, bool] = {}
+        self.announced: dict[str, int] = {}
+        self.gone: dict[int, int] = {}
+        self.fetched: dict[int, int] = {}  # number to where all of it was read at once
+        self.kinds: dict[int, str] = {}
+        self.runs: dict[int, int] = {}  # run to its first record
+        self.since: str | None = None
+
+    def lose(self, number: int, kind: str | None, record: Record) -> None:
+        """Take note of an entry that vanished, also from the counts announced before that."""
+        self.gone[number] = record.sequence
+        kind = kind or self.kinds.get(number)
+        if kind in self.announced:
+            self.announced[kind] -= 1
+
+    def read(self, record: Record) -> None:
+        meta, sequence = record.meta, record.sequence
+        self.runs.setdefault(record.run, sequence)
+        self.keys.update(key for key in meta["keys"] if key.startswith("more|"))
+        match meta["part"]:
+            case "begin":
+                self.since = meta["plan"].get("since")
+                if meta["plan"]["via"] == "backup":
+                    self.failures.pop((None, "backup"), None)  # the newest import tells anew
+            case "entries":
+                for _, number, owner in meta["nodes"]:
+                    self.entry[number] = self.fetched[number] = sequence
+                    self.owners[number] = owner
+                    self.kinds[number] = meta["kind"]
+                    for part in FLOORED:
+                        self.floors[part][number] = sequence
+            case "more":
+                for _, number, _, parent, connection in meta["nodes"]:
+                    self.solved[number, PART_OF[parent, connection]] = sequence
+            case (
+                "timeline" | "files" | "pull_comments" | "sub_issues" | "blocked_by" | "blocking"
+            ) as listed:
+                part = PART_OF_LIST.get(listed, listed)
+                walk = (meta["number"], part, record.run, _page_length(meta["request"]["url"]))
+                if meta["first"]:
+                    self.walks[walk].clear()  # read again from its beginning
+                self.walks[walk].append(sequence)
+                if meta["next"] is None:
+                    self.complete.add(walk)
+                    self.floors[part][meta["number"]] = self.walks[walk][0]
+                    self.solved[meta["number"], _told_as(part)] = sequence
+            case "issues" | "issue":
+                for number, _, is_pull in meta["items"]:
+                    self.entry[number] = sequence
+                    self.listed[number] = is_pull
+                    self.kinds[number] = "pull" if is_pull else "issue"
+            case "backup":
+                self.entry[meta["number"]] = self.fetched[meta["number"]] = sequence
+                self.kinds[meta["number"]] = meta["kind"]
+                for part in FLOORED:
+                    self.floors[part][meta["number"]] = sequence
+            case "sweep":
+                self.sweeps[record.run, meta["kind"]].append(record)
+                self.announced[meta["kind"]] = meta["announced"]
+            case "listed" if meta["of"] == "issues":
+                self.listings.append((meta["begun"], set(meta["numbers"])))
+                if (record.run, "issue") not in self.sweeps:
+                    self.announced.clear()  # what an older sweep counted is no longer so
+            case "gone":
+                self.lose(meta["number"], meta.get("kind"), record)
+            case "failed":
+                state: Trouble = "withheld" if meta.get("withheld") else "failed"
+                told = Open(state, meta["reason"])
+                self.failures[meta["number"], _told_as(meta["of"])] = (record, told)
+        for number, owner, node, parent, connection, cursor in meta.get("more") or ():
+            key = f"more|{owner}|{node}|{connection}|{cursor or ''}"
+            self.wanted[key] = (number, owner, PART_OF[parent, connection])
+
+
+def find_live(records: list[Record]) -> Live:
+    """Find what counts among a repository's records, given in the order of their making."""
+    scan = _Scan()
+    for record in records:
+        scan.read(record)
+    floors = {**scan.floors, "entry": scan.entry}
+    live = Live(
+        {part: Floors(found) for part, found in floors.items()},
+        {
+            part: Floors({n: scan.runs[records[s].run] for n, s in found.items()})
+            for part, found in floors.items()
+        },
+        seen=set(scan.entry),
+        is_limited=scan.since is not None,
+    )
+    for walk, sequences in scan.walks.items():
+        number, part, *_ = walk
+        if walk not in scan.complete and number in scan.floors[part]:
+            live.skipped.update(sequences)
+    listing = max(filter(None, (_newest_sweep(scan), *scan.listings)), default=None, key=_begun)
+    listed: set[int] = listing[1] if listing else set()
+    if listing is not None:
+        live.listing = listing[0]
+        live.gone = {n for n, sequence in scan.entry.items() if sequence < listing[0]} - listed
+    live.gone |= {n for n, sequence in scan.gone.items() if scan.entry.get(n, -1) < sequence}
+    live.announced = {f"{kind}s": count for kind, count in scan.announced.items()}
+    live.stored = {
+        f"{kind}s": sum(scan.kinds[n] == kind for n in live.seen - live.gone)
+        for kind in ("issue", "pull")
+    }
+    live.open = {
+        (number, part): told
+        for (number, part), told in (_open(scan, listed, records) | _lost(records)).items()
+        if number not in live.gone
+    }
+    return live
+
+
+def _page_length(url: str) -> str:
+    """Return how long the pages are of which an address names one."""
+    return dict(parse_qsl(urlsplit(url).query)).get("per_page", "")
+
+
+def _begun(listing: tuple[int, set[int]]) -> int:
+    return listing[0]
+
+
+def _told_as(part: str) -> str:
+    """Return what a list is called where people read of it."""
+    return "relations" if part in RELATIONS else part
+
+
+def _newest_sweep(scan: _Scan) -> tuple[int, set[int]] | None:
+    """Return where the newest full sweep of both kinds began, and whom it found."""
+    for run in sorted({run for run, _ in scan.sweeps}, reverse=True):
+        pages = [scan.sweeps.get((run, kind), []) for kind in ("issue", "pull")]
+        failed = any(n is None and told[0].run == run for (n, _), told in scan.failures.items())
+        if not failed and all(
+            p and p[0].meta["full"] and p[-1].meta["next"] is None for p in pages
+        ):
+            return min(page[0].sequence for page in pages), _swept(pages, "")
+    return None
+
+
+def _swept(pages: Iterable[list[Record]], since: str) -> set[int]:
+    """Return the entries that a sweep lists, updated since a time; their marks begin with it."""
+    items = (item for page in pages for record in page for item in record.meta["items"])
+    return {number for _, number, mark in items if mark >= since}
+
+
+def _open(
+    scan: _Scan, listed: set[int], records: list[Record]
+) -> dict[tuple[int | None, str], Open]:
+    found: dict[tuple[int | None, str], Open] = {}
+    pending = Open("pending", NOT_YET)
+    last = max((run for run, _ in scan.sweeps), default=0)
+    pages = [scan.sweeps.get((last, kind), []) for kind in ("issue", "pull")]
+    swept = _swept(pages, scan.since or "")
+    for number in (listed | swept) - set(scan.entry):
+        found[number, "entry"] = pending
+    for key, (number, owner, part) in scan.wanted.items():
+        newest = scan.owners.get(number) == owner and key not in scan.keys
+        if newest and not _was_read_since(scan, number, part):
+            found[number, part] = pending
+    for number in scan.listed:
+        for part in ("timeline", "files") if scan.listed[number] else ("timeline",):
+            if number not in scan.floors[part]:
+                found[number, part] = pending
+    for (whose, part), (record, told) in scan.failures.items():
+        if whose is None:
+            # A later run reads again whatever list a run could not read to its end.
+            still = record.run == records[-1].run
+        else:
+            still = record.sequence > scan.fetched.get(whose, -1)
+            if (whose, part) not in found:
+                still &= record.sequence > scan.solved.get((whose, part), -1)
+            if part == "entry":
+                still &= record.sequence > scan.entry.get(whose, -1)
+        if still:
+            found[whose, part] = told
+    return found
+
+
+def _lost(records: list[Record]) -> dict[tuple[int | None, str], Open]:
+    """Return what damage took from the archive and no run asked for since."""
+    reasons: dict[tuple[int | None, str], list[str]] = defaultdict(list)
+    for number, part, reason in unresolved(records):
+        if number is None:
+            key = part if part in LISTS else "replies"
+        else:
+            key = _told_as(PART_OF_RECORD.get(part, part))
+        reasons[number, key].append(reason)
+    return {key: Open("failed", joined(told)) for key, told in reasons.items()}
+
+
+def joined(reasons: Sequence[str]) -> str:
+    """Return what a row of the ledger says of several things that were lost."""
+    distinct = sorted(set(reasons))
+    more = len(distinct) - _AT_MOST
+    return "; ".join(distinct[:_AT_MOST]) + (f"; and {more:,} more" if more > 0 else "")
+
+
+def _was_read_since(scan: _Scan, number: int, part: str) -> bool:
+    """Tell whether REST has read anew what a GraphQL reply left open."""
+    fetched = scan.fetched[number]
+    if part in ("entry", "labels"):
+        return scan.entry[number] > fetched
+    listed = "timeline" if part in ("comments", "reviews") else part
+    return scan.floors.get(listed, {}).get(number, -1) > fetched

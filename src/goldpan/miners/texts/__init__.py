@@ -1,1 +1,0 @@
-"""Reads texts as GitHub does: Markdown, references, closing keywords."""

@@ -1,0 +1,217 @@
+"""Secrets in a text: tokens, keys and passwords.
+
+The formats of tokens come from the plugins of detect-secrets. The library only tells that a line
+has one; so its expressions are matched here, each at a hint of its own, which gives the exact
+place in linear time. Its detectors of keywords and of entropy are not used: see
+`docs/decisions.md`. `SECRET_HINT` holds for every text in which something can be found; it is
+written for both `re` and RE2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from detect_secrets.plugins.aws import AWSKeyDetector
+from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
+from detect_secrets.plugins.basic_auth import BasicAuthDetector
+from detect_secrets.plugins.discord import DiscordBotTokenDetector
+from detect_secrets.plugins.github_token import GitHubTokenDetector
+from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
+from detect_secrets.plugins.jwt import JwtTokenDetector
+from detect_secrets.plugins.mailchimp import MailchimpDetector
+from detect_secrets.plugins.openai import OpenAIDetector
+from detect_secrets.plugins.pypi_token import PypiTokenDetector
+from detect_secrets.plugins.sendgrid import SendGridDetector
+from detect_secrets.plugins.slack import SlackDetector
+from detect_secrets.plugins.square_oauth import SquareOAuthDetector
+from detect_secrets.plugins.stripe import StripeDetector
+from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
+from detect_secrets.plugins.twilio import TwilioKeyDetector
+
+from goldpan.text.placeholders import (
+    is_key_block,
+    is_password,
+    is_random,
+    is_random_but_hex,
+    is_real,
+    is_token_header,
+)
+
+
+class Secret(NamedTuple):
+    """Where a secret stands, in code points, and of what kind it is."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """A kind of secret: its expressions, matched where its hint begins, and what must hold."""
+
+    kind: str
+    hint: str
+    patterns: Iterable[re.Pattern[str]]
+    check: Callable[[str], bool] = is_real
+    longest: int = 256
+    before: int = 0  # characters from the beginning of the secret to its hint
+    group: int = 0
+    alone: bool = True  # nothing that could belong to the same word stands before
+    exact: bool = False  # nor after
+    words: tuple[str, ...] = ()  # one of them, in lower case, is in every text with the hint
+
+
+def _own(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern) for pattern in patterns)
+
+
+_VALUE = r"([A-Za-z0-9+/_=.~!@#$%^&*-]{15,199}[A-Za-z0-9+/_=])(?![A-Za-z0-9(\[])"
+_QUOTED_VALUE = r"[ \t]{0,3}[\"'`]?" + _VALUE
+_ASSIGNED = r"[\"'`\])]{0,2}[ \t]{0,3}(?:=>|:=|=|:)"
+_SERVICE = (
+    r"(?i:(?:api|access|auth|app|bot|deploy|client|service|account)[ _-]?(?:key|token|secret)"
+    r"|passw(?:or)?d|passphrase|credential|token)"
+)
+_SIGNING = (
+    r"(?i:(?:secret|private|signing|encryption|master|session)(?:[ _-]access)?[ _-]?key|secret)"
+)
+_BEARER = r"(?i:bearer|authorization[\"']?[:=] ?[\"']?(?:token|basic)) "
+_LOGIN = r"://[^:/?#\[\]@\s]+:[^:/?#\[\]@\s]+@"
+_KEY_BLOCK = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+
+_FORMATS = (
+    _Format("aws-key", "A3T|ABIA|ACCA|AKIA|ASIA", AWSKeyDetector.denylist[:1], exact=True),
+    _Format("azure-key", "AccountKey=", AzureStorageKeyDetector.denylist, alone=False),
+    _Format(
+        "discord-token",
+        r"\b[MNO][a-zA-Z0-9_-]{23,25}\.[a-zA-Z0-9_-]{6}\.",
+        DiscordBotTokenDetector.denylist,
+    ),
+    _Format("github-token", "gh[pousr]_", GitHubTokenDetector.denylist, alone=False),
+    _Format("github-token", "github_pat_", _own("github_pat_[A-Za-z0-9_]{36,255}"), alone=False),
+    _Format(
+        "gitlab-token",
+        "gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-|GR1348941",
+        GitLabTokenDetector.denylist,
+        longest=1100,
+    ),
+    _Format("jwt", "eyJ", JwtTokenDetector.denylist, is_token_header, longest=2048),
+    _Format("mailchimp-key", "-us[0-9]", MailchimpDetector.denylist, before=32, exact=True),
+    _Format("npm-token", "npm_", _own("npm_[A-Za-z0-9]{36}"), exact=True),
+    _Format("npm-token", "_authToken=", _own(r"_authToken=([A-Za-z0-9+/=_-]{30,})"), group=1),
+    _Format("openai-key", "sk-", OpenAIDetector.denylist),
+    _Format("openai-key", "sk-", _own("sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{32,}")),
+    _Format("anthropic-key", "sk-ant-", _own("sk-ant-[A-Za-z0-9_-]{32,}")),
+    _Format("pypi-token", "pypi-AgE", PypiTokenDetector.denylist, longest=1024),
+    _Format("sendgrid-key", r"SG\.", SendGridDetector.denylist),
+    _Format("slack-token", "[xX][oO][xX][a-zA-Z]-", SlackDetector.denylist),
+    _Format("slack-token", r"hooks\.slack\.com", SlackDetector.denylist, before=len("https://")),
+    _Format("square-key", "sq0csp-", SquareOAuthDetector.denylist),
+    _Format("stripe-key", "[rs]k_live_", StripeDetector.denylist),
+    _Format(
+        "telegram-token",
+        r"\b[0-9]{8,10}:[0-9A-Za-z_-]{35}",
+        TelegramBotTokenDetector.denylist,
+        exact=True,
+    ),
+    _Format("twilio-key", r"\b(?:AC|SK)[a-z0-9]{32}", TwilioKeyDetector.denylist, exact=True),
+    _Format("google-key", "AIza", _own("AIza[A-Za-z0-9_-]{35}"), exact=True),
+    _Format("huggingface-token", "hf_", _own("hf_[A-Za-z0-9]{34}"), exact=True),
+    _Format(
+        "private-key",
+        _KEY_BLOCK,
+        _own(
+            _KEY_BLOCK + r"(?:[^-]|-(?!--)){40,16000}+-----END [A-Z0-9 ]{0,30}PRIVATE KEY[A-Z -]*",
+            _KEY_BLOCK + r"(?:(?:\s|\\[nr]|>)*[A-Za-z0-9+/=]{16,80}+)+",
+        ),
+        is_key_block,
+        longest=16_200,
+        alone=False,
+    ),
+    _Format(
+        "url-password",
+        _LOGIN,
+        BasicAuthDetector.denylist,
+        is_password,
+        group=1,
+        alone=False,
+    ),
+    _Format(
+        "url-password",
+        "https?://[A-Za-z0-9_-]{20,200}@",
+        _own("https?://([A-Za-z0-9_-]{20,200})@"),
+        group=1,
+        alone=False,
+    ),
+    _Format(
+        "assigned",
+        _SERVICE + _ASSIGNED,
+        _own(_SERVICE + _ASSIGNED + _QUOTED_VALUE),
+        is_random,
+        longest=300,
+        group=1,
+        alone=False,
+        words=("key", "token", "secret", "passw", "passphrase", "credential"),
+    ),
+    _Format(
+        "assigned",
+        _SIGNING + _ASSIGNED,
+        _own(_SIGNING + _ASSIGNED + _QUOTED_VALUE),
+        is_random_but_hex,
+        longest=300,
+        group=1,
+        alone=False,
+        words=("secret", "key"),
+    ),
+    _Format(
+        "assigned",
+        _BEARER,
+        _own(_BEARER + " {0,3}" + _VALUE),
+        is_random,
+        longest=300,
+        group=1,
+        words=("bearer", "authorization"),
+    ),
+)
+_HINTS = tuple((form, re.compile(form.hint, re.A)) for form in _FORMATS)
+_WORD = re.compile(r"[A-Za-z0-9_-]")
+_REST = re.compile(r"[A-Za-z0-9_-]*")
+_TOKEN_REST = re.compile(r"[A-Za-z0-9_.=-]*")
+
+SECRET_HINT = "|".join(form.hint for form in _FORMATS)
+"""Expression that holds for every text in which `find_secrets` finds something."""
+
+
+def find_secrets(text: str) -> Iterator[Secret]:
+    """Yield the secrets of a text, format by format; they may overlap."""
+    lower = text.lower()
+    for form, hint in _HINTS:
+        if form.words and not any(word in lower for word in form.words):
+            continue
+        free = 0
+        for anchor in hint.finditer(text):
+            start = anchor.start() - form.before
+            if start < free or (form.alone and _WORD.match(text, max(0, start - 1), start)):
+                continue
+            if span := _match(form, text, start):
+                yield Secret(form.kind, *span)
+                free = span[1]
+
+
+def _match(form: _Format, text: str, start: int) -> tuple[int, int] | None:
+    for pattern in form.patterns:
+        match = pattern.match(text, start, start + form.longest)
+        if not match or not form.check(match[form.group]):
+            continue
+        end = match.end(form.group)
+        rest = (_TOKEN_REST if form.kind == "jwt" else _REST).match(text, end)
+        if rest and rest.end() > end and form.group == 0:
+            if form.exact:
+                continue
+            end = rest.end()
+        return match.start(form.group), end
+    return None

@@ -1,0 +1,134 @@
+"""Closing keywords: the texts by which a pull request says that it fixes an issue.
+
+A keyword is followed by one of the four references of Algorithm 1 (FAUN-Eval, section 3.2.2),
+in what a reader sees: code, quotes and comments do not count. Markup may stand between the two
+but not inside either: "**Fixes** #1", not "fi**xes** #1" or "fixes #<b></b>1".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from goldpan.text.markdown import Block, blocks, paragraphs
+from goldpan.text.mentions import GITHUB, Mention, find_mentions, leading_mention
+
+_WORD = r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
+_KEYWORD = re.compile(rf"(?<!\w)(?ai:({_WORD}))(?::\s*|\s+)")
+
+# What raw Markdown must hold for a keyword to show up. Between keyword and reference stand only
+# characters that may vanish or be white space; "<[]&" may hide anything, a backslash may stand
+# before any punctuation mark, and a numeric entity may be any letter.
+_CANDIDATE = re.compile(
+    rf"(?<![A-Za-z0-9]){_WORD}[\s:*_~\\]*+"
+    r"(?:[<\[\]&]|#[1-9]|gh\\?-[1-9]|https?[:\\&]"
+    r"|[a-z0-9][\w\\-]{0,78}(?:&|/[\w.\\-]{1,200}(?:&|#[1-9])))",
+    re.IGNORECASE,
+)
+
+_CLAUSE_END = re.compile(r"[.!?;](?=\s)|\b(?:and|but)\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"(?:\b(?:not(?!\s+(?:only|just|merely)\b)|cannot|never|without|no\s+longer)|n['’]t)\b",
+    re.IGNORECASE,
+)
+_NEAR = 200
+_EXCERPT_BEFORE = 60
+_EXCERPT = 160
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingKeyword:
+    """A keyword with its reference; GitHub closes even when `negated` ("does not fix #1").
+
+    `repo` is None for the repository in which the text stands, `line` the source line, from 1,
+    on which the block begins, `start` the keyword's offset in the block's visible text.
+    """
+
+    keyword: str
+    repo: str | None
+    number: int
+    negated: bool
+    line: int
+    start: int
+    excerpt: str
+
+
+def find_closing_keywords(
+    text: str, *, markdown: bool = True, hosts: tuple[str, ...] = GITHUB
+) -> list[ClosingKeyword]:
+    """Find each keyword that directly precedes a reference (FAUN-Eval, section 3.2.2).
+
+    `markdown=False` is for titles and commit messages. Each issue needs its own keyword.
+    """
+    if not markdown:
+        source = paragraphs(text) if _holds_stem(text) else iter(())
+    elif may_close(text):
+        source = blocks(text)
+    else:
+        return []
+    return [found for block in source for found in closing_keywords(block, hosts)]
+
+
+def may_close(text: str) -> bool:
+    """Tell cheaply whether a Markdown text may hold a closing keyword; False is certain."""
+    return "&#" in text or (_holds_stem(text) and _CANDIDATE.search(text) is not None)
+
+
+def _holds_stem(text: str) -> bool:
+    lower = text.lower()
+    return "fix" in lower or "clos" in lower or "resolv" in lower
+
+
+def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[ClosingKeyword]:
+    """Yield the closing keywords of one block in reading order."""
+    words = list(_KEYWORD.finditer(block.text))
+    if not words:
+        return
+    mentions = {mention.start: mention for mention in find_mentions(block.text, hosts)}
+    done = 0
+    for word in words:
+        start, end = word.span(1)
+        if end > block.node_at(start).end or word.end() == len(block.text):
+            continue
+        target = _target(block, start, word.end(), mentions, hosts)
+        if target is None:
+            continue
+        yield ClosingKeyword(
+            keyword=word[1].lower(),
+            repo=target.repo,
+            number=target.number,
+            negated=_is_negated(block.text[max(done, start - _NEAR) : start], word[1]),
+            line=block.line,
+            start=start,
+            excerpt=_excerpt(block.text, start, word.end()),
+        )
+        done = word.end()
+
+
+def _target(
+    block: Block, keyword: int, offset: int, mentions: dict[int, Mention], hosts: tuple[str, ...]
+) -> Mention | None:
+    """Return what the reference at `offset` leads to; a link's address outranks its text."""
+    node = block.node_at(offset)
+    mention = mentions.get(offset)
+    if node.href is None:
+        return mention if mention and mention.end <= node.end else None
+    if mention is None and node.start <= keyword:
+        return None
+    address = leading_mention(node.href, hosts)
+    return address if address and address.pattern == "url" else None
+
+
+def _is_negated(before: str, keyword: str) -> bool:
+    if keyword.istitle() and before.rstrip(" \t").endswith("\n"):
+        return False  # a line of its own, as after "Do not merge yet"
+    words = _CLAUSE_END.split(before)[-1].split()
+    return _NEGATION.search(" ".join(words[-4:])) is not None
+
+
+def _excerpt(text: str, start: int, end: int) -> str:
+    before = text[max(0, start - _EXCERPT_BEFORE) : start]
+    after = text[start : end + _EXCERPT]
+    gap = " " if before[-1:].isspace() else ""
+    return (" ".join(before.split()) + gap + " ".join(after.split()))[:_EXCERPT].strip()

