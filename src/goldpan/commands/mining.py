@@ -187,7 +187,8 @@ def status(repo: Repos = None, workspace: Directory = None, json: Json = False) 
     place = Workspace(settings_of(workspace=workspace).workspace)
     found: list[Coverage] = []
     for name in known_repositories(place, repo, "raw"):
+        coverage = measure_coverage(place, name)  # which tells damage from what was cut off
         check_replies(place, name)
-        found.append(measure_coverage(place, name))
+        found.append(coverage)
     print_result(json, [asdict(one) for one in found], lambda: show.status(found))
     finish([one.complete for one in found])
