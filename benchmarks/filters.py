@@ -31,8 +31,8 @@ from goldpan.core.progress import Reporter
 from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, Table
 from goldpan.core.workspace import Workspace
 from goldpan.filters.catalogue import criteria
-from goldpan.filters.material import Material, open_material
 from goldpan.filters.profile import load_profile
+from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.miners.history.revisions import read_history
@@ -119,7 +119,7 @@ def measure_issue_filters(workspace: Workspace, repo: str, size: Size) -> float:
     return opened + sum(seconds[name] for name in SHARED)
 
 
-def _megabytes(material: Material) -> float:
+def _megabytes(material: RepoView) -> float:
     total = material.sql("SELECT sum(strlen(text)) AS bytes FROM texts")["bytes"][0].as_py()
     return float(total) / 1e6
 

@@ -24,7 +24,7 @@ from goldpan.core.config import Settings, Via
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.github.flow import Flow
-from goldpan.miners.mine import Mined, mine
+from goldpan.miners.mine import MineResult, mine
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import Fault, Faults, Limits, Twin, workload_world
 
@@ -43,7 +43,7 @@ def served(*arguments: str) -> Iterator[str]:
             process.terminate()
 
 
-def measure(url: str, repo: str, via: Via) -> Mined:
+def measure(url: str, repo: str, via: Via) -> MineResult:
     """Mine a repository into a scratch workspace and print what it took."""
     with scratch() as directory, Reporter(quiet=True) as reporter:
         settings = Settings(Path(directory), url, tokens=("benchmark",), via=via, workers=1)

@@ -13,7 +13,7 @@ from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import Mined, mine
+from goldpan.miners.mine import MineResult, mine
 from tests.twin import Twin, World, load_backup, workload_world
 
 REPO = "bitcoin-core/secp256k1"
@@ -41,7 +41,7 @@ def base_world() -> World:
     return real_world() or workload_world(issues=520, pulls=1_300)
 
 
-def mine_world(world: World, workspace: Path, via: str = "graphql") -> Mined:
+def mine_world(world: World, workspace: Path, via: str = "graphql") -> MineResult:
     """Mine a world's main repository over HTTP."""
     with Twin(world) as twin, Reporter(quiet=True) as reporter:
         settings = Settings(

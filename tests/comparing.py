@@ -20,9 +20,9 @@ from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.datasets.task_rows import target_column, task_family
-from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import Ran, run
+from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import labelled, rows
 
 QUIET = Reporter(quiet=True)
@@ -49,7 +49,7 @@ class Scripted:
         """Return it as a model."""
         return Model(self.name, self.fit, dict(self.settings), uses_neighbours=neighbours)
 
-    def fit(self, lesson: Lesson) -> Scripted:
+    def fit(self, lesson: TrainingContext) -> Scripted:
         """Know nothing but the seed; settings, where there are some, count as chosen."""
         if self.settings:
             lesson.learning.chosen_on, lesson.learning.candidates = lesson.validation_name, 3
@@ -111,7 +111,7 @@ def add_run(
     silent: float = 0.0,
     wrong: Any = None,
     **settings: Any,
-) -> Ran:
+) -> RunResult:
     """Run a model that answers this share rightly."""
     target = target_column(data.task.type).name
     truths = {row["id"]: row[target] for table in data.splits.values() for row in table.to_pylist()}

@@ -13,7 +13,7 @@ from typing import Literal
 
 from goldpan.core.errors import MiningError
 from goldpan.miners.announced import Path as Via
-from goldpan.miners.mine import Mined
+from goldpan.miners.mine import MineResult
 from tests.mining import Tables, assert_current, mine_twin, table_bytes
 from tests.twin import ERRORS, Editor, Fault, Faults, Limits, Twin, World
 from tests.twin.mentions import link
@@ -220,7 +220,7 @@ def run_cell(cell: Cell, directory: Path) -> Outcome:
     place = _begin(directory / "w", cell.via, update=cell.is_update)
     world = world_after() if cell.is_update else world_before()
     with Twin(world, cell.faults, Limits(retry_after=0)) as twin:
-        mined: Mined | None = None
+        mined: MineResult | None = None
         failure: MiningError | None = None
         try:
             timeout = 0.4 if cell.error == "late" else 10.0
@@ -262,7 +262,7 @@ def _is_current(found: Tables, wanted: Tables) -> bool:
     return True
 
 
-def _status(mined: Mined | None) -> str:
+def _status(mined: MineResult | None) -> str:
     """Return the last lines of what `goldpan status` says."""
     if mined is None or mined.coverage is None:
         return "nothing mined yet"

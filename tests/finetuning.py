@@ -12,7 +12,7 @@ import pyarrow as pa
 from goldpan.core.progress import Reporter
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
-from goldpan.evaluation.model import Costs, Lesson
+from goldpan.evaluation.model import Costs, TrainingContext
 from goldpan.evaluation.models.finetuned import Finetuned, finetuned
 from tests.evaluating import labelled, rows
 from tests.tiny_models import tiny
@@ -64,10 +64,10 @@ def masked(text: str, *words: str) -> tuple[str, list[dict[str, int]]]:
     return text, [{"start": start, "end": start + length} for start, length in starts]
 
 
-def lesson(task: Task, table: pa.Table, directory: Path, seed: int = 0) -> Lesson:
+def lesson(task: Task, table: pa.Table, directory: Path, seed: int = 0) -> TrainingContext:
     """Return a lesson that is chosen by its first rows, with costs and a quiet reporter."""
     directory.mkdir(parents=True, exist_ok=True)
-    return Lesson(
+    return TrainingContext(
         task,
         table,
         table.slice(0, 8),
@@ -80,13 +80,13 @@ def lesson(task: Task, table: pa.Table, directory: Path, seed: int = 0) -> Lesso
     )
 
 
-def fit(kind: str, given: Lesson, **settings: Any) -> Finetuned:
+def fit(kind: str, given: TrainingContext, **settings: Any) -> Finetuned:
     """Train a tiny model of that kind."""
     made = finetuned({**QUICK, **settings, "weights": str(tiny(kind))}).fit(given)
     assert isinstance(made, Finetuned)
     return made
 
 
-def unchosen(given: Lesson) -> Lesson:
+def unchosen(given: TrainingContext) -> TrainingContext:
     """Return the lesson without rows to choose by."""
     return replace(given, validation=None)

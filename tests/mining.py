@@ -24,7 +24,7 @@ from goldpan.core.schemas import MINED
 from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import Mined, mine
+from goldpan.miners.mine import MineResult, mine
 from tests.twin import Limits, Request, Twin, synthetic_world
 
 PACE = Pace(
@@ -125,7 +125,7 @@ def mine_twin(
     repo: str | None = None,
     notes: Notes | None = None,
     **given: Any,
-) -> Mined:
+) -> MineResult:
     """Mine the twin's main repository (or another) with one token; `given` are settings."""
     settings = twin_settings(twin, workspace, via, **given)
     return mine(settings, repo or twin.world.main.full_name, notes or Notes(), PACE)

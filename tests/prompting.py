@@ -16,7 +16,7 @@ from goldpan.datasets.task import Task, TaskPrompt
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import Ran, run
+from goldpan.evaluation.run import RunResult, run
 from tests.crosscode_tasks import make_task
 from tests.evaluating import rows
 from tests.openai_server import Body, Fault, OpenAIServer, Said
@@ -70,7 +70,7 @@ def ask(
     seed: int = 0,
     protocol: str = "default",
     **settings: Any,
-) -> Ran:
+) -> RunResult:
     """Run the model `judge` behind a server on data."""
     quick = {"retries": 0, "timeout": 10.0, "poll_seconds": 0.01, "concurrency": 4}
     told = {"model": "judge", "base_url": server.url, **quick, **settings}
@@ -78,7 +78,7 @@ def ask(
     return run(Workspace(place), data, model, find_protocol(protocol), seed, QUIET)
 
 
-def answers(done: Ran) -> dict[str, Any]:
+def answers(done: RunResult) -> dict[str, Any]:
     """Return the answers of a run by the number of the row."""
     table = pq.read_table(done.directory / "predictions.parquet")
     ids = [int(name.rpartition(":")[2]) for name in table["id"].to_pylist()]

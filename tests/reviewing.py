@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from goldpan.annotation.llm.review import run_review
-from goldpan.annotation.llm.reviewer import Reviewed
+from goldpan.annotation.llm.reviewer import ReviewResult
 from goldpan.annotation.llm.settings import ReviewSettings, load_review_settings
 from goldpan.annotation.llm.stored import review_path
 from goldpan.core.progress import Reporter
@@ -69,7 +69,7 @@ def settings(server: OpenAIServer, **given: Any) -> ReviewSettings:
     return load_review_settings(None, flags, {"OPENAI_API_KEY": server.key or ""})
 
 
-def review(place: Workspace, server: OpenAIServer, **given: Any) -> Reviewed:
+def review(place: Workspace, server: OpenAIServer, **given: Any) -> ReviewResult:
     """Review the issues of a workspace."""
     return run_review(place, [REPO], profile(place), settings(server, **given), QUIET)
 

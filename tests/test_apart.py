@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.isolated_env import Apart
+from goldpan.core.isolated_env import IsolatedEnv
 from goldpan.core.progress import Reporter
 
 QUIET = Reporter(quiet=True)
-SMALL = Apart("Mdurl", "mdurl>=0.1,<0.2", "MDURL_VENV", "mdurl", "lib/python*/*/mdurl/__init__.py")
+SMALL = IsolatedEnv(
+    "Mdurl", "mdurl>=0.1,<0.2", "MDURL_VENV", "mdurl", "lib/python*/*/mdurl/__init__.py"
+)
 
 
 def test_constraints_of_our_environment_do_not_count(

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.build import Built, build, find_recipe
+from goldpan.builders.build import BuildResult, build, find_recipe
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -24,7 +24,7 @@ QUIET = Reporter(quiet=True)
 
 def make(
     place: Workspace, family: str = "qa", decide: str = '["robots"]', split: str = "none"
-) -> Built:
+) -> BuildResult:
     """Filter and build with a profile of one's own."""
     path = place.root / "own.toml"
     path.write_text(f"decide = {decide}", encoding="utf-8")
@@ -34,7 +34,7 @@ def make(
     return build(place, find_recipe(family), [REPO], profile, plan, directory, QUIET)
 
 
-def rows(built: Built) -> list[dict[str, Any]]:
+def rows(built: BuildResult) -> list[dict[str, Any]]:
     return [
         row
         for file in built.written.files
@@ -120,7 +120,7 @@ def test_pairs_without_history_are_told(tmp_path: Path) -> None:
 def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
     place = filtering.build(tmp_path, [issue(1), issue(2)], [*talk(1), *talk(2)])
 
-    def content(built: Built) -> dict[str, bytes]:
+    def content(built: BuildResult) -> dict[str, bytes]:
         found = sorted(path for path in built.written.directory.rglob("*") if path.is_file())
         return {path.name: path.read_bytes() for path in found}
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from goldpan.code.grammar import read
 from goldpan.code.languages import LANGUAGES, language_of
-from goldpan.code.lexer import Lexis, squeeze, strip
+from goldpan.code.lexer import LexicalRules, squeeze, strip
 from goldpan.code.substance import compare
 from goldpan.core.sanitize import visible
 from tests.code_cases_braces import BRACES
@@ -127,6 +127,6 @@ def test_stripped_code_has_the_lines_of_the_text(change: tuple[str, bytes, bytes
     assert language.grammar is not None
     lines = text.count(b"\n")
     assert read(text, language.grammar).stripped.code.count(b"\n") == lines
-    kinds: list[Lexis] = [one.lexis for one in LANGUAGES if one.lexis]
+    kinds: list[LexicalRules] = [one.lexis for one in LANGUAGES if one.lexis]
     for lexis in kinds:
         assert strip(text, lexis).code.count(b"\n") == lines

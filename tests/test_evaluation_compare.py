@@ -17,11 +17,11 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.answers import projects
-from goldpan.evaluation.comparing import Compared, Question, compare_runs, mean_score
+from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs, mean_score
 from goldpan.evaluation.comparison_units import complete
 from goldpan.evaluation.higher_is_better import turned
 from goldpan.evaluation.metrics.result import Interval, Metric, Scores
-from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.nlbse import BASELINE
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run as execute
@@ -34,12 +34,12 @@ from tests.comparing import SIX, add_run, six_tasks, split_rows, two_labels
 pytest.importorskip("scipy")
 
 
-def compared(workspace: Workspace, question: Question | None = None) -> Compared:
+def compared(workspace: Workspace, question: Question | None = None) -> ComparisonResult:
     runs = read_runs(workspace)
     return compare_runs(runs, runs, load_tasks(), question or Question())
 
 
-def comparison(found: Compared) -> Comparison:
+def comparison(found: ComparisonResult) -> Comparison:
     assert isinstance(found.comparison, Comparison)
     return found.comparison
 
@@ -254,7 +254,7 @@ class _BySeed:
 
     label: str = ""
 
-    def fit(self, lesson: Lesson) -> _BySeed:
+    def fit(self, lesson: TrainingContext) -> _BySeed:
         return _BySeed(lesson.task.label_names[lesson.seed])
 
     def answer(self, rows: pa.Table) -> Answers:

@@ -20,7 +20,7 @@ from goldpan.evaluation.models.encoder import load_encoder
 from goldpan.evaluation.models.minilm import encoder_weights
 from goldpan.evaluation.models.vectors import vectors_of
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import Ran, run
+from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import labelled, requirements
 from tests.test_evaluation_models import _of, comments, points, types
 from tests.tiny_models import bert, gpt2
@@ -34,12 +34,12 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bert(tmp_path_factory.mktemp("weights") / "tiny")
 
 
-def _run(place: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> Ran:
+def _run(place: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> RunResult:
     model = find_model("embeddings", {"weights": str(weights), "tokens": 32, **settings})
     return run(Workspace(place), data, model, find_protocol("default"), seed, QUIET)
 
 
-def _scores(ran: Ran) -> Scores:
+def _scores(ran: RunResult) -> Scores:
     return scores_of(ran.result["scores"])
 
 

@@ -19,7 +19,7 @@ from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, one_line
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import Ran, run
+from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import requirements
 from tests.test_evaluation_models import _of, comments, points, types
 
@@ -43,12 +43,12 @@ def environment(request: pytest.FixtureRequest) -> Path:
     return place
 
 
-def _run(place: Path, data: TaskData, protocol: str = "default", **settings: Any) -> Ran:
+def _run(place: Path, data: TaskData, protocol: str = "default", **settings: Any) -> RunResult:
     model = find_model("fasttext", {"dim": 20, **settings})
     return run(Workspace(place), data, model, find_protocol(protocol), 0, QUIET)
 
 
-def _value(ran: Ran, name: str) -> float:
+def _value(ran: RunResult, name: str) -> float:
     return scores_of(ran.result["scores"]).value(name) or 0.0
 
 

@@ -13,7 +13,7 @@ import pytest
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import Compared, Question, compare_runs
+from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs
 from goldpan.evaluation.report.document import make_report
 from goldpan.evaluation.report.formatted import told
 from goldpan.evaluation.report.shapes import (
@@ -37,7 +37,7 @@ from tests.test_report import Reader
 pytest.importorskip("scipy")
 
 
-def compared(workspace: Workspace) -> Compared:
+def compared(workspace: Workspace) -> ComparisonResult:
     runs = read_runs(workspace)
     return compare_runs(runs, runs, load_tasks(), Question())
 

@@ -9,7 +9,7 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
-from goldpan.evaluation.comparing import Compared, Question, compare_runs
+from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs
 from goldpan.evaluation.report import latex, markdown
 from goldpan.evaluation.report.document import make_report
 from goldpan.evaluation.report.latex import latex_tables
@@ -21,7 +21,7 @@ pytest.importorskip("scipy")
 EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"
 
 
-def compared(workspace: Workspace) -> Compared:
+def compared(workspace: Workspace) -> ComparisonResult:
     runs = read_runs(workspace)
     return compare_runs(runs, runs, load_tasks(), Question())
 

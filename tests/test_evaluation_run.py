@@ -22,10 +22,10 @@ from goldpan.core.progress import Reporter
 from goldpan.core.sealed import KEY
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation import run as runner
-from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
-from goldpan.evaluation.run import Ran, identity, rescore, run
+from goldpan.evaluation.run import RunResult, identity, rescore, run
 from goldpan.evaluation.runs import read_runs
 from tests.evaluating import requirements
 
@@ -37,13 +37,13 @@ DEFAULT = find_protocol("default")
 class _Spy:
     """A model that keeps what it was shown."""
 
-    lesson: Lesson | None = None
+    lesson: TrainingContext | None = None
     asked: list[pa.Table] | None = None
 
     def model(self, **settings: Any) -> Model:
         return Model("spy", self.fit, settings)
 
-    def fit(self, lesson: Lesson) -> _Spy:
+    def fit(self, lesson: TrainingContext) -> _Spy:
         self.lesson, self.asked = lesson, []
         return self
 
@@ -53,7 +53,7 @@ class _Spy:
         return Answers(["functional"] * len(rows))
 
 
-def _run(place: Path, model: Model, seed: int = 0, protocol: str = "default") -> Ran:
+def _run(place: Path, model: Model, seed: int = 0, protocol: str = "default") -> RunResult:
     return run(Workspace(place), requirements(), model, find_protocol(protocol), seed, QUIET)
 
 

@@ -16,7 +16,7 @@ from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.metrics.result import scores_of
-from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models import stacked, trunk
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.context import Documents, spoken
@@ -24,7 +24,7 @@ from goldpan.evaluation.models.features import Features
 from goldpan.evaluation.models.kernels import Similarities, Words
 from goldpan.evaluation.models.shared_rows import places_of, shared_rows
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import Ran, run
+from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import requirements, rows
 from tests.nlbse_comments import TASKS, import_comments
 from tests.test_evaluation_models import _of, comments, points, types
@@ -50,21 +50,23 @@ def _data(workspace: Workspace, name: str) -> TaskData:
     return read_task_data(workspace.dataset(name), find_task(name))
 
 
-def _run(place: Workspace, data: TaskData, weights: Path, seed: int = 0, **settings: Any) -> Ran:
+def _run(
+    place: Workspace, data: TaskData, weights: Path, seed: int = 0, **settings: Any
+) -> RunResult:
     model = find_model("stacked", {"weights": str(weights), **QUICK, **settings})
     return run(place, data, model, DEFAULT, seed, QUIET)
 
 
-def _f1(ran: Ran, name: str = "macro_f1") -> float:
+def _f1(ran: RunResult, name: str = "macro_f1") -> float:
     return scores_of(ran.result["scores"]).value(name) or 0.0
 
 
 class _Seen:
     """A model that keeps the lesson, and answers nothing."""
 
-    lesson: Lesson
+    lesson: TrainingContext
 
-    def fit(self, lesson: Lesson) -> _Seen:
+    def fit(self, lesson: TrainingContext) -> _Seen:
         self.lesson = lesson
         return self
 
@@ -72,7 +74,7 @@ class _Seen:
         return Answers([None] * len(rows))
 
 
-def _lesson(place: Workspace, data: TaskData, **more: Any) -> Lesson:
+def _lesson(place: Workspace, data: TaskData, **more: Any) -> TrainingContext:
     seen = _Seen()
     run(place, data, Model("seen", seen.fit), more.get("protocol", DEFAULT), 0, QUIET)
     return seen.lesson

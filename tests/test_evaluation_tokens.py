@@ -18,7 +18,7 @@ from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.tokens import begun, features_of, shape
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import Ran, run
+from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import requirements
 from tests.test_evaluation_models import _of
 
@@ -47,7 +47,7 @@ def _posts(count: int = 90) -> TaskData:
     return _of("se_entities", posts, 60)
 
 
-def _run(place: Path, data: TaskData, **settings: Any) -> Ran:
+def _run(place: Path, data: TaskData, **settings: Any) -> RunResult:
     model = find_model("token-svm", settings)
     return run(Workspace(place), data, model, find_protocol("default"), 0, Reporter(quiet=True))
 

@@ -22,7 +22,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.funnel import Funnel, count_funnel, read_funnels
-from goldpan.filters.pipeline import Filtered, run_filters
+from goldpan.filters.pipeline import FilterResult, run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.filters.rejects import write_rejects
 from goldpan.filters.stored import current_verdicts
@@ -51,7 +51,7 @@ def small(root: Path) -> Workspace:
     return build(root, entries, [comment(1), comment(2)], pairs=pairs)
 
 
-def run(place: Workspace, profile: str) -> Filtered:
+def run(place: Workspace, profile: str) -> FilterResult:
     return run_filters(place, [REPO], load_profile(profile), Reporter(quiet=True))[0]
 
 

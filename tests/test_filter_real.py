@@ -11,7 +11,7 @@ from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.funnel import Funnel
-from goldpan.filters.pipeline import Filtered, run_filters
+from goldpan.filters.pipeline import FilterResult, run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.git.clone import clone
 from goldpan.miners.backup import mine_backup
@@ -45,7 +45,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return place
 
 
-def sift(place: Workspace, profile: str) -> Filtered:
+def sift(place: Workspace, profile: str) -> FilterResult:
     (told,) = run_filters(place, [REPO], load_profile(profile), Reporter(quiet=True), workers=2)
     return told
 

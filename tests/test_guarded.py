@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from goldpan.builders.code_comments.extract import FileRead, Source, read_file
-from goldpan.core.sandbox import _AHEAD, Lost, work_through
+from goldpan.core.sandbox import _AHEAD, Failed, map_in_sandbox
 
 EASY = Source("a.py", b'class A:\n    """Holds."""\n')
 HARD = Source("a.py", b"(" * 400_000)
@@ -32,24 +32,24 @@ def die(number: int) -> int:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_results_come_in_order(workers: int) -> None:
-    assert list(work_through(double, range(20), workers, 20.0)) == [2 * n for n in range(20)]
+    assert list(map_in_sandbox(double, range(20), workers, 20.0)) == [2 * n for n in range(20)]
 
 
 def test_a_hard_file_is_given_up_and_the_rest_goes_on() -> None:
-    found = list(work_through(read_file, [EASY, HARD, EASY], 2, 0.5))
-    assert found[1] == Lost("timeout")
+    found = list(map_in_sandbox(read_file, [EASY, HARD, EASY], 2, 0.5))
+    assert found[1] == Failed("timeout")
     assert found[0] == found[2]
     assert isinstance(found[0], FileRead)
 
 
 def test_a_file_that_takes_too_much_memory_is_given_up() -> None:
-    found = list(work_through(read_file, [HUNGRY, EASY], 1, 60.0))
-    assert isinstance(found[0], Lost)
+    found = list(map_in_sandbox(read_file, [HUNGRY, EASY], 1, 60.0))
+    assert isinstance(found[0], Failed)
     assert isinstance(found[1], FileRead)
 
 
 def test_a_process_that_dies_costs_one_result() -> None:
-    assert list(work_through(die, range(4), 2, 20.0)) == [0, Lost("crash"), 2, 3]
+    assert list(map_in_sandbox(die, range(4), 2, 20.0)) == [0, Failed("crash"), 2, 3]
 
 
 def test_nothing_is_read_far_ahead() -> None:
@@ -61,7 +61,7 @@ def test_nothing_is_read_far_ahead() -> None:
             drawn += 1
             yield number
 
-    results = work_through(double, numbers(), 2, 20.0)
+    results = map_in_sandbox(double, numbers(), 2, 20.0)
     next(results)
     assert drawn < 2 * _AHEAD
     results.close()  # type: ignore[attr-defined]
@@ -69,13 +69,13 @@ def test_nothing_is_read_far_ahead() -> None:
 
 
 def test_what_needs_no_process_starts_none() -> None:
-    found = work_through(double, range(5), 2, 20.0, at_once=lambda number: -number or None)
+    found = map_in_sandbox(double, range(5), 2, 20.0, at_once=lambda number: -number or None)
     assert next(found) == 0
     assert len(multiprocessing.active_children()) == 2
     assert list(found) == [-1, -2, -3, -4]
-    assert list(work_through(die, [1, 1], 1, 1.0, at_once=lambda number: number)) == [1, 1]
+    assert list(map_in_sandbox(die, [1, 1], 1, 1.0, at_once=lambda number: number)) == [1, 1]
     assert multiprocessing.active_children() == []
 
 
 def test_nothing_gives_nothing() -> None:
-    assert list(work_through(double, [], 2, 1.0)) == []
+    assert list(map_in_sandbox(double, [], 2, 1.0)) == []

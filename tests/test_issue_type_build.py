@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.issue_type.build import BuiltIssueTypes, build_issue_types, make_wish
-from goldpan.builders.issue_type.closings import Origin, Place
+from goldpan.builders.issue_type.build import IssueTypeResult, build_issue_types, make_wish
+from goldpan.builders.issue_type.closings import EventSource, Origin
 from goldpan.builders.issue_type.profile import load_profile
 from goldpan.core.engine import open_engine
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
@@ -31,14 +31,14 @@ def build(
     origin: Origin = "gharchive",
     processes: int = 1,
     **given: Any,
-) -> BuiltIssueTypes:
-    place = Place(Workspace(root), origin, repos)
+) -> IssueTypeResult:
+    place = EventSource(Workspace(root), origin, repos)
     wish = make_wish(place, load_profile(profile), **given)
     with open_engine("local", processes) as engine:
         return build_issue_types(wish, engine, Reporter(quiet=True))
 
 
-def rows(built: BuiltIssueTypes, which: int = 0) -> Rows:
+def rows(built: IssueTypeResult, which: int = 0) -> Rows:
     files = sorted((built.written[which].directory / "data").glob("*.parquet"))
     found = [
         {**row, "split": file.name.split("-")[0]}

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from goldpan.builders.issue_type.build import build_issue_types, make_wish
-from goldpan.builders.issue_type.closings import Place
+from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile
 from goldpan.core.engine import Engine, open_engine
 from goldpan.core.progress import Reporter
@@ -51,7 +51,7 @@ class LosingANode:
 
 def build(root: Path, engine: Engine, directory: str) -> Path:
     wish = make_wish(
-        Place(Workspace(root), "gharchive", ()),
+        EventSource(Workspace(root), "gharchive", ()),
         load_profile("default"),
         balance="project:25",
         directory=root / directory,

@@ -9,7 +9,7 @@ import pytest
 
 from goldpan.core.errors import AuthenticationError, RepositoryError, ServerError
 from goldpan.miners.announced import Path as Via
-from goldpan.miners.mine import Mined
+from goldpan.miners.mine import MineResult
 from tests.mining import (
     BOTH,
     PACE,
@@ -33,7 +33,7 @@ both = pytest.mark.parametrize("via", BOTH)
 CLEAN_REQUESTS: dict[Via, int] = {"graphql": 13, "rest": 123}
 
 
-def gaps(mined: Mined) -> list[tuple[int | None, str]]:
+def gaps(mined: MineResult) -> list[tuple[int | None, str]]:
     assert mined.coverage is not None
     assert mined.coverage.finished
     for gap in mined.coverage.gaps:

@@ -15,7 +15,7 @@ from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.github.rest_lists import ISSUES, Lists
 from goldpan.miners.journal import Journal
-from goldpan.miners.mine import Mined
+from goldpan.miners.mine import MineResult
 from tests.fault_matrix import LONG, PLAIN, RIFFLE, WIDE, matrix_world
 from tests.mining import (
     BOTH,
@@ -36,7 +36,7 @@ both = pytest.mark.parametrize("via", BOTH)
 NO_ENTRY = {"graphql": ("NOT_FOUND", "Entries"), "rest": ("404", "timeline")}
 
 
-def gaps(mined: Mined) -> list[tuple[int | None, str]]:
+def gaps(mined: MineResult) -> list[tuple[int | None, str]]:
     assert mined.coverage is not None
     assert mined.failure is None
     return [(gap.number, gap.part) for gap in mined.coverage.gaps]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.miners.announced import Path as Via
-from goldpan.miners.mine import Mined
+from goldpan.miners.mine import MineResult
 from tests.mining import (
     BOTH,
     Notes,
@@ -58,7 +58,7 @@ def fetched(workspace: Path) -> set[int]:
     }
 
 
-def whole(mined: Mined) -> bool:
+def whole(mined: MineResult) -> bool:
     return mined.coverage is not None and mined.coverage.complete
 
 

@@ -12,7 +12,7 @@ from graphql.type import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionTy
 
 from goldpan.core.errors import GoldpanError
 from goldpan.miners.github import queries
-from goldpan.miners.mine import Mined
+from goldpan.miners.mine import MineResult
 from tests.mining import Row, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Twin, nullable_fields, synthetic_world
 from tests.twin.schema import wired_schema
@@ -112,7 +112,7 @@ def test_a_null(field: Field, tmp_path: Path) -> None:
     check_values(tmp_path, flawed)
 
 
-def lost_unsaid(workspace: Path, mined: Mined) -> set[tuple[str, int]]:
+def lost_unsaid(workspace: Path, mined: MineResult) -> set[tuple[str, int]]:
     """Return (table, entry) wherever rows are fewer than they should be, and no gap tells so."""
     assert mined.coverage is not None
     told = {(gap.number, gap.part) for gap in mined.coverage.gaps}

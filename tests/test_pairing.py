@@ -19,7 +19,7 @@ from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
 from goldpan.core.workspace import Workspace
 from goldpan.miners.former import candidate_names
-from goldpan.miners.pairing import RULES, Paired, find_rules, pair, paired_rules
+from goldpan.miners.pairing import RULES, PairResult, find_rules, pair, paired_rules
 from tests.mining import SLUICE, Row, mine_twin, rows
 from tests.twin import Editor, Twin, synthetic_world
 from tests.twin.world import Ref
@@ -48,7 +48,7 @@ Key = tuple[int, str, int]
 
 
 class Found(NamedTuple):
-    told: Paired
+    told: PairResult
     pairs: dict[Key, Row]
     data: bytes
 

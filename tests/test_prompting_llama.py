@@ -11,7 +11,7 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import Ran, run
+from goldpan.evaluation.run import RunResult, run
 from tests.llama import needs_llama, serving
 from tests.prompting import QUIET, answers, issues
 
@@ -29,7 +29,7 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-def ask(place: Path, address: str, **given: Any) -> Ran:
+def ask(place: Path, address: str, **given: Any) -> RunResult:
     told = {"model": "tiny", "base_url": address, "temperature": 1.0, "concurrency": 2, **given}
     model = find_model("prompted", told)
     return run(Workspace(place), issues(8), model, find_protocol("default"), 0, QUIET)

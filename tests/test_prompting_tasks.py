@@ -15,7 +15,7 @@ from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, TaskPrompt, TaskType
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import Ran, run
+from goldpan.evaluation.run import RunResult, run
 from tests.crosscode_tasks import make_task
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import QUIET, answers, ask, asked, issues, only_test, schema_of
@@ -144,7 +144,7 @@ def test_a_task_with_few_examples_says_so(tmp_path: Path) -> None:
         ask(tmp_path, data, server, method="4-shot")
 
 
-def _shortcut(place: Path, name: str, data: Any, seed: int = 0) -> Ran:
+def _shortcut(place: Path, name: str, data: Any, seed: int = 0) -> RunResult:
     rules = find_protocol("crosscodebench")
     return run(Workspace(place), data, find_model(name, {}), rules, seed, QUIET)
 

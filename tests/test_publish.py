@@ -16,7 +16,7 @@ from rich.console import Console
 from goldpan.core.errors import GoldpanError, PublishError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.examples import CODE_EDIT, QA
-from goldpan.datasets.hub import Published, publish
+from goldpan.datasets.hub import PublishResult, publish
 from tests.examples import CARD, examples, write
 from tests.hub import Hub
 
@@ -57,7 +57,7 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(place, QA, rows, "time:2020-06-01", shard_bytes=400_000).directory
 
 
-def send(directory: Path, repo_id: str = ID, **options: Any) -> Published:
+def send(directory: Path, repo_id: str = ID, **options: Any) -> PublishResult:
     return publish(directory, repo_id, find_private=lambda text: (), **options)
 
 

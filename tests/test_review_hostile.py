@@ -15,7 +15,7 @@ from goldpan.annotation.llm.fence import fence_code
 from goldpan.annotation.llm.injection import find_injection
 from goldpan.annotation.llm.prompt import load_prompt
 from goldpan.annotation.llm.request import Voter, make_request
-from goldpan.annotation.llm.review_item import Case, Part
+from goldpan.annotation.llm.review_item import Part, ReviewItem
 from goldpan.annotation.llm.review_items import prepare
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.core.sanitize import for_prompt, line, without_tokens
@@ -88,7 +88,7 @@ def request_of(*texts: str) -> tuple[dict[str, object], list[str], str]:
     """Return the body of the request for texts, the lines that the model sees, and the code."""
     names = ("issue title", "issue body", "reply 1 of 1 by the asker")
     parts = tuple(Part(name, text) for name, text in zip(names, texts, strict=False))
-    case = prepare(Case("o/n", "issue", 1, None, None, parts))
+    case = prepare(ReviewItem("o/n", "issue", 1, None, None, parts))
     request = make_request(case, load_prompt("question-answer"), Voter("judge", 0), SETTINGS, 0)
     body = json.loads(request.data)
     return body, body["messages"][1]["content"].split("\n"), fence_code(case.parts)
@@ -165,7 +165,7 @@ def test_texts_come_back_out_of_the_fences(texts: list[str]) -> None:
     found = [part.partition(" ===\n")[2].removesuffix("\n") for part in inside[1::2]]
     cases = [Part("x", text) for text in texts]
     assert found == [
-        part.text for part in prepare(Case("o/n", "issue", 1, None, None, tuple(cases))).parts
+        part.text for part in prepare(ReviewItem("o/n", "issue", 1, None, None, tuple(cases))).parts
     ]
 
 

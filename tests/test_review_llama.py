@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from goldpan.annotation.llm.review import run_review
-from goldpan.annotation.llm.reviewer import Reviewed
+from goldpan.annotation.llm.reviewer import ReviewResult
 from goldpan.annotation.llm.settings import load_review_settings
 from goldpan.core.archive import Archive
 from goldpan.core.workspace import Workspace
@@ -28,7 +28,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-def review(place: Workspace, address: str, **given: Any) -> Reviewed:
+def review(place: Workspace, address: str, **given: Any) -> ReviewResult:
     flags = {"models": ["tiny"], "base_url": address, "subjects": ["issue"], "timeout": 60.0}
     flags |= {"temperature": 1.0, "max_tokens": 1500, "concurrency": 2, **given}
     environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.filters.robots import Robots, catalogue, robot_sign
+from goldpan.filters.bots import Robots, catalogue, robot_sign
 from tests.filtering import LONG, build, comment, dropped, issue, judge, judge_all
 
 PEOPLE = re.findall(

@@ -16,7 +16,7 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_json, for_prompt, line, visible
 from goldpan.core.terminal import clean
 from goldpan.datasets.card import escape
-from goldpan.datasets.hub_errors import Talk
+from goldpan.datasets.hub_errors import HubCall
 from goldpan.git.failures import failure
 
 DRAWN = {  # format characters that have a shape of their own
@@ -45,7 +45,7 @@ def test_all_outlets_agree(sign: str) -> None:
     told = f"a⟨U+{ord(sign):04X}⟩b"
     assert visible(text) == line(text) == clean(text).plain == told
     assert str(GoldpanError(text, "Do it")) == f"{told}. Do it."
-    assert Talk("o/n", "https://h", None).plain(text) == told
+    assert HubCall("o/n", "https://h", None).plain(text) == told
     assert told in str(failure("https://h/x", f"fatal: {text}".encode(), 128))
     assert escape(text) == told
     assert sign not in quote_path(text)

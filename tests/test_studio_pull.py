@@ -16,7 +16,7 @@ from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
-from goldpan.annotation.studio.pull import Pulled, pull, read_table
+from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import push
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
@@ -46,7 +46,7 @@ def begin(root: Path, studio: Annotators, name: str, count: int = 3) -> Workspac
     return place
 
 
-def fetched(place: Workspace, studio: Annotators, name: str, **more: Any) -> Pulled:
+def fetched(place: Workspace, studio: Annotators, name: str, **more: Any) -> PullResult:
     return pull(place, studio.server, name, QUIET, **more)
 
 

@@ -10,7 +10,7 @@ from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.forms import Task, find_form
 from goldpan.annotation.studio.project import Journal, open_project
-from goldpan.annotation.studio.push import Pushed, push
+from goldpan.annotation.studio.push import PushResult, push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
@@ -25,7 +25,9 @@ FORM = find_form("fix-pair")
 YES = {"verdict": ("fixes",)}
 
 
-def send(workspace: Workspace, studio: Annotators, name: str, count: int, start: int = 1) -> Pushed:
+def send(
+    workspace: Workspace, studio: Annotators, name: str, count: int, start: int = 1
+) -> PushResult:
     return push(workspace, studio.server, name, FORM, fix_pairs(count, start), QUIET)
 
 

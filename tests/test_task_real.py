@@ -9,7 +9,7 @@ import pytest
 
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.importing import Imported, import_files
+from goldpan.datasets.importing import ImportResult, import_files
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
 from tests.real_texts import DATA
@@ -25,7 +25,7 @@ pytestmark = [
 COMMENTS = [name for name, task in load_tasks().items() if task.source.reader == "nlbse23_comments"]
 
 
-def imported(directory: Path, name: str, *files: Path) -> Imported:
+def imported(directory: Path, name: str, *files: Path) -> ImportResult:
     return import_files(Workspace(directory), find_task(name), files, Reporter(quiet=True))
 
 

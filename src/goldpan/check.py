@@ -41,7 +41,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """What verifying a workspace gave."""
 
     workspace: str
@@ -65,7 +65,7 @@ class _Item:
         return sum(path.stat().st_size for path in self.files if path.exists())
 
 
-def check_workspace(workspace: Workspace, reporter: Reporter) -> Checked:
+def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
     """Verify archives, tables, verdicts, annotations, datasets, runs and histories."""
     items = list(_items(workspace))
     sizes = [item.size for item in items]
@@ -82,7 +82,7 @@ def check_workspace(workspace: Workspace, reporter: Reporter) -> Checked:
             done += size
             task.advance((done >> 20) - task.done)
     files = sum(len(item.files) for item in items)
-    return Checked(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
+    return CheckResult(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
 
 
 def archives(workspace: Workspace) -> list[Path]:

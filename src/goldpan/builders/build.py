@@ -20,7 +20,7 @@ from goldpan.annotation.llm.subjects import KINDS
 from goldpan.annotation.studio.decisions import read_people
 from goldpan.annotation.studio.forms import FORMS
 from goldpan.builders import code_edit, fault_localization, qa
-from goldpan.builders.stock import Stock
+from goldpan.builders.context import BuildContext
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
@@ -35,8 +35,8 @@ from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import count_funnel
-from goldpan.filters.material import open_material
 from goldpan.filters.profile import Profile
+from goldpan.filters.repo_view import open_material
 from goldpan.filters.stored import current_verdicts, inputs_digest
 from goldpan.miners.sources import sources
 
@@ -52,7 +52,7 @@ class Recipe:
     family: Family
     subject: Subject
     """What the filters judged, a row of the dataset each."""
-    rows: Callable[[Stock], Iterator[dict[str, Any]]]
+    rows: Callable[[BuildContext], Iterator[dict[str, Any]]]
     explained: Mapping[str, str]
     """Why a subject that passed the filters may give no row, by reason."""
     required: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ RECIPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """What building a dataset gave."""
 
     written: Written
@@ -102,7 +102,7 @@ def build(
     reporter: Reporter,
     *,
     reviews: Sequence[str] = (),
-) -> Built:
+) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
     Rows have to be kept by each of `reviews` too, such as question-answer. Raises
@@ -132,7 +132,7 @@ def build(
             for repo, judged in verdicts.items():
                 robots = profile.settings["robots"]
                 with open_material(workspace, repo, robots, duplicates, 1) as material:
-                    stock = Stock(material, sources(workspace, repo), dropped, redacted)
+                    stock = BuildContext(material, sources(workspace, repo), dropped, redacted)
                     stock.keep(judged, recipe.subject, (*recipe.required, *reviews))
                     for row in recipe.rows(stock):
                         task.advance()
@@ -172,7 +172,9 @@ def build(
     written = write_dataset(
         workspace, directory, recipe.family, recipe.family.batches(rows()), plan, provenance, card
     )
-    return Built(written, funnel.rows, funnel.kept, dropped, redacted, time.monotonic() - begun)
+    return BuildResult(
+        written, funnel.rows, funnel.kept, dropped, redacted, time.monotonic() - begun
+    )
 
 
 def _reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:

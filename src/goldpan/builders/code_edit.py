@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from goldpan.builders.context import BuildContext
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
-from goldpan.builders.stock import Stock
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.format import format_edits
@@ -32,7 +32,7 @@ EXPLAINED = {
 _AT_ONCE = 64
 
 
-def rows(stock: Stock) -> Iterator[dict[str, Any]]:
+def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept fix pair that changes the content of one text file."""
     with stock.material.objects() as objects:
         if objects is None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from goldpan.builders.context import BuildContext
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
-from goldpan.builders.stock import Stock
 from goldpan.builders.tree import count_directories, draw_tree, prune
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.core.errors import GitError
@@ -22,7 +22,7 @@ EXPLAINED = {
 }
 
 
-def rows(stock: Stock) -> Iterator[dict[str, Any]]:
+def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept fix pair whose file stands in the base state's tree."""
     with stock.material.objects() as objects:
         if objects is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from goldpan.builders.stock import Stock
+from goldpan.builders.context import BuildContext
 
 PAIR_REASONS = {
     "no-history": "the history of the code was not cloned, or lies in another repository",
@@ -32,7 +32,7 @@ ORDER BY k.issue, k.pull_repo, k.pull
 """
 
 
-def fix_pairs(stock: Stock, family: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def fix_pairs(stock: BuildContext, family: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield each kept pair that can be built, and the columns that its examples share.
 
     The others are counted in `stock.dropped` with the reason.

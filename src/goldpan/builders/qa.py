@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from goldpan.builders.stock import Stock
+from goldpan.builders.context import BuildContext
 
 EXPLAINED = {
     "answered": "the issue is open, or nobody but the asker and robots replied",
@@ -34,7 +34,7 @@ ORDER BY i.number, t.created_at, t.comment_id
 """
 
 
-def rows(stock: Stock) -> Iterator[dict[str, Any]]:
+def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept issue that somebody answered."""
     shared = stock.repository()
     for number, group in groupby(stock.rows(_DIALOGUES), itemgetter("number")):

@@ -10,7 +10,7 @@ from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from goldpan.code.lexer import STRING, Lexis, Stripped, mark_continued_lines, strip
+from goldpan.code.lexer import STRING, LexicalRules, Stripped, mark_continued_lines, strip
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -53,7 +53,7 @@ class Grammar:
     """Letters before a string's first quote that make it another type, and so are code."""
     inside: bytes | None = None
     """What a string's text holds of code that the grammar does not tell; its group 1 is code."""
-    raw: Lexis | None = None
+    raw: LexicalRules | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from goldpan.code.grammar import Grammar
-from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, Lexis
+from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, LexicalRules
 from goldpan.code.plain_languages import LIKE_C, OTHERS
 
 
@@ -28,7 +28,7 @@ class Language:
     name: str
     suffixes: tuple[str, ...]
     grammar: Grammar | None = None
-    lexis: Lexis | None = None
+    lexis: LexicalRules | None = None
     """Set where comments and strings can be told without a grammar."""
     layout: Literal["free", "indented", "directives"] = "free"
     """What lines say beside their tokens: nothing, or by their indentation, or a line that

@@ -2,7 +2,7 @@
 
 In C and its kin a comment or a string can be told from the text alone, at ten times the speed of
 a parser. Languages with interpolation, regular expressions or heredocs cannot be read like that
-and have no `Lexis`.
+and have no `LexicalRules`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TOKEN = re.compile(rb"[\w\x80-\xff]+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Lexis:
+class LexicalRules:
     """How comments and strings look: regular expressions over bytes, tried in this order.
 
     Each begins with a plain character.
@@ -45,7 +45,7 @@ class Stripped:
     strings: list[bytes]
 
 
-def strip(text: bytes, lexis: Lexis) -> Stripped:
+def strip(text: bytes, lexis: LexicalRules) -> Stripped:
     """Take a text apart by the rules of its language alone."""
     texts: dict[str, list[bytes]] = {"comment": [], "string": []}
 
@@ -62,7 +62,7 @@ def strip(text: bytes, lexis: Lexis) -> Stripped:
 
 
 @cache
-def _pattern(lexis: Lexis) -> re.Pattern[bytes]:
+def _pattern(lexis: LexicalRules) -> re.Pattern[bytes]:
     # Where every alternative starts with a character and not with a group, the matcher looks for
     # these characters alone, which is four times as fast.
     kinds = {b"comment": lexis.comments, b"string": lexis.strings, b"kept": lexis.kept}
@@ -100,7 +100,7 @@ _CHARACTER = rb"'(?:(?<=[0-9a-fA-F]')(?<!u8')(?=[0-9a-fA-F])|" + _SINGLE[1:] + r
 _INCLUDE = rb'#[ \t]*+(?:include|import)\w*+[ \t]*+(?:"[^"\n]*+"?|<[^>\n]*+>?)'
 _IMPORT = rb"""i(?<!\wi)mport\b[^;"'/]{0,200}+["'][^"'\n]*+["']?"""
 
-C_LIKE = Lexis((_LINE, _BLOCK), (_RAW, _DOUBLE), (_INCLUDE, _CHARACTER))
-SOLIDITY = Lexis((_SIMPLE_LINE, _BLOCK), (_DOUBLE, _SINGLE), (_IMPORT,))
-JAVA = Lexis((_SIMPLE_LINE, _BLOCK), (_LONG_DOUBLE, _DOUBLE), (_SINGLE,))
-GO = Lexis((_SIMPLE_LINE, _BLOCK), (rb"`[^`]*+`?", _DOUBLE), (_SINGLE,))
+C_LIKE = LexicalRules((_LINE, _BLOCK), (_RAW, _DOUBLE), (_INCLUDE, _CHARACTER))
+SOLIDITY = LexicalRules((_SIMPLE_LINE, _BLOCK), (_DOUBLE, _SINGLE), (_IMPORT,))
+JAVA = LexicalRules((_SIMPLE_LINE, _BLOCK), (_LONG_DOUBLE, _DOUBLE), (_SINGLE,))
+GO = LexicalRules((_SIMPLE_LINE, _BLOCK), (rb"`[^`]*+`?", _DOUBLE), (_SINGLE,))

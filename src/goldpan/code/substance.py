@@ -14,7 +14,7 @@ from typing import Literal
 from goldpan.code.difference import changed_tokens, first_change
 from goldpan.code.grammar import read
 from goldpan.code.languages import Language, language_of, second_language_of
-from goldpan.code.lexer import CONTINUED, Lexis, Stripped, squeeze, strip, tokens
+from goldpan.code.lexer import CONTINUED, LexicalRules, Stripped, squeeze, strip, tokens
 from goldpan.code.structure import same_structure
 
 Parsed = Literal["tree", "failed", "tokens", "none"]
@@ -133,7 +133,7 @@ def _normalize(text: bytes) -> bytes | None:
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
 
 
-def _by_lexis(old: bytes, new: bytes, language: Language, lexis: Lexis) -> Substance | None:
+def _by_lexis(old: bytes, new: bytes, language: Language, lexis: LexicalRules) -> Substance | None:
     """Judge by tokens alone; None where only a parser can tell."""
     before, after = strip(old, lexis), strip(new, lexis)
     keep = squeeze(before.code, strings=False) != squeeze(after.code, strings=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from goldpan.code.languages import language_of
 from goldpan.code.substance import Pair, Substance, compare_texts, compare_unread
-from goldpan.core.sandbox import Lost, work_through
+from goldpan.core.sandbox import Failed, map_in_sandbox
 
 
 def compare_all(
@@ -27,9 +27,9 @@ def compare_all(
             drawn.append(pair)
             yield pair
 
-    for found in work_through(compare_texts, noted(), workers, timeout, compare_unread):
+    for found in map_in_sandbox(compare_texts, noted(), workers, timeout, compare_unread):
         pair = drawn.popleft()
-        if isinstance(found, Lost):
+        if isinstance(found, Failed):
             language = language_of(pair.path)
             yield Substance(None, found.reason, language.name if language else "", "none")
         else:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from goldpan.check import Checked, archives, check_workspace
+from goldpan.check import CheckResult, archives, check_workspace
 from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.terminal import Terminal, clean
@@ -70,7 +70,7 @@ def _alone(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _show(found: Checked, done: dict[str, Repair]) -> None:
+def _show(found: CheckResult, done: dict[str, Repair]) -> None:
     console = Terminal()
     repairs(list(done), list(done.values()))
     console.print(f"{found.files:,} files, {found.bytes / 1e6:,.0f} MB in {found.workspace}")

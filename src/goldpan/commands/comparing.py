@@ -15,7 +15,7 @@ from goldpan.show import comparing as show
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.datasets.task import Task
-    from goldpan.evaluation.comparing import Compared, Question
+    from goldpan.evaluation.comparing import ComparisonResult, Question
     from goldpan.report.evaluation import Written
 
 Output = Annotated[Path | None, typer.Option(help="An HTML file for the whole report.")]
@@ -83,7 +83,7 @@ def compare_stored(
     required: Collection[str] = (),
     models: Collection[str] = (),
     protocol: str = "",
-) -> Compared:
+) -> ComparisonResult:
     """Compare the stored runs of these tasks, of all where none is named.
 
     Raises `UsageError` where one of those that are `required`, or a model, has no run.
@@ -110,7 +110,7 @@ def known_tasks(place: Workspace) -> dict[str, Task]:
 
 def write_files(
     place: Workspace,
-    compared: Compared,
+    compared: ComparisonResult,
     tasks: dict[str, Task],
     *,
     title: str = "",

@@ -160,7 +160,7 @@ def score(
 ) -> None:
     """Compute the scores of finished runs anew from their predictions; no model runs."""
     from goldpan.datasets.registry import find_task, tasks_directory
-    from goldpan.evaluation.run import Ran, rescore
+    from goldpan.evaluation.run import RunResult, rescore
     from goldpan.evaluation.runs import read_runs
     from goldpan.evaluation.task_input import files_to_score
 
@@ -169,7 +169,9 @@ def score(
     for each in read_runs(place, tasks=task or (), models=model or ()):
         known = find_task(each.task, tasks_directory(place.root))
         files = files_to_score(place, known, each.result["data_hash"], dataset)
-        results.append(Ran(each.directory, rescore(each.directory, known, files), again=False))
+        results.append(
+            RunResult(each.directory, rescore(each.directory, known, files), again=False)
+        )
     print_result(json, [each.result for each in results], lambda: show.all_ran(results))
 
 

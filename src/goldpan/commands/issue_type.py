@@ -75,7 +75,7 @@ def issue_type(
     Takes closed issues whose labels mean exactly one type. Both engines give the same bytes.
     """
     from goldpan.builders.issue_type.build import build_issue_types, make_wish
-    from goldpan.builders.issue_type.closings import Place
+    from goldpan.builders.issue_type.closings import EventSource
     from goldpan.builders.issue_type.profile import load_profile
     from goldpan.core.engine import open_engine
 
@@ -84,7 +84,7 @@ def issue_type(
     place = Workspace(settings.workspace)
     repos = known_repositories(place, repo, "tables") if origin == "mined" else names_of(repo, None)
     wish = make_wish(
-        Place(place, origin.value, tuple(repos)),
+        EventSource(place, origin.value, tuple(repos)),
         chosen,
         split=split,
         balance=balance,

@@ -26,7 +26,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.estimate import Estimate
-from goldpan.miners.mine import Mined, predict
+from goldpan.miners.mine import MineResult, predict
 from goldpan.miners.mine import mine as mine_repository
 from goldpan.miners.pairing import find_rules
 from goldpan.miners.pairing import pair as pair_repository
@@ -111,7 +111,7 @@ def mine(
             print_result(json, [asdict(coverage)], lambda: show.coverage(coverage))
             finish([coverage.complete])
         costs: dict[str, Estimate] = {}
-        results: list[Mined] = []
+        results: list[MineResult] = []
         failures: dict[str, GoldpanError] = {}
         for name in names:
             try:

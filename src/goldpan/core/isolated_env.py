@@ -19,7 +19,7 @@ _SECONDS = 1800
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class IsolatedEnv:
     """A package that lives in an environment of its own."""
 
     name: str

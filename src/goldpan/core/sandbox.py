@@ -27,29 +27,29 @@ _MEMORY = 2 * 1024**3  # bytes for one item
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class Failed:
     """Why an item has no result: its time was spent, or its process died."""
 
     reason: Literal["timeout", "crash"]
 
 
-def work_through(
+def map_in_sandbox(
     work: Callable[[T], R],
     items: Iterable[T],
     workers: int,
     timeout: float,
     at_once: Callable[[T], R | None] = lambda _: None,
-) -> Iterator[R | Lost]:
+) -> Iterator[R | Failed]:
     """Yield the result of each item in order; items are drawn as they are needed.
 
     `work` is a function of a module, `timeout` seconds of processor time for one item. Where it
-    is spent, or the process dies or wants more than 2 GiB, that item is `Lost`, which another
+    is spent, or the process dies or wants more than 2 GiB, that item is `Failed`, which another
     machine may not repeat, and the rest goes on. `at_once` gives the results of items that need
     no process, None for others. Raises `GoldpanError` where a process cannot start.
     """
     waiting = enumerate(items)
     crew: list[_Worker[T, R]] = []
-    done: dict[int, R | Lost] = {}
+    done: dict[int, R | Failed] = {}
     told = 0
     more = True
     try:
@@ -107,7 +107,7 @@ class _Worker(Generic[T, R]):
         with suppress(OSError):  # it died while idle, which `give` tells
             self.connection.send(item)
 
-    def give(self) -> R | Lost:
+    def give(self) -> R | Failed:
         """Return what came of the item that it took."""
         self.busy = False
         try:
@@ -115,7 +115,7 @@ class _Worker(Generic[T, R]):
         except (EOFError, OSError):
             self.dead = True
             self.end()
-            return Lost("timeout" if self.process.exitcode == -signal.SIGPROF else "crash")
+            return Failed("timeout" if self.process.exitcode == -signal.SIGPROF else "crash")
         return result
 
     def end(self) -> None:

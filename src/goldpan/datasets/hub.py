@@ -30,7 +30,7 @@ from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import FindPrivate
 from goldpan.datasets.hub_client import endpoint, open_hub, quiet
 from goldpan.datasets.hub_compare import KIND, Change, There, compare, look
-from goldpan.datasets.hub_errors import Talk, explained
+from goldpan.datasets.hub_errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
@@ -39,7 +39,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishResult:
     """What was published, or with a dry run would be."""
 
     repo_id: str
@@ -68,7 +68,7 @@ def publish(
     reporter: Reporter | None = None,
     allowed_licenses: Collection[str] | None = None,
     find_private: FindPrivate | None = None,
-) -> Published:
+) -> PublishResult:
     """Bring a dataset to the Hub that `HF_ENDPOINT` names, as `repo_id` (owner/name).
 
     A repository with other content is only changed with `overwrite`, and then holds exactly the
@@ -79,7 +79,7 @@ def publish(
     dataset from the Hub; then the repository is as it was, or new and empty.
     """
     _check_names(repo_id, tag)
-    talk = Talk(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
+    talk = HubCall(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
     _check_token(talk, required=not dry_run)
     _refuse_problems(directory, allowed_licenses, find_private)
     local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
@@ -104,7 +104,7 @@ def publish(
     url = f"{talk.endpoint}/datasets/{repo_id}"
     compared = talk.token is not None
     created = compared and there is None
-    return Published(repo_id, url, created, changes, commit, tag, dry_run, compared)
+    return PublishResult(repo_id, url, created, changes, commit, tag, dry_run, compared)
 
 
 def _check_names(repo_id: str, tag: str | None) -> None:
@@ -121,7 +121,7 @@ def _check_names(repo_id: str, tag: str | None) -> None:
         raise UsageError(f"{tag!r} is no name of a tag", "Write one such as v1.0")
 
 
-def _check_token(talk: Talk, *, required: bool) -> None:
+def _check_token(talk: HubCall, *, required: bool) -> None:
     remedy = (
         f"Make one with write access at {talk.endpoint}/settings/tokens and set HF_TOKEN, "
         "or run hf auth login"
@@ -134,7 +134,7 @@ def _check_token(talk: Talk, *, required: bool) -> None:
 
 
 def _own_token() -> str | None:
-    with explained(Talk("the login", constants.ENDPOINT, None), "asking for a token"):
+    with explained(HubCall("the login", constants.ENDPOINT, None), "asking for a token"):
         return get_token()
 
 
@@ -151,7 +151,7 @@ def _refuse_problems(
         )
 
 
-def _refuse_conflicts(talk: Talk, there: There, *, private: bool) -> None:
+def _refuse_conflicts(talk: HubCall, there: There, *, private: bool) -> None:
     if private and not there.private:
         raise PublishError(
             f"{talk.repo_id} is public, and the dataset is to be private",
@@ -161,7 +161,7 @@ def _refuse_conflicts(talk: Talk, there: There, *, private: bool) -> None:
 
 
 def _refuse_overwriting(
-    talk: Talk, there: There, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
+    talk: HubCall, there: There, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
 ) -> None:
     if changes and there.files and not overwrite:
         losses_first = sorted(
@@ -180,7 +180,7 @@ def _refuse_overwriting(
         )
 
 
-def _create(api: HfApi, talk: Talk, *, private: bool) -> str | None:
+def _create(api: HfApi, talk: HubCall, *, private: bool) -> str | None:
     with explained(talk, "creating the repository"):
         api.create_repo(talk.repo_id, repo_type=KIND, private=private)
         return api.dataset_info(talk.repo_id).sha
@@ -188,7 +188,7 @@ def _create(api: HfApi, talk: Talk, *, private: bool) -> str | None:
 
 def _send(
     api: HfApi,
-    talk: Talk,
+    talk: HubCall,
     directory: Path,
     changes: tuple[Change, ...],
     head: str | None,

@@ -11,7 +11,7 @@ from huggingface_hub import HfApi
 from huggingface_hub.errors import RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 
-from goldpan.datasets.hub_errors import Talk, explained
+from goldpan.datasets.hub_errors import HubCall, explained
 from goldpan.datasets.provenance import digest
 
 KIND = "dataset"
@@ -39,7 +39,7 @@ class There:
     private: bool
 
 
-def look(api: HfApi, talk: Talk) -> There | None:
+def look(api: HfApi, talk: HubCall) -> There | None:
     """Return the repository as it is, or None where there is none."""
     with explained(talk, "asking what is there"):
         try:

@@ -38,9 +38,9 @@ def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]
     from huggingface_hub import get_token
 
     from goldpan.datasets.hub_client import endpoint, open_hub, quiet
-    from goldpan.datasets.hub_errors import Talk, explained
+    from goldpan.datasets.hub_errors import HubCall, explained
 
-    talk = Talk(source.hub, endpoint(), get_token())
+    talk = HubCall(source.hub, endpoint(), get_token())
     api = open_hub(talk.token)
     paths = []
     with reporter.task(f"Fetching from {talk.host}", len(source.files)) as progress:

@@ -19,7 +19,7 @@ _AGAIN = "Run the same command again: what arrived whole is not sent again"
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class HubCall:
     """With whom Goldpan talks about what; the token stays out of every message."""
 
     repo_id: str
@@ -40,7 +40,7 @@ class Talk:
 
 
 @contextmanager
-def explained(talk: Talk, doing: str) -> Iterator[None]:
+def explained(talk: HubCall, doing: str) -> Iterator[None]:
     """Turn what the Hub's client raises in this block into `PublishError`."""
     try:
         yield
@@ -70,12 +70,12 @@ def explained(talk: Talk, doing: str) -> Iterator[None]:
         ) from None
 
 
-def _cut(talk: Talk, doing: str, error: httpx2.TransportError) -> PublishError:
+def _cut(talk: HubCall, doing: str, error: httpx2.TransportError) -> PublishError:
     reason = talk.plain(error) or type(error).__name__
     return PublishError(f"The connection to {talk.host} broke while {doing} ({reason})", _AGAIN)
 
 
-def _refusal(talk: Talk, doing: str, error: HfHubHTTPError) -> PublishError:
+def _refusal(talk: HubCall, doing: str, error: HfHubHTTPError) -> PublishError:
     status = error.response.status_code
     said = talk.plain(error.server_message or "")
     told = f" ({said})" if said else ""

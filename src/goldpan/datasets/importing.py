@@ -55,7 +55,7 @@ class CountCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """A task's data as they were imported."""
 
     task: Task
@@ -91,7 +91,7 @@ def import_files(
     seed: int = SEED,
     directory: Path | None = None,
     processes: int = 1,
-) -> Imported:
+) -> ImportResult:
     """Import a task's data from its authors' files into `directory`, and count.
 
     `steps` is a profile of preprocessing, `split` another split than the task's; more than one
@@ -145,7 +145,7 @@ def import_files(
                 redacted=False,
             ),
         )
-    return Imported(
+    return ImportResult(
         task,
         written,
         checks=tuple(CountCheck(key, told, counts[key]) for key, told in task.counts.items()),

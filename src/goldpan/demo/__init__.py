@@ -14,7 +14,7 @@ from goldpan.annotation.llm.review import estimate_review, run_review
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.builders.build import RECIPES, build
 from goldpan.builders.issue_type.build import build_issue_types, make_wish
-from goldpan.builders.issue_type.closings import Place
+from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
@@ -127,7 +127,7 @@ def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Ter
 def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
     """Make a small classification dataset, run baselines on it, and report what differs."""
     profile = load_issue_profile("nlbse23")
-    origin = Place(place, "mined", (REPO,))
+    origin = EventSource(place, "mined", (REPO,))
     wish = make_wish(
         origin, profile, split="stratified:0.5,0.5", balance=None, seed=0, directory=None
     )

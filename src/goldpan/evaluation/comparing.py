@@ -42,7 +42,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparisonResult:
     """What stored runs say of models."""
 
     systems: tuple[System, ...]
@@ -91,7 +91,7 @@ def compare_runs(
     question: Question,
     *,
     keep_models: bool = False,
-) -> Compared:
+) -> ComparisonResult:
     """Compare the models of stored runs; the same runs and question give the same result.
 
     `every` holds all runs of the same tasks, and `tasks` those that the registry knows. Models
@@ -105,7 +105,7 @@ def compare_runs(
     have = {one.name: {task for task in one.runs if _scores(one, task)} for one in systems}
     block = complete(have, keep_models=keep_models)
     metrics = {run.task: turned(run.scores).name for run in kept}
-    found = Compared(
+    found = ComparisonResult(
         systems=systems,
         tasks=tuple(sorted(metrics)),
         metrics=metrics,
@@ -120,7 +120,7 @@ def compare_runs(
     return replace(found, comparison=comparison, alone=alone)
 
 
-def matrix(compared: Compared) -> ScoreMatrix:
+def matrix(compared: ComparisonResult) -> ScoreMatrix:
     """Return the scores of the block; raises `StatisticsError` for fewer than two models."""
     scores = [
         Score(one.name, task, seed, value)
@@ -139,7 +139,7 @@ def mean_score(system: System, task: str) -> float | None:
 
 
 def _compare(
-    found: Compared, tasks: Mapping[str, Task], question: Question
+    found: ComparisonResult, tasks: Mapping[str, Task], question: Question
 ) -> tuple[Comparison | str, tuple[Comparison, ...]]:
     check_settings(question.alpha, question.rope)
     models, shared = found.block.models, found.block.tasks
@@ -164,7 +164,9 @@ def _compare(
     return over_tasks, alone
 
 
-def _alone(found: Compared, name: str, task: Task | None, question: Question) -> Comparison | None:
+def _alone(
+    found: ComparisonResult, name: str, task: Task | None, question: Question
+) -> Comparison | None:
     """Compare by the answers to one task, None where the metric does not allow it."""
     if task is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import System, setting, split_of
 from goldpan.evaluation.higher_is_better import turned
 from goldpan.evaluation.metrics.result import Scores
@@ -46,7 +46,7 @@ METRICS = (
 """What tables show beside the score that ranks; `result.json` holds all of them."""
 
 
-def study_of(compared: Compared) -> Study:
+def study_of(compared: ComparisonResult) -> Study:
     """Return the facts of all compared runs."""
     runs = [(system, run) for system in compared.systems for run in system.every()]
     return Study(
@@ -94,7 +94,7 @@ def chosen_by(run: Run) -> str:
     return str(run.result["learning"]["chosen_on"])
 
 
-def _splits(compared: Compared) -> Iterator[Split]:
+def _splits(compared: ComparisonResult) -> Iterator[Split]:
     for task in compared.tasks:
         run = next(one.runs[task][0] for one in compared.systems if task in one.runs)
         rows, split = run.result["rows"], split_of(run)

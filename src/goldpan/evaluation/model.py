@@ -66,7 +66,7 @@ class Costs:
 
 
 @dataclass(slots=True)
-class Learning:
+class SelectionInfo:
     """How a model came to be; models write what only they know of."""
 
     chosen_on: str = ""
@@ -82,7 +82,7 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingContext:
     """What a model learns from."""
 
     task: Task
@@ -99,7 +99,7 @@ class Lesson:
     """For checkpoints: what lies there is there again when the run goes on after a kill."""
     reporter: Reporter
     costs: Costs
-    learning: Learning = field(default_factory=Learning)
+    learning: SelectionInfo = field(default_factory=SelectionInfo)
     siblings: Callable[[], Mapping[str, pa.Table]] = dict
     """Rows with targets of the tasks that share the data, by task: only rows that are train in
     every one of them and lie in no other split here, so that no answer crosses a split."""
@@ -123,7 +123,7 @@ class Model:
     """A model by name, with the settings that tell its runs apart."""
 
     name: str
-    fit: Callable[[Lesson], Fitted]
+    fit: Callable[[TrainingContext], Fitted]
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Plain JSON data."""
     uses_neighbours: bool = False
@@ -134,5 +134,5 @@ class Model:
     """Whether it answers train rows too, to see overfitting; not where answers cost money."""
     task_facts: Callable[[Task], Mapping[str, Any]] | None = None
     """What of a task's file tells runs apart beside the settings, such as its prompt."""
-    estimate: Callable[[Lesson, pa.Table], Estimate] | None = None
+    estimate: Callable[[TrainingContext, pa.Table], Estimate] | None = None
     """Says what answering rows would cost; of models that cost money."""

@@ -40,7 +40,7 @@ from goldpan.datasets.task_data import TaskData, with_validation
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.costs import counting
 from goldpan.evaluation.environment import read_environment
-from goldpan.evaluation.model import Answers, Costs, Estimate, Fitted, Lesson, Model
+from goldpan.evaluation.model import Answers, Costs, Estimate, Fitted, Model, TrainingContext
 from goldpan.evaluation.predictions import predictions_schema
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import score
@@ -62,7 +62,7 @@ _OPENED = "test-opened"
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunResult:
     """A finished run."""
 
     directory: Path
@@ -81,7 +81,7 @@ def run(
     *,
     files: Mapping[str, str] | None = None,
     ablated: Sequence[str] = (),
-) -> Ran:
+) -> RunResult:
     """Train and test a model, or return the finished run with the same settings.
 
     The model learns from train and validation; then the test is opened, without its answers.
@@ -93,12 +93,12 @@ def run(
     told = identity(data, model, protocol, seed, ablated)
     directory = run_directory(workspace, told)
     if (directory / RESULT).exists():
-        return Ran(directory, read_result(directory), again=True)
+        return RunResult(directory, read_result(directory), again=True)
     work = directory.with_name(directory.name + ".work")
     with _alone(work):
         if (directory / RESULT).exists():  # another process was faster
             shutil.rmtree(work, ignore_errors=True)
-            return Ran(directory, read_result(directory), again=True)
+            return RunResult(directory, read_result(directory), again=True)
         lesson, test = _lesson(workspace, data, protocol, seed, work, reporter)
         with counting(lesson.costs), reporter.task(f"{data.task.name} by {model.name}", 2) as task:
             fitted = model.fit(lesson)
@@ -133,7 +133,7 @@ def run(
         tables = {PREDICTIONS: predictions, TRAIN: learned, VALIDATION: chosen}
         _publish(workspace, directory, result, tables)
         shutil.rmtree(work, ignore_errors=True)
-    return Ran(directory, result, again=False)
+    return RunResult(directory, result, again=False)
 
 
 def estimate(
@@ -228,7 +228,7 @@ def _lesson(
     seed: int,
     work: Path,
     reporter: Reporter,
-) -> tuple[Lesson, pa.Table]:
+) -> tuple[TrainingContext, pa.Table]:
     target = target_column(data.task.type).name
     test = data.splits["test"]
     every = pa.concat_tables(data.splits.values()).drop_columns(target).sort_by("id")
@@ -240,7 +240,7 @@ def _lesson(
         carved = with_validation(data, protocol.share, seed)
         name = name if validation is not None else "a part of train"
         train, validation = carved.splits["train"], carved.splits["validation"]
-    lesson = Lesson(
+    lesson = TrainingContext(
         task=data.task,
         train=train,
         validation=validation,
@@ -258,7 +258,7 @@ def _lesson(
     return lesson, test
 
 
-def _chosen(task: Task, lesson: Lesson, fitted: Fitted) -> pa.Table:
+def _chosen(task: Task, lesson: TrainingContext, fitted: Fitted) -> pa.Table:
     """Return the answers to the rows that chose, of the model or of those that it was chosen by."""
     learning = lesson.learning
     if learning.unseen is not None:
@@ -270,7 +270,7 @@ def _chosen(task: Task, lesson: Lesson, fitted: Fitted) -> pa.Table:
     return _table(task, lesson.validation, _ask(task, fitted, lesson.validation))
 
 
-def _learned_from(model: Model, lesson: Lesson) -> dict[str, int]:
+def _learned_from(model: Model, lesson: TrainingContext) -> dict[str, int]:
     if not model.needs_train:
         return {"train": 0, "validation": 0}
     chosen_by = 0 if lesson.validation is None else len(lesson.validation)

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import pyarrow as pa
 
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 S = TypeVar("S")
 
@@ -38,7 +38,7 @@ class Criterion(Generic[S]):
     """The paper and section, or why Goldpan adds it."""
     settings: type[S]
     """A frozen dataclass whose fields all have defaults."""
-    judge: Callable[[Material, S], pa.Table]
+    judge: Callable[[RepoView, S], pa.Table]
     uses: tuple[str, ...] = ()
     """Criteria whose settings this one reads through the material as well."""
     version: int = 1

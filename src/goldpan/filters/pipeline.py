@@ -23,8 +23,8 @@ from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Subject
 from goldpan.filters.funnel import Funnel, count_funnel
-from goldpan.filters.material import Material, open_material
 from goldpan.filters.profile import Profile
+from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
 _STAGE = "filter"
@@ -35,7 +35,7 @@ _SUBJECTS: dict[Subject, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
+class FilterResult:
     """What filtering a repository gave."""
 
     repo: str
@@ -58,7 +58,7 @@ def run_filters(
     reporter: Reporter,
     *,
     workers: int = 1,
-) -> list[Filtered]:
+) -> list[FilterResult]:
     """Judge the issues and fix pairs of repositories and write their verdicts.
 
     Raises `WorkspaceError` where a repository was not mined.
@@ -76,7 +76,7 @@ def _filter(
     duplicates: pa.Table,
     reporter: Reporter,
     workers: int,
-) -> Filtered:
+) -> FilterResult:
     begun = time.monotonic()
     inputs = inputs_digest(workspace, repo)
     earlier = _Earlier(workspace.verdicts(repo, profile.name), inputs)
@@ -107,7 +107,7 @@ def _filter(
                 target.add_key_value_metadata({INPUTS_KEY: inputs.encode()})
                 write(target, VERDICTS, material.repo, verdicts)
             publish({path: workspace.verdicts(repo, profile.name)})
-        return Filtered(
+        return FilterResult(
             material.repo,
             profile.name,
             count_funnel(verdicts, "issue", profile.decide),
@@ -119,7 +119,7 @@ def _filter(
         )
 
 
-def _judge(material: Material, criterion: AnyCriterion, settings: object) -> pa.Table:
+def _judge(material: RepoView, criterion: AnyCriterion, settings: object) -> pa.Table:
     """Return a criterion's answer, having checked that it judged each subject once."""
     answer = criterion.judge(material, settings)
     keys = KEYS[criterion.subject]
@@ -157,7 +157,7 @@ def _complete(
     return pa.table(columns, schema=VERDICTS.schema)
 
 
-def _show_to_pairs(material: Material, rows: pa.Table) -> None:
+def _show_to_pairs(material: RepoView, rows: pa.Table) -> None:
     material.connection.register("new_verdicts", rows)
     material.connection.execute("INSERT INTO issue_verdicts FROM new_verdicts")
     material.connection.unregister("new_verdicts")

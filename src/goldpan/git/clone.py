@@ -34,7 +34,7 @@ PROMISOR = "goldpan.promisor"
 
 
 @dataclass(frozen=True, slots=True)
-class Cloned:
+class CloneResult:
     """What cloning or updating a repository did."""
 
     repo: str
@@ -65,7 +65,7 @@ def clone(
     source: str | Path | None = None,
     token: str | None = None,
     host: str = "github.com",
-) -> Cloned:
+) -> CloneResult:
     """Make or update the clone of a repository; call it under the workspace's lock.
 
     `source` is an address, a folder or a bundle; without one, the repository's address on
@@ -78,7 +78,9 @@ def clone(
     title = f"Fetching the history of {repo}"
     if target.exists():
         kept = _update(target, remote, listed, reporter, title)
-        return Cloned(repo, target, False, len(listed.refs), kept, promisor(target) is not None)
+        return CloneResult(
+            repo, target, False, len(listed.refs), kept, promisor(target) is not None
+        )
     with workspace.scratch() as scratch:
         fresh = scratch / target.name
         git(
@@ -92,7 +94,7 @@ def clone(
         )
         partial = _fetch(fresh, remote, listed, reporter, title)
         publish({fresh: target})
-    return Cloned(repo, target, True, len(listed.refs), 0, partial)
+    return CloneResult(repo, target, True, len(listed.refs), 0, partial)
 
 
 def promisor(path: Path) -> str | None:

@@ -32,7 +32,7 @@ from goldpan.miners.tables.normalize import normalize
 
 
 @dataclass(frozen=True, slots=True)
-class Mined:
+class MineResult:
     """What a mining run did; `failure` says why it stopped early, if it did."""
 
     repo: str
@@ -48,7 +48,7 @@ class Mined:
     failure: MiningError | None = None
 
 
-def mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = None) -> Mined:
+def mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = None) -> MineResult:
     """Mine a repository into the workspace, or go on where an earlier run was cut off.
 
     What was fetched before GitHub stopped answering is made into tables all the same; raises
@@ -82,7 +82,7 @@ def predict(
     return asyncio.run(ask())
 
 
-async def _mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None) -> Mined:
+async def _mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None) -> MineResult:
     started = time.monotonic()
     path = chosen_path(settings)
     workspace = Workspace(settings.workspace)
@@ -121,7 +121,7 @@ async def _mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | 
             except MiningError as error:
                 failure = error
                 rows = normalize(workspace, repo, reporter, workers=settings.workers)
-    return Mined(
+    return MineResult(
         repo,
         path,
         github.requests,

@@ -65,7 +65,7 @@ RULES: Mapping[str, Rules] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairResult:
     """What pairing a repository found."""
 
     repo: str
@@ -166,7 +166,7 @@ def find_rules(name: str) -> Rules:
     return RULES[name]
 
 
-def pair(workspace: Workspace, repo: str, rules: Rules) -> Paired:
+def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
     """Write a repository's `pairs` table and say what was found.
 
     Raises `WorkspaceError` where the repository has no tables.
@@ -197,7 +197,7 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> Paired:
         for signals in found["signals"].to_pylist():
             for signal in signals:
                 by_signal[signal] += 1
-        return Paired(
+        return PairResult(
             str(name),
             rules.name,
             len(found),

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.report.document import make_report
 from goldpan.evaluation.report.formatted import told
 from goldpan.evaluation.report.latex import latex_tables
@@ -42,7 +42,7 @@ class Written:
 
 def write_evaluation(
     workspace: Workspace,
-    compared: Compared,
+    compared: ComparisonResult,
     tasks: Mapping[str, Task],
     files: EvaluationFiles,
     title: str = "",

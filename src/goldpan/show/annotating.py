@@ -14,14 +14,14 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Agreement, Estimate
     from goldpan.annotation.studio.decisions import Decision
     from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
-    from goldpan.annotation.studio.pull import Pulled
-    from goldpan.annotation.studio.push import Pushed
+    from goldpan.annotation.studio.pull import PullResult
+    from goldpan.annotation.studio.push import PushResult
     from goldpan.annotation.studio.serve import Running
 
 _MOST = 20
 
 
-def pushed(found: Pushed) -> None:
+def pushed(found: PushResult) -> None:
     """Show what a push added."""
     console = Terminal()
     console.print(
@@ -33,7 +33,7 @@ def pushed(found: Pushed) -> None:
     console.print(clean(f"Annotators begin at {found.page}"))
 
 
-def pulled(found: Pulled, decisions: Sequence[Decision]) -> None:
+def pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
     """Show what a pull brought, and what people decided."""
     console = Terminal()
     console.print(

@@ -11,13 +11,13 @@ from rich.table import Table
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.evaluation.comparing import Compared
+    from goldpan.evaluation.comparing import ComparisonResult
     from goldpan.report.evaluation import Written
 
 _MOST = 40
 
 
-def compared(found: Compared, written: Sequence[Written]) -> None:
+def compared(found: ComparisonResult, written: Sequence[Written]) -> None:
     """Show the ranking, what it means, and where files lie."""
     from goldpan.evaluation.report.formatted import told
     from goldpan.evaluation.report.ranking import place
@@ -53,7 +53,7 @@ def files(written: Sequence[Written]) -> None:
         Terminal().print(clean(f"Wrote {one.output}, {one.size / 1e6:.1f} MB"))
 
 
-def as_json(found: Compared, written: Sequence[Written]) -> dict[str, Any]:
+def as_json(found: ComparisonResult, written: Sequence[Written]) -> dict[str, Any]:
     """Return a comparison as JSON can hold it."""
     from goldpan.evaluation.report.summary import sentences, warnings
     from goldpan.evaluation.statistics.comparison import Comparison

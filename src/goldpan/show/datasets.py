@@ -9,16 +9,16 @@ from rich.table import Table
 from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import, and each command needs one of them
-    from goldpan.builders.build import Built
+    from goldpan.builders.build import BuildResult
     from goldpan.code.edits.files import Applied
-    from goldpan.datasets.hub import Published
+    from goldpan.datasets.hub import PublishResult
     from goldpan.report.page import ReportFacts
     from goldpan.trace import Trace
 
 _MOST_CHANGES = 30
 
 
-def built_json(found: Built) -> dict[str, Any]:
+def built_json(found: BuildResult) -> dict[str, Any]:
     """Return what was built as plain data."""
     written = found.written
     return {
@@ -36,7 +36,7 @@ def built_json(found: Built) -> dict[str, Any]:
     }
 
 
-def built(found: Built) -> None:
+def built(found: BuildResult) -> None:
     """Show what a dataset holds, and what became of the rest."""
     console = Terminal()
     written = found.written
@@ -71,7 +71,7 @@ def applied(found: Applied) -> None:
     console.print(f"{_count(len(found.files), 'file')} {done}")
 
 
-def published(found: Published) -> None:
+def published(found: PublishResult) -> None:
     """Show what was sent, or would be."""
     console = Terminal()
     for change in found.changes[:_MOST_CHANGES]:

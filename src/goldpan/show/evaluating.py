@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.evaluation.model import Estimate
     from goldpan.evaluation.models.catalogue import Entry
     from goldpan.evaluation.protocol import Protocol
-    from goldpan.evaluation.run import Ran
+    from goldpan.evaluation.run import RunResult
     from goldpan.evaluation.runs import Run
 
 _METRICS = 6
@@ -24,7 +24,7 @@ _ANSWERS = 5
 """How many answers that are not valid are shown."""
 
 
-def ran(done: Ran) -> None:
+def ran(done: RunResult) -> None:
     """Show the scores of a run and where it lies."""
     console = Terminal()
     result = done.result
@@ -100,7 +100,7 @@ def lengths(found: Iterable[tuple[Run, Sequence[Third]]]) -> None:
     console.print(table)
 
 
-def all_ran(done: Iterable[Ran]) -> None:
+def all_ran(done: Iterable[RunResult]) -> None:
     """Show the scores of several runs."""
     for each in done:
         ran(each)

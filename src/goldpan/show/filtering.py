@@ -10,7 +10,7 @@ from rich.text import Text
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.filters.criterion import AnyCriterion
 from goldpan.filters.funnel import Funnel, Step
-from goldpan.filters.pipeline import Filtered
+from goldpan.filters.pipeline import FilterResult
 
 _BAR = 24
 _WIDE = 100
@@ -19,7 +19,7 @@ _NUMBERS = ("out", "undecided", "only", "left")
 _PLURAL = {"issue": "issues", "pair": "fix pairs"}
 
 
-def filtered(found: Sequence[Filtered]) -> None:
+def filtered(found: Sequence[FilterResult]) -> None:
     """Show what filtering kept, with the funnels."""
     console = Terminal()
     for one in found:

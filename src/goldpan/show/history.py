@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from goldpan.core.terminal import Terminal, titled
-from goldpan.git.clone import Cloned
+from goldpan.git.clone import CloneResult
 from goldpan.miners.history.revisions import History
 
 _MOST_NUMBERS = 20
 
 
-def histories(found: Sequence[tuple[Cloned, History]]) -> None:
+def histories(found: Sequence[tuple[CloneResult, History]]) -> None:
     """Show how many pull requests have which state, and what was odd."""
     console = Terminal()
     for cloned, history in found:

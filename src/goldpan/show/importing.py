@@ -11,15 +11,15 @@ from goldpan.core.terminal import Terminal, clean
 from goldpan.show import tasks
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.datasets.importing import Imported
+    from goldpan.datasets.importing import ImportResult
 
 
-def imported_json(found: Sequence[Imported], left: Sequence[str]) -> dict[str, Any]:
+def imported_json(found: Sequence[ImportResult], left: Sequence[str]) -> dict[str, Any]:
     """Return the imports as plain data; `left` names the tasks whose files were not given."""
     return {"tasks": [tasks.imported_json(one) for one in found], "not_given": list(left)}
 
 
-def imported(found: Sequence[Imported], left: Sequence[str]) -> None:
+def imported(found: Sequence[ImportResult], left: Sequence[str]) -> None:
     """Show the imports, a line each, and what differs from the source's counts."""
     console = Terminal()
     table = Table("task", "rows", "train", "test", "counts", box=None, header_style="dim")

@@ -9,11 +9,11 @@ from rich.table import Table
 from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.builders.issue_type.build import BuiltIssueTypes
+    from goldpan.builders.issue_type.build import IssueTypeResult
     from goldpan.datasets.manifest import Written
 
 
-def built_json(found: BuiltIssueTypes) -> dict[str, Any]:
+def built_json(found: IssueTypeResult) -> dict[str, Any]:
     """Return what was built as plain data."""
     return {
         "datasets": [_dataset_json(written) for written in found.written],
@@ -38,7 +38,7 @@ def _dataset_json(written: Written) -> dict[str, Any]:
     }
 
 
-def built(found: BuiltIssueTypes) -> None:
+def built(found: IssueTypeResult) -> None:
     """Show what became of the closings, and what the datasets hold."""
     from goldpan.builders.issue_type.build import EXPLAINED
 

@@ -12,14 +12,14 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.estimate import Estimate
-from goldpan.miners.mine import Mined, duration
-from goldpan.miners.pairing import Paired
+from goldpan.miners.mine import MineResult, duration
+from goldpan.miners.pairing import PairResult
 from goldpan.miners.repair import Repair
 
 _MOST_GAPS = 20
 
 
-def mined(results: Sequence[Mined]) -> None:
+def mined(results: Sequence[MineResult]) -> None:
     """Show what mining brought, and predicted against spent cost."""
     for result in results:
         console = Terminal(soft_wrap=False)
@@ -37,7 +37,7 @@ def mined(results: Sequence[Mined]) -> None:
             coverage(result.coverage, title=False)
 
 
-def mined_json(result: Mined) -> dict[str, Any]:
+def mined_json(result: MineResult) -> dict[str, Any]:
     """Return a result as plain data."""
     return {
         "repo": result.repo,
@@ -131,7 +131,7 @@ def tables(counts: Mapping[str, Mapping[str, int]]) -> None:
     Terminal(soft_wrap=False).print(table)
 
 
-def pairs(found: Sequence[Paired]) -> None:
+def pairs(found: Sequence[PairResult]) -> None:
     """Show how many pairs each signal gave."""
     console = Terminal()
     for one in found:

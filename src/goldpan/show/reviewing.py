@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Estimate
     from goldpan.annotation.llm.calibration import Calibration
     from goldpan.annotation.llm.planner import Estimate as Cost
-    from goldpan.annotation.llm.reviewer import Reviewed
+    from goldpan.annotation.llm.reviewer import ReviewResult
 
 
 def estimate(found: Cost) -> None:
@@ -34,7 +34,7 @@ def estimate(found: Cost) -> None:
         console.print(f"Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
 
 
-def reviewed(found: Reviewed) -> None:
+def reviewed(found: ReviewResult) -> None:
     """Show the verdicts of a review, and what they cost."""
     console = Terminal()
     table = Table("prompt", "subjects", "keep", "drop", "people", box=None, header_style="dim")

@@ -11,7 +11,7 @@ from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:
     from goldpan.core.workspace import Workspace
-    from goldpan.datasets.importing import CountCheck, Imported
+    from goldpan.datasets.importing import CountCheck, ImportResult
     from goldpan.datasets.task import Task
     from goldpan.datasets.task_checks import CheckedFiles
 
@@ -139,7 +139,7 @@ def validated(checked: CheckedFiles) -> None:
     )
 
 
-def imported_json(found: Imported) -> dict[str, Any]:
+def imported_json(found: ImportResult) -> dict[str, Any]:
     """Return what an import gave as plain data."""
     return {
         "task": found.task.name,
@@ -153,7 +153,7 @@ def imported_json(found: Imported) -> dict[str, Any]:
     }
 
 
-def imported(found: Imported) -> None:
+def imported(found: ImportResult) -> None:
     """Show what an import gave, and every count that differs."""
     console = _console()
     written = found.written

@@ -21,10 +21,10 @@ from openai.types import Batch as Told
 from goldpan.annotation.llm.costs import Ledger
 from goldpan.annotation.llm.endpoint import Endpoint
 from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.executor import Asked
+from goldpan.annotation.llm.executor import AskResult
 from goldpan.annotation.llm.outcome import Failure, Reply, understand
 from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.response_store import Batch, Memory
+from goldpan.annotation.llm.response_store import Batch, ResponseStore
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
@@ -49,7 +49,7 @@ class Batcher:
     def __init__(
         self,
         endpoint: Endpoint,
-        memory: Memory,
+        memory: ResponseStore,
         ledger: Ledger,
         settings: ReviewSettings,
         done: Callable[[], None],
@@ -63,7 +63,7 @@ class Batcher:
         self._note = note
         self.sent = 0
 
-    def ask(self, requests: Iterable[Asked], readers: Readers) -> bool:
+    def ask(self, requests: Iterable[AskResult], readers: Readers) -> bool:
         """Collect open batches, submit the requests and collect these.
 
         Returns False where the money did not suffice for all, and where `wait` is off and

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from goldpan.annotation.llm.batches import Batcher
 from goldpan.annotation.llm.costs import Ledger
 from goldpan.annotation.llm.endpoint import connect
-from goldpan.annotation.llm.executor import Asked, Asker
-from goldpan.annotation.llm.response_store import Memory
+from goldpan.annotation.llm.executor import Asker, AskResult
+from goldpan.annotation.llm.response_store import ResponseStore
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.core.progress import Task
 
 
-class Sent(NamedTuple):
+class SentRequest(NamedTuple):
     """What asking came to."""
 
     requests: int
@@ -24,13 +24,13 @@ class Sent(NamedTuple):
 
 
 def ask_all(
-    still_open: Callable[[], Iterable[Asked]],
-    memory: Memory,
+    still_open: Callable[[], Iterable[AskResult]],
+    memory: ResponseStore,
     ledger: Ledger,
     settings: ReviewSettings,
     task: Task,
     note: Callable[[str], None],
-) -> Sent:
+) -> SentRequest:
     """Ask until nothing is open, in rounds: a text that was too long is cut for the next one.
 
     `still_open` yields what the archive does not answer, each request once. Raises `ReviewError`
@@ -49,4 +49,4 @@ def ask_all(
             sent = asker.sent + batcher.sent
             # What a batch really cost may leave room for another one.
             if sent == before or not (enough or (settings.batch and settings.wait)):
-                return Sent(sent, enough)
+                return SentRequest(sent, enough)

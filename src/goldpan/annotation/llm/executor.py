@@ -11,14 +11,14 @@ from goldpan.annotation.llm.endpoint import Endpoint
 from goldpan.annotation.llm.errors import ReviewError
 from goldpan.annotation.llm.outcome import Outcome, Reply, understand
 from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.response_store import Memory
+from goldpan.annotation.llm.response_store import ResponseStore
 
 _PATIENCE = 10
 """Failures in a row, before any success, after which the endpoint is given up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskResult:
     """A request, and how what it is answered is read."""
 
     request: Request
@@ -32,7 +32,7 @@ class Asker:
     def __init__(
         self,
         endpoint: Endpoint,
-        memory: Memory,
+        memory: ResponseStore,
         ledger: Ledger,
         concurrency: int,
         done: Callable[[], None],
@@ -42,12 +42,12 @@ class Asker:
         self._ledger = ledger
         self._concurrency = concurrency
         self._done = done
-        self._under_way: dict[Future[Reply], Asked] = {}
+        self._under_way: dict[Future[Reply], AskResult] = {}
         self._failed = 0
         self._succeeded = False
         self.sent = 0
 
-    def ask(self, requests: Iterable[Asked]) -> bool:
+    def ask(self, requests: Iterable[AskResult]) -> bool:
         """Send requests and archive the replies.
 
         Returns False where the money did not suffice for all. Raises `ReviewError` where the

@@ -15,9 +15,9 @@ import pyarrow as pa
 from goldpan.annotation.llm.costs import Ledger
 from goldpan.annotation.llm.planner import Estimate, Walk
 from goldpan.annotation.llm.response_store import open_memory
-from goldpan.annotation.llm.review_item import Case, Part
+from goldpan.annotation.llm.review_item import Part, ReviewItem
 from goldpan.annotation.llm.review_items import case_file, prepare
-from goldpan.annotation.llm.reviewer import Judgement, Reviewed, judge
+from goldpan.annotation.llm.reviewer import Judgement, ReviewResult, judge
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import write, writer
@@ -58,7 +58,7 @@ def label_path(workspace: Workspace, task: str) -> Path:
 
 def review_labels(
     workspace: Workspace, directory: Path, settings: ReviewSettings, reporter: Reporter
-) -> Reviewed:
+) -> ReviewResult:
     """Ask models whether the labels of a dataset are right, and write their verdicts.
 
     Raises `UsageError` where the dataset is of no classification task, and `ReviewError` where
@@ -92,7 +92,7 @@ def _task(workspace: Workspace, directory: Path) -> Task:
     return task
 
 
-def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[Case]:
+def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[ReviewItem]:
     tables = read_task_data(directory, task).splits.values()
     rows = pa.concat_tables(tables).sort_by("id")
     if limit is not None:
@@ -104,7 +104,7 @@ def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[Case]:
     for batch in rows.to_batches(max_chunksize=1_000):
         for row in batch.to_pylist():
             parts = (definitions, Part("text", row["text"]), Part("label", _told(row[target])))
-            yield prepare(Case(task.name, "label", example=row["id"], parts=parts))
+            yield prepare(ReviewItem(task.name, "label", example=row["id"], parts=parts))
 
 
 def _drawn(name: str) -> bytes:

@@ -9,12 +9,12 @@ from functools import partial
 
 from goldpan.annotation.llm.answer import Answer, parse_answer
 from goldpan.annotation.llm.costs import BYTES_A_TOKEN, Ledger
-from goldpan.annotation.llm.executor import Asked
+from goldpan.annotation.llm.executor import AskResult
 from goldpan.annotation.llm.outcome import Outcome, understand
 from goldpan.annotation.llm.prompt import Prompt, load_prompt
 from goldpan.annotation.llm.request import CUTS, Request, Voter, make_request, voters
-from goldpan.annotation.llm.response_store import Memory
-from goldpan.annotation.llm.review_item import Case
+from goldpan.annotation.llm.response_store import ResponseStore
+from goldpan.annotation.llm.review_item import ReviewItem
 from goldpan.annotation.llm.review_items import CaseFile
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.annotation.llm.subjects import PROMPTS
@@ -46,17 +46,17 @@ class Estimate:
 class Walk:
     """Goes through cases and voters by what the archive knows."""
 
-    def __init__(self, memory: Memory, settings: ReviewSettings) -> None:
+    def __init__(self, memory: ResponseStore, settings: ReviewSettings) -> None:
         self.memory = memory
         self._settings = settings
         self._voters = voters(settings)
 
     @staticmethod
-    def prompt(case: Case) -> Prompt:
+    def prompt(case: ReviewItem) -> Prompt:
         """Return the prompt for a case."""
         return load_prompt(PROMPTS[case.subject])
 
-    def open(self, cases: CaseFile) -> Iterator[Asked]:
+    def open(self, cases: CaseFile) -> Iterator[AskResult]:
         """Yield what is still to be asked, each request once, one voter after the other."""
         seen: set[str] = set()
         for voter in self._voters:
@@ -66,9 +66,9 @@ class Walk:
                     if outcome is None and request.key not in seen:
                         seen.add(request.key)
                         read = partial(parse_answer, reasons=self.prompt(case).reasons)
-                        yield Asked(request, read)
+                        yield AskResult(request, read)
 
-    def decisions(self, cases: CaseFile) -> Iterator[tuple[Case, Decision]]:
+    def decisions(self, cases: CaseFile) -> Iterator[tuple[ReviewItem, Decision]]:
         """Yield the decision on each case."""
         for case in cases:
             votes = []
@@ -113,7 +113,7 @@ class Walk:
             None if pace is None or self._settings.batch else count * pace,
         )
 
-    def _last(self, case: Case, voter: Voter) -> tuple[Request, Outcome[Answer] | None]:
+    def _last(self, case: ReviewItem, voter: Voter) -> tuple[Request, Outcome[Answer] | None]:
         """Return the last request that a voter was or is to be sent, and what became of it."""
         prompt = self.prompt(case)
         for cuts in range(CUTS):

@@ -12,7 +12,7 @@ import orjson
 from goldpan.annotation.llm.answer import answer_schema
 from goldpan.annotation.llm.fence import fence_code, fenced
 from goldpan.annotation.llm.prompt import Prompt
-from goldpan.annotation.llm.review_item import Case, Part
+from goldpan.annotation.llm.review_item import Part, ReviewItem
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.annotation.llm.truncate import cut
 
@@ -65,7 +65,7 @@ def voters(settings: ReviewSettings) -> list[Voter]:
 
 
 def make_request(
-    case: Case, prompt: Prompt, voter: Voter, settings: ReviewSettings, cuts: int
+    case: ReviewItem, prompt: Prompt, voter: Voter, settings: ReviewSettings, cuts: int
 ) -> Request:
     """Return the request for a case, its texts halved `cuts` times."""
     whole = sum(len(part.text) for part in case.parts)

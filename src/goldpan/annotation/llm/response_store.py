@@ -35,7 +35,7 @@ class Batch:
     keys: tuple[str, ...]
 
 
-class Memory:
+class ResponseStore:
     """What was asked and answered before."""
 
     def __init__(self, archive: Archive) -> None:
@@ -136,20 +136,20 @@ class Memory:
 
 
 @contextmanager
-def open_memory(workspace: Workspace, *, write: bool = True) -> Iterator[Memory]:
+def open_memory(workspace: Workspace, *, write: bool = True) -> Iterator[ResponseStore]:
     """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
     with open_archive(workspace.root / "reviews", "review", write=write) as memory:
         yield memory
 
 
 @contextmanager
-def open_archive(place: Path, what: str, *, write: bool = True) -> Iterator[Memory]:
+def open_archive(place: Path, what: str, *, write: bool = True) -> Iterator[ResponseStore]:
     """Open what was asked in a directory, to go on with it if it is to be written.
 
     Raises `WorkspaceError` where another process writes it; `what` is what people call that.
     """
     if not write:
-        yield Memory(Archive(place))
+        yield ResponseStore(Archive(place))
         return
     make_directory(place)
     lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -157,7 +157,7 @@ def open_archive(place: Path, what: str, *, write: bool = True) -> Iterator[Memo
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with Archive(place) as archive:
             archive.begin(resume=archive.runs > 0)
-            yield Memory(archive)
+            yield ResponseStore(archive)
     except BlockingIOError:
         raise WorkspaceError(
             f"Another {what} works in {place.parent}", "Wait for it to end"

@@ -14,9 +14,9 @@ from itertools import islice
 from goldpan.annotation.llm.costs import Ledger
 from goldpan.annotation.llm.planner import Estimate, Walk
 from goldpan.annotation.llm.response_store import open_memory
-from goldpan.annotation.llm.review_item import Case, SubjectKind
+from goldpan.annotation.llm.review_item import ReviewItem, SubjectKind
 from goldpan.annotation.llm.review_items import CaseFile, case_file, read_cases
-from goldpan.annotation.llm.reviewer import Judgement, Reviewed, judge
+from goldpan.annotation.llm.reviewer import Judgement, ReviewResult, judge
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.annotation.llm.stored import verdict_row, write_reviews
 from goldpan.annotation.llm.subjects import KINDS
@@ -31,7 +31,7 @@ def run_review(
     profile: Profile,
     settings: ReviewSettings,
     reporter: Reporter,
-) -> Reviewed:
+) -> ReviewResult:
     """Ask models for verdicts on kept subjects and write them beside the filter's.
 
     Raises `WorkspaceError` where a repository is not filtered, and `ReviewError` where the
@@ -87,7 +87,7 @@ def _reading(
 
 def _read(
     workspace: Workspace, repo: str, profile: Profile, settings: ReviewSettings, task: Task
-) -> Iterator[Case]:
+) -> Iterator[ReviewItem]:
     for kind in _kinds(settings):
         yield from read_cases(workspace, repo, profile, kind, settings.limit)
         task.advance()

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from goldpan.filters.criterion import Subject
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 PartKind = Literal["text", "code"]
-CaseSubject = Literal["issue", "pair", "label"]
+ReviewSubject = Literal["issue", "pair", "label"]
 """What the filters judge, and the labels of classification examples."""
 
 
@@ -24,11 +24,11 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReviewItem:
     """A subject as a model sees it."""
 
     repo: str
-    subject: CaseSubject
+    subject: ReviewSubject
     issue: int | None = None
     pull_repo: str | None = None
     pull: int | None = None
@@ -45,7 +45,7 @@ class Case:
         return asdict(self)
 
     @classmethod
-    def from_plain(cls, data: dict[str, Any]) -> Case:
+    def from_plain(cls, data: dict[str, Any]) -> ReviewItem:
         """Return the case that `plain` gave."""
         parts = tuple(Part(**part) for part in data["parts"])
         return cls(**{**data, "parts": parts, "suspicions": tuple(data["suspicions"])})
@@ -60,5 +60,5 @@ class SubjectKind:
     """The name of its prompt, which is the criterion's name in the verdicts."""
     required: tuple[str, ...]
     """Criteria that a subject has to pass, whether or not the profile lets them decide."""
-    read: Callable[[Material], Iterator[Case]]
+    read: Callable[[RepoView], Iterator[ReviewItem]]
     """Yields a case for each row of the view `kept`: issue, pull_repo, pull."""

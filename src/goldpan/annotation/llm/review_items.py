@@ -14,21 +14,21 @@ import pyarrow as pa
 import zstandard
 
 from goldpan.annotation.llm.injection import find_injection
-from goldpan.annotation.llm.review_item import Case, SubjectKind
+from goldpan.annotation.llm.review_item import ReviewItem, SubjectKind
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.core.schemas import DUPLICATES, VERDICTS
 from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import KEYS
-from goldpan.filters.material import Material, open_material
 from goldpan.filters.profile import Profile
+from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.filters.stored import current_verdicts
 from goldpan.text.redaction import redact
 
 
 def read_cases(
     workspace: Workspace, repo: str, profile: Profile, kind: SubjectKind, limit: int | None = None
-) -> Iterator[Case]:
+) -> Iterator[ReviewItem]:
     """Yield the subjects of a kind that a profile keeps, with `limit` so many drawn by hash.
 
     Texts are redacted, and plain. Raises `WorkspaceError` where the repository is not filtered by
@@ -45,7 +45,7 @@ def read_cases(
             yield prepare(case)
 
 
-def prepare(case: Case) -> Case:
+def prepare(case: ReviewItem) -> ReviewItem:
     """Return a case whose texts are plain and redacted, with what is suspicious in them."""
     parts = []
     suspicions: Counter[str] = Counter()
@@ -56,7 +56,7 @@ def prepare(case: Case) -> Case:
     return replace(case, parts=tuple(parts), suspicions=tuple(suspicions))
 
 
-def _draw(material: Material, limit: int) -> None:
+def _draw(material: RepoView, limit: int) -> None:
     """Leave so many subjects in `kept`: the same ones each time, with others only added."""
     rows = material.sql("SELECT issue, pull_repo, pull FROM kept").to_pylist()
     rows.sort(key=lambda row: hashlib.sha256(orjson.dumps([material.repo, *row.values()])).digest())
@@ -74,7 +74,7 @@ class CaseFile:
         self.repositories: list[tuple[str, int]] = []
         """Each repository and how many cases it has, in the order of the cases."""
 
-    def write(self, repo: str, cases: Iterable[Case]) -> None:
+    def write(self, repo: str, cases: Iterable[ReviewItem]) -> None:
         """Add the cases of a repository."""
         count = 0
         with named(self._path), zstandard.open(self._path, "ab") as file:
@@ -83,7 +83,7 @@ class CaseFile:
                 count += 1
         self.repositories.append((repo, count))
 
-    def __iter__(self) -> Iterator[Case]:
+    def __iter__(self) -> Iterator[ReviewItem]:
         unpacker = zstandard.ZstdDecompressor()
         with (
             self._path.open("rb") as packed,
@@ -93,7 +93,7 @@ class CaseFile:
             while chunk := file.read(2**20):
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
-                    yield Case.from_plain(orjson.loads(line))
+                    yield ReviewItem.from_plain(orjson.loads(line))
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from goldpan.annotation.llm.dispatch import ask_all
 from goldpan.annotation.llm.outcome import Usage
 from goldpan.annotation.llm.planner import Walk
 from goldpan.annotation.llm.prompt import Prompt
-from goldpan.annotation.llm.response_store import Memory
-from goldpan.annotation.llm.review_item import Case
+from goldpan.annotation.llm.response_store import ResponseStore
+from goldpan.annotation.llm.review_item import ReviewItem
 from goldpan.annotation.llm.review_items import CaseFile
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.annotation.llm.votes import Decision
@@ -24,7 +24,7 @@ from goldpan.core.progress import Reporter
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewResult:
     """What a review gave."""
 
     profile: str
@@ -53,7 +53,7 @@ class Reviewed:
 class Judgement:
     """A case with the decision on it, and what made it."""
 
-    case: Case
+    case: ReviewItem
     decision: Decision
     prompt: str
     """Its name."""
@@ -62,13 +62,13 @@ class Judgement:
 
 
 def judge(
-    memory: Memory,
+    memory: ResponseStore,
     cases: CaseFile,
     profile: str,
     settings: ReviewSettings,
     reporter: Reporter,
     take: Callable[[Iterator[Judgement]], None],
-) -> Reviewed:
+) -> ReviewResult:
     """Ask what the archive does not answer, then hand out a judgement a case, in their order.
 
     Raises `ReviewError` where the endpoint serves nobody; what was answered until then is kept
@@ -95,7 +95,7 @@ def judge(
             yield Judgement(case, decision, prompt.name, settings_digest(prompt, settings))
 
     take(judgements())
-    return Reviewed(
+    return ReviewResult(
         profile,
         found.subjects,
         dict(counts[True]),

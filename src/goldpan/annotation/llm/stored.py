@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.llm.review_item import Case
+from goldpan.annotation.llm.review_item import ReviewItem
 from goldpan.annotation.llm.votes import NOT_ASKED, Decision
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table, write, writer
@@ -31,7 +31,7 @@ def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
 
 
 def verdict_row(
-    case: Case, decision: Decision, criterion: str, profile: str, digest: str
+    case: ReviewItem, decision: Decision, criterion: str, profile: str, digest: str
 ) -> dict[str, object]:
     """Return the row of a decision."""
     return {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from goldpan.annotation.llm.answer import Answer, missing_quotes
 from goldpan.annotation.llm.outcome import Outcome
 from goldpan.annotation.llm.request import Voter
-from goldpan.annotation.llm.review_item import Case
+from goldpan.annotation.llm.review_item import ReviewItem
 from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.core.sanitize import line
 
@@ -46,7 +46,7 @@ class Decision:
     evidence: str
 
 
-def decide(case: Case, votes: Sequence[Vote], settings: ReviewSettings) -> Decision:
+def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> Decision:
     """Return the verdict on a case.
 
     People decide where a text tries to steer the model, where a vote is missing, where a quote

@@ -16,7 +16,7 @@ from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, Said, decide
 from goldpan.annotation.studio.forms import Task, find_form
 from goldpan.annotation.studio.project import open_project
-from goldpan.annotation.studio.push import Pushed, push
+from goldpan.annotation.studio.push import PushResult, push
 from goldpan.annotation.studio.raw import RawExports
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
@@ -35,7 +35,7 @@ def adjudicate(
     reporter: Reporter,
     *,
     doubts: bool = False,
-) -> Pushed:
+) -> PushResult:
     """Push a project's conflicts into a project for a third person; again, only new ones.
 
     `doubts` adds subjects on which people agree but somebody was in doubt. Raises `UsageError`

@@ -42,7 +42,7 @@ from goldpan.core.workspace import Workspace, publish
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PullResult:
     """What a pull brought, and the state of the project."""
 
     project: str
@@ -78,7 +78,7 @@ def pull(
     *,
     named: bool = False,
     accept_configuration: bool = False,
-) -> Pulled:
+) -> PullResult:
     """Fetch what changed, and make the table of annotations anew from all raw exports.
 
     `named` writes annotators' addresses instead of pseudonyms. `accept_configuration` takes over
@@ -111,7 +111,7 @@ def pull(
     counting = [one for one in annotations if one.problem is None]
     each = Counter(one.data["id"] for one in counting)
     repeated = Counter(journal.subjects.values())
-    return Pulled(
+    return PullResult(
         name,
         fetcher.fetched,
         len(counting),

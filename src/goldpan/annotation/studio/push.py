@@ -39,7 +39,7 @@ _PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
+class PushResult:
     """What a push did."""
 
     project: str
@@ -67,7 +67,7 @@ def push(
     suggest: Suggest | None = None,
     of: str | None = None,
     webhook: str | None = None,
-) -> Pushed:
+) -> PushResult:
     """Put subjects that are not there yet into a project on the server, made on first use.
 
     `suggest` says what is filled in; without it the project is blind, which a gold set should be.
@@ -107,7 +107,7 @@ def push(
         if doubtful:
             repeated += reconcile(project, studio, journal, from_start=True)
     seconds = time.monotonic() - begun
-    return Pushed(name, project.page, added, known, repeated, suggested, seconds)
+    return PushResult(name, project.page, added, known, repeated, suggested, seconds)
 
 
 def reconcile(

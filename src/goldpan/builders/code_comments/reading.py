@@ -11,7 +11,7 @@ from goldpan.builders.code_comments.extract import FileRead, Source, read_file
 from goldpan.builders.code_comments.files import wanted_files
 from goldpan.code.substance import LARGEST
 from goldpan.core.progress import Reporter
-from goldpan.core.sandbox import Lost, work_through
+from goldpan.core.sandbox import Failed, map_in_sandbox
 from goldpan.git.objects import Object, Objects
 from goldpan.git.prefetch import prefetch
 from goldpan.git.texts import is_pointer
@@ -91,9 +91,9 @@ def read_commit(
                 yield Source(file.path, found.data, reading.wrapping, reading.kinds)
 
     with Objects(commit.clone, most_bytes=LARGEST) as objects:
-        results = work_through(read_file, sources(objects), reading.workers, reading.timeout)
+        results = map_in_sandbox(read_file, sources(objects), reading.workers, reading.timeout)
         for place, result in enumerate(results):
-            if isinstance(result, Lost):
+            if isinstance(result, Failed):
                 counts[result.reason] += 1
             elif result.problem:
                 counts[result.problem] += 1

@@ -17,7 +17,7 @@ from goldpan.builders.issue_type import candidates, choose
 from goldpan.builders.issue_type.balance import Balance
 from goldpan.builders.issue_type.candidates import Found, Search, find_candidates
 from goldpan.builders.issue_type.choose import Chosen
-from goldpan.builders.issue_type.closings import Place, Unit, hour_of
+from goldpan.builders.issue_type.closings import EventSource, Unit, hour_of
 from goldpan.builders.issue_type.profile import IssueTypeProfile
 from goldpan.builders.issue_type.rows import RowSource, issue_family
 from goldpan.core.engine import Engine, EngineError
@@ -48,10 +48,10 @@ _LIMITS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class BuildRequest:
     """What dataset is wanted."""
 
-    place: Place
+    place: EventSource
     profile: IssueTypeProfile
     task: Task
     split: str
@@ -63,7 +63,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltIssueTypes:
+class IssueTypeResult:
     """What building gave."""
 
     written: tuple[Written, ...]
@@ -84,14 +84,14 @@ class BuiltIssueTypes:
 
 
 def make_wish(
-    place: Place,
+    place: EventSource,
     profile: IssueTypeProfile,
     *,
     split: str | None = None,
     balance: str | None = None,
     seed: int = 0,
     directory: Path | None = None,
-) -> Wish:
+) -> BuildRequest:
     """Return what is wanted where nothing else is said: the profile's split and balance.
 
     Raises `UsageError` where a split, a balance or the profile's task makes no sense.
@@ -106,7 +106,7 @@ def make_wish(
     how = split or profile.split
     if how != LEAVE_ONE_OUT:
         SplitPlan.parse(how)
-    return Wish(
+    return BuildRequest(
         place,
         profile,
         task,
@@ -121,7 +121,7 @@ EXPLAINED = candidates.EXPLAINED | choose.EXPLAINED
 """Why a closing of an issue gives no row, by reason, in the order in which it is asked."""
 
 
-def build_issue_types(wish: Wish, engine: Engine, reporter: Reporter) -> BuiltIssueTypes:
+def build_issue_types(wish: BuildRequest, engine: Engine, reporter: Reporter) -> IssueTypeResult:
     """Write the datasets that are wished for; whatever the engine, the bytes are the same.
 
     Raises `WorkspaceError` where hours or tables are missing or damaged, `EngineError` where
@@ -153,7 +153,7 @@ def build_issue_types(wish: Wish, engine: Engine, reporter: Reporter) -> BuiltIs
                     card,
                 )
             )
-    return BuiltIssueTypes(
+    return IssueTypeResult(
         tuple(written),
         len(units),
         wish.place.gaps(),
@@ -180,7 +180,7 @@ def _find(search: Search, units: Sequence[Unit], engine: Engine, reporter: Repor
     return found
 
 
-def _plans(wish: Wish, chosen: Chosen) -> list[tuple[SplitPlan, Path]]:
+def _plans(wish: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]]:
     """Return the splits that are wanted, and where each dataset goes."""
     if wish.split != LEAVE_ONE_OUT:
         plan = SplitPlan.parse(wish.split, wish.seed)
@@ -221,7 +221,11 @@ def _nothing(found: Sequence[Found], chosen: Chosen) -> str:
 
 
 def _provenance(
-    wish: Wish, plan: SplitPlan, found: Sequence[Found], chosen: Chosen, redacted: Counter[str]
+    wish: BuildRequest,
+    plan: SplitPlan,
+    found: Sequence[Found],
+    chosen: Chosen,
+    redacted: Counter[str],
 ) -> Provenance:
     """Say where the rows come from; `redacted` fills while they are written."""
     place = wish.place
@@ -249,7 +253,7 @@ def _provenance(
     )
 
 
-def _card(wish: Wish, found: Sequence[Found]) -> CardInputs:
+def _card(wish: BuildRequest, found: Sequence[Found]) -> CardInputs:
     archived = wish.place.origin == "gharchive"
     closings = sum(one.closings for one in found)
     gaps = tuple(

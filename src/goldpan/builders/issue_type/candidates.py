@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from goldpan.builders.issue_type.closings import CLOSINGS, Place, Unit, digest
+from goldpan.builders.issue_type.closings import CLOSINGS, EventSource, Unit, digest
 from goldpan.builders.issue_type.near import SKETCHES, sketch_rows
 from goldpan.builders.issue_type.profile import IssueTypeProfile
 from goldpan.core.resources import named
@@ -48,7 +48,7 @@ EXPLAINED = {
 class Search:
     """What is looked for, and the directory for what is found."""
 
-    place: Place
+    place: EventSource
     profile: IssueTypeProfile
     directory: Path
 

@@ -80,7 +80,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EventSource:
     """Where to look, and for which repositories; none are all of an archive."""
 
     workspace: Workspace

@@ -21,7 +21,7 @@ import orjson
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.finetune.engines import Engine
-from goldpan.evaluation.finetune.runtime import Place
+from goldpan.evaluation.finetune.runtime import ProcessGroup
 from goldpan.evaluation.models.extras import load
 
 _KEPT = 2
@@ -46,7 +46,7 @@ class State:
     seconds: float = 0.0
 
 
-def save(directory: Path, state: State, engine: Engine, place: Place) -> None:
+def save(directory: Path, state: State, engine: Engine, place: ProcessGroup) -> None:
     """Write a checkpoint and remove older ones; all processes call it together.
 
     Raises `EvaluationError` where the disk does not take it.
@@ -72,7 +72,7 @@ def save(directory: Path, state: State, engine: Engine, place: Place) -> None:
     place.wait()
 
 
-def resume(directory: Path, engine: Engine, place: Place, reporter: Reporter) -> State:
+def resume(directory: Path, engine: Engine, place: ProcessGroup, reporter: Reporter) -> State:
     """Set engine and random numbers to the newest sound checkpoint; all processes together.
 
     Returns a fresh state where there is none; raises `EvaluationError` where all are damaged.
@@ -100,7 +100,7 @@ def _complete(directory: Path) -> list[Path]:
     return sorted((each for each in paths if each.suffix != ".unfinished"), reverse=True)
 
 
-def _read(path: Path, engine: Engine, place: Place) -> str:
+def _read(path: Path, engine: Engine, place: ProcessGroup) -> str:
     """Load a checkpoint; return what is wrong with it, empty if nothing."""
     try:
         sizes = orjson.loads((path / _STATE).read_bytes())["sizes"]
@@ -118,7 +118,7 @@ def _read(path: Path, engine: Engine, place: Place) -> str:
     return ""
 
 
-def _random(place: Place) -> dict[str, Any]:
+def _random(place: ProcessGroup) -> dict[str, Any]:
     torch = load("torch")
     drawn = {"processor": torch.get_rng_state()}
     if place.device.type == "cuda":

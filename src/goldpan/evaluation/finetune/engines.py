@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from goldpan.evaluation.finetune.heads import Tensor
 from goldpan.evaluation.finetune.loading import learned, put_back
-from goldpan.evaluation.finetune.runtime import Place
+from goldpan.evaluation.finetune.runtime import ProcessGroup
 from goldpan.evaluation.finetune.settings import Settings
 from goldpan.evaluation.finetune.zero import deepspeed_config
 from goldpan.evaluation.models.extras import load
@@ -50,7 +50,7 @@ def weight_groups(module: Any, decay: float) -> list[dict[str, Any]]:
 class Plain:
     """AdamW of PyTorch; several processes average their gradients."""
 
-    def __init__(self, module: Any, settings: Settings, place: Place) -> None:
+    def __init__(self, module: Any, settings: Settings, place: ProcessGroup) -> None:
         torch = load("torch")
         self._module = module
         self._place = place
@@ -103,7 +103,7 @@ class Zero:
     """DeepSpeed's ZeRO, stage 2: processes share gradients and the optimizer's state."""
 
     def __init__(
-        self, module: Any, settings: Settings, place: Place, device_batch: int, *, half: bool
+        self, module: Any, settings: Settings, place: ProcessGroup, device_batch: int, *, half: bool
     ) -> None:
         deepspeed = load("deepspeed")
         gpu = place.device.type == "cuda"

@@ -12,7 +12,7 @@ from goldpan.evaluation.models.extras import load
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProcessGroup:
     """Which process this is, and its device."""
 
     device: Any
@@ -45,7 +45,7 @@ class Place:
         return found
 
 
-def join(settings: Settings) -> Place:
+def join(settings: Settings) -> ProcessGroup:
     """Join the processes that a launcher started with this one."""
     device = pick_device(settings.device, int(os.environ.get("LOCAL_RANK", "0")))
     if device.type == "cpu":
@@ -55,9 +55,9 @@ def join(settings: Settings) -> Place:
     distributed = load("torch.distributed")
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
     talk = distributed.new_group(backend="gloo")
-    return Place(device, distributed.get_rank(), distributed.get_world_size(), talk)
+    return ProcessGroup(device, distributed.get_rank(), distributed.get_world_size(), talk)
 
 
-def alone(settings: Settings) -> Place:
+def alone(settings: Settings) -> ProcessGroup:
     """Return the place of a process that trains by itself."""
-    return Place(pick_device(settings.device))
+    return ProcessGroup(pick_device(settings.device))

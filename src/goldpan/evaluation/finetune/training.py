@@ -24,7 +24,7 @@ from goldpan.evaluation.finetune.engines import Engine, Plain, Zero
 from goldpan.evaluation.finetune.heads import Batch, Example, out_of_memory
 from goldpan.evaluation.finetune.job import WORD_TASKS, Job
 from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
-from goldpan.evaluation.finetune.runtime import Place
+from goldpan.evaluation.finetune.runtime import ProcessGroup
 from goldpan.evaluation.finetune.validation import validate
 from goldpan.evaluation.finetune.zero import accumulation
 from goldpan.evaluation.models.extras import load
@@ -52,7 +52,7 @@ class _Training:
     job: Job
     loaded: Loaded
     engine: Engine
-    place: Place
+    place: ProcessGroup
     examples: Sequence[Example]
     device_batch: int
     steps: int
@@ -68,7 +68,7 @@ class _Training:
         return settings.learning_rate * (self.steps - step) / max(1, self.steps - rising)
 
 
-def train(job: Job, place: Place, device_batch: int, reporter: Reporter) -> None:
+def train(job: Job, place: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     """Train, going on from a checkpoint where there is one; leave `LEARNED` and `TRAINED`.
 
     All processes of a training call it. Raises `TooLargeError` where `device_batch` rows do not
@@ -86,7 +86,7 @@ def train(job: Job, place: Place, device_batch: int, reporter: Reporter) -> None
         raise
 
 
-def _train(job: Job, place: Place, device_batch: int, reporter: Reporter) -> None:
+def _train(job: Job, place: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     settings = job.settings
     loaded = load_model(job, place.device, master_copies=settings.deepspeed != "none")
     examples = loaded.head.examples(loaded.words, job.train, learn=True)
@@ -178,7 +178,7 @@ def _learn(training: _Training, part: Part, batch: Batch, total: int, *, last: b
     return training.engine.learn(loss_of, last=last)
 
 
-def _settle(state: State, pending: list[Any], place: Place) -> None:
+def _settle(state: State, pending: list[Any], place: ProcessGroup) -> None:
     """Fetch the losses of the last steps; asking a GPU for each at once would make it wait."""
     shares = place.gather([float(loss) for loss in pending])
     pending.clear()

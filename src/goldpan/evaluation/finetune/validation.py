@@ -11,13 +11,15 @@ import pyarrow as pa
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.loading import Loaded
-from goldpan.evaluation.finetune.runtime import Place
+from goldpan.evaluation.finetune.runtime import ProcessGroup
 from goldpan.evaluation.model import Answer
 from goldpan.evaluation.predictions import predictions_schema
 from goldpan.evaluation.score import score
 
 
-def validate(job: Job, loaded: Loaded, place: Place, batch: int) -> tuple[float | None, float]:
+def validate(
+    job: Job, loaded: Loaded, place: ProcessGroup, batch: int
+) -> tuple[float | None, float]:
     """Return the score, and the same such that higher is better; processes share the rows."""
     assert job.validation is not None
     mine = job.validation.take(list(range(place.rank, len(job.validation), place.world)))

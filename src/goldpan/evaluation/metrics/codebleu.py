@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldpan.code.languages import language_of
-from goldpan.core.sandbox import Lost, work_through
+from goldpan.core.sandbox import Failed, map_in_sandbox
 from goldpan.evaluation.metrics.bleu import ORDERS, bleu_counts, bleu_of_counts, ngrams
 from goldpan.evaluation.metrics.data_flow import data_flow
 from goldpan.evaluation.metrics.keywords import KEYWORDS
@@ -82,7 +82,7 @@ def codebleu(pairs: Sequence[CodePair]) -> Iterator[CodeBleu]:
 
     Texts are parsed in another process; where one is too hard to parse, nothing of it matches.
     """
-    for pair, trees in zip(pairs, work_through(match_trees, pairs, 1, SECONDS), strict=True):
+    for pair, trees in zip(pairs, map_in_sandbox(match_trees, pairs, 1, SECONDS), strict=True):
         language = language_of(pair.path)
         keywords = KEYWORDS.get(language.name, frozenset()) if language else frozenset()
         reference, answer = _TOKEN.findall(pair.reference), _TOKEN.findall(pair.answer)
@@ -90,7 +90,7 @@ def codebleu(pairs: Sequence[CodePair]) -> Iterator[CodeBleu]:
         yield CodeBleu(
             _ngram_match(reference, answer, frozenset()),
             _ngram_match(reference, answer, keywords),
-            TreeMatch(0.0, 0.0, 0.0) if isinstance(trees, Lost) else trees,
+            TreeMatch(0.0, 0.0, 0.0) if isinstance(trees, Failed) else trees,
             _package_bleu(split, given),
             _package_weighted_bleu(split, given, keywords),
         )

@@ -14,7 +14,7 @@ import numpy as np
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.edit import EditError, FileEdits
 from goldpan.code.edits.parse import parse_edits
-from goldpan.core.sandbox import work_through
+from goldpan.core.sandbox import map_in_sandbox
 from goldpan.evaluation.metrics.codebleu import SECONDS, CodePair, codebleu
 from goldpan.evaluation.metrics.estimate import Evidence, Measure, Totals, means
 from goldpan.evaluation.metrics.syntax import same_code
@@ -133,7 +133,7 @@ def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> Eviden
         if after is not None and wanted is not None:
             columns["file_exact"][place] = after == wanted
             compared.append((place, _Versions(path, wanted, after)))
-    found = work_through(_same_versions, [versions for _, versions in compared], 1, SECONDS)
+    found = map_in_sandbox(_same_versions, [versions for _, versions in compared], 1, SECONDS)
     for (place, _), same in zip(compared, found, strict=True):
         columns["file_ast_equal"][place] = same is True
     return means(columns)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.choosing import value_of
@@ -67,7 +67,7 @@ def _positive(forest: Any, matrix: Any) -> Numbers:
     return np.asarray(probabilities[:, labels.index(1)], dtype=np.float64)
 
 
-def _fit(settings: Mapping[str, Any], lesson: Lesson) -> _Candidate:
+def _fit(settings: Mapping[str, Any], lesson: TrainingContext) -> _Candidate:
     task = lesson.task
     if task.type not in ("binary", "multi-class", "multi-label", "regression"):
         raise EvaluationError(

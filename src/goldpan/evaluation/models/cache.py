@@ -15,12 +15,12 @@ from pathlib import Path
 import orjson
 
 from goldpan.core.workspace import make_directory
-from goldpan.evaluation.model import Lesson
+from goldpan.evaluation.model import TrainingContext
 
 _CHARACTERS = 24
 
 
-def cache_directory(lesson: Lesson, kind: str) -> Path:
+def cache_directory(lesson: TrainingContext, kind: str) -> Path:
     """Return a directory of the workspace that its runs share, and make it.
 
     A run works in ``WORKSPACE/runs/TASK/MODEL/RUN.work``, four levels below the workspace.

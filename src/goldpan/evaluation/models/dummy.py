@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answer, Answers, Lesson, Model
+from goldpan.evaluation.model import Answer, Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 
 
@@ -34,7 +34,7 @@ class _Constant:
         return Answers([self.value] * count, scores)
 
 
-def _majority(lesson: Lesson) -> _Constant:
+def _majority(lesson: TrainingContext) -> _Constant:
     task = lesson.task
     targets = lesson.whole_train[target_column(task.type).name].to_pylist()
     lesson.learning.from_all = True

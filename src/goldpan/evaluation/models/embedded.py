@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Fitted, Lesson, Model
+from goldpan.evaluation.model import Fitted, Model, TrainingContext
 from goldpan.evaluation.models.cache import cache_directory, digest
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
@@ -73,7 +73,7 @@ class EmbeddedTexts:
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
 
-def _fit(weights: Weights, settings: Mapping[str, Any], lesson: Lesson) -> Fitted:
+def _fit(weights: Weights, settings: Mapping[str, Any], lesson: TrainingContext) -> Fitted:
     def prepare() -> EmbeddedTexts:
         cache = cache_directory(lesson, "embeddings")
         frozen = Frozen(weights, settings["tokens"], cache, lesson.reporter)

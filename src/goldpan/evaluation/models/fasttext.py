@@ -20,10 +20,10 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.isolated_env import Apart, interpreter
+from goldpan.core.isolated_env import IsolatedEnv, interpreter
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answers, Fitted, Lesson, Model
+from goldpan.evaluation.model import Answers, Fitted, Model, TrainingContext
 from goldpan.evaluation.models import fasttext_worker
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
@@ -31,7 +31,7 @@ from goldpan.evaluation.models.choosing import value_of
 from goldpan.evaluation.models.heads import fit_ridge
 
 NAME = "fasttext"
-TRAINER = Apart(
+TRAINER = IsolatedEnv(
     name="fastText",
     requirement="fasttext-wheel==0.9.2",
     variable="GOLDPAN_FASTTEXT_VENV",
@@ -156,7 +156,7 @@ def one_line(text: str) -> str:
     return " ".join("_" + word if word.startswith(_LABEL) else word for word in words)
 
 
-def _fit(settings: Mapping[str, Any], wanted: bool, lesson: Lesson) -> Fitted:
+def _fit(settings: Mapping[str, Any], wanted: bool, lesson: TrainingContext) -> Fitted:
     place = TRAINER.default_place(os.environ)
     if wanted:
         TRAINER.install(place, lesson.reporter)
@@ -176,7 +176,7 @@ def _fit(settings: Mapping[str, Any], wanted: bool, lesson: Lesson) -> Fitted:
     return _supervised(trainer, settings, lesson)
 
 
-def _averaged(trainer: Trainer, settings: Mapping[str, Any], lesson: Lesson) -> _Averaged:
+def _averaged(trainer: Trainer, settings: Mapping[str, Any], lesson: TrainingContext) -> _Averaged:
     text, model = lesson.directory / "train.txt", lesson.directory / "vectors.bin"
     lines = [one_line(each) for each in lesson.whole_train["text"].to_pylist()]
     text.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
@@ -186,7 +186,9 @@ def _averaged(trainer: Trainer, settings: Mapping[str, Any], lesson: Lesson) -> 
     return _Averaged(trainer, model, float(lengths.mean()) or 1.0)
 
 
-def _supervised(trainer: Trainer, settings: Mapping[str, Any], lesson: Lesson) -> _Classifier:
+def _supervised(
+    trainer: Trainer, settings: Mapping[str, Any], lesson: TrainingContext
+) -> _Classifier:
     task = lesson.task
     if lesson.validation is None:
         raise EvaluationError(

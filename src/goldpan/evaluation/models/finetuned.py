@@ -18,7 +18,7 @@ from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device,
 from goldpan.evaluation.finetune.settings import AS_LONG_AS_THE_MODEL, Settings, check, recipe
 from goldpan.evaluation.finetune.training import LEARNED
 from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Costs, Lesson, Model
+from goldpan.evaluation.model import Answers, Costs, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.minilm import encoder_weights
@@ -55,7 +55,7 @@ class Finetuned:
         return answers
 
 
-def _fit(weights: Weights, settings: Settings, lesson: Lesson) -> Finetuned:
+def _fit(weights: Weights, settings: Settings, lesson: TrainingContext) -> Finetuned:
     job = Job(
         lesson.task,
         lesson.train,
@@ -81,7 +81,7 @@ def _fit(weights: Weights, settings: Settings, lesson: Lesson) -> Finetuned:
     return Finetuned(loaded, facts["device_batch"] * 2, lesson.costs, facts)
 
 
-def _note(lesson: Lesson, facts: Mapping[str, Any]) -> None:
+def _note(lesson: TrainingContext, facts: Mapping[str, Any]) -> None:
     if facts["scores"]:
         lesson.learning.chosen_on = lesson.validation_name
         lesson.learning.candidates = len(facts["scores"])

@@ -17,7 +17,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
-from goldpan.evaluation.model import Answers, Fitted, Lesson
+from goldpan.evaluation.model import Answers, Fitted, TrainingContext
 from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.thresholds import best_threshold
 
@@ -116,7 +116,9 @@ def labels_of(task: Task) -> Sequence[str]:
     return task.label_names[:1] if task.type == "binary" else task.label_names
 
 
-def fit_heads(kind: Kind, prepare: Callable[[], Inputs], lesson: Lesson, folds: int) -> Fitted:
+def fit_heads(
+    kind: Kind, prepare: Callable[[], Inputs], lesson: TrainingContext, folds: int
+) -> Fitted:
     """Fit a head for each label, or a ridge for numbers; `prepare` makes what they read.
 
     Raises `EvaluationError` for tasks of another type, before anything is prepared.
@@ -145,7 +147,7 @@ def fit_heads(kind: Kind, prepare: Callable[[], Inputs], lesson: Lesson, folds: 
 
 
 def cross_validated(
-    lesson: Lesson, folds: int, candidates: int, rows: pa.Table, unseen: Answers
+    lesson: TrainingContext, folds: int, candidates: int, rows: pa.Table, unseen: Answers
 ) -> None:
     """Note that folds inside train chose, and what models answered to the folds left out."""
     learning = lesson.learning
@@ -195,7 +197,7 @@ class _Constant:
         return np.full(matrix.shape[0], self.side)
 
 
-def fit_ridge(inputs: Inputs, lesson: Lesson) -> Fitted:
+def fit_ridge(inputs: Inputs, lesson: TrainingContext) -> Fitted:
     """Fit a ridge on the logarithm: efforts span orders of magnitude, and SMAPE is relative."""
     rows = lesson.whole_train
     matrix = inputs.of(rows)
@@ -211,7 +213,7 @@ def fit_ridge(inputs: Inputs, lesson: Lesson) -> Fitted:
     return model
 
 
-def _one_by_one(matrix: Any, wanted: Numbers, lesson: Lesson) -> tuple[Any, Numbers]:
+def _one_by_one(matrix: Any, wanted: Numbers, lesson: TrainingContext) -> tuple[Any, Numbers]:
     """Return a ridge, and what it tells of each row without having learned from it."""
     ridge = load("sklearn.linear_model").RidgeCV(
         alphas=_ALPHAS, scoring="neg_mean_squared_error", store_cv_results=True
@@ -221,7 +223,7 @@ def _one_by_one(matrix: Any, wanted: Numbers, lesson: Lesson) -> tuple[Any, Numb
     return ridge, ridge.cv_results_[:, _ALPHAS.index(ridge.alpha_)]
 
 
-def _by_folds(matrix: Any, wanted: Numbers, lesson: Lesson) -> tuple[Any, Numbers]:
+def _by_folds(matrix: Any, wanted: Numbers, lesson: TrainingContext) -> tuple[Any, Numbers]:
     """Return the same by five folds: leaving out one by one wants memory for each two rows."""
     selection = load("sklearn.model_selection")
     ridges = [load("sklearn.linear_model").Ridge(alpha=alpha) for alpha in _ALPHAS]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from goldpan.evaluation.model import Fitted, Lesson, Model
+from goldpan.evaluation.model import Fitted, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.features import CONTEXTS, Features
@@ -15,7 +15,7 @@ from goldpan.evaluation.models.heads import LOGISTIC, SVM, Kind, fit_heads
 _DEFAULTS = {"context": "none", "folds": 5}
 
 
-def _fit(kind: Kind, settings: Mapping[str, Any], lesson: Lesson) -> Fitted:
+def _fit(kind: Kind, settings: Mapping[str, Any], lesson: TrainingContext) -> Fitted:
     def prepare() -> Features:
         return Features(lesson.whole_train, lesson.unlabelled, settings["context"])
 

@@ -14,7 +14,7 @@ from goldpan.builders.crosscode.methods import find_method
 from goldpan.builders.crosscode.wording import wording_of
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.evaluation.model import Answer, Answers, Estimate, Lesson, Model
+from goldpan.evaluation.model import Answer, Answers, Estimate, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows
 from goldpan.evaluation.prompting.digest import prompt_digest
@@ -40,7 +40,7 @@ _SPOKEN = (None, "truncated")
 class _Prompted:
     """A model with the prompts for a task."""
 
-    lesson: Lesson
+    lesson: TrainingContext
     requests: Requests
 
     def answer(self, rows: pa.Table) -> Answers:
@@ -73,7 +73,7 @@ class _Prompted:
         return read
 
 
-def _requests(settings: Mapping[str, Any], lesson: Lesson) -> Requests:
+def _requests(settings: Mapping[str, Any], lesson: TrainingContext) -> Requests:
     """Make the prompts: all that fitting is."""
     told = prompt_settings(settings, lesson.protocol, lesson.task.type)
     wording = wording_of(lesson.task)
@@ -88,7 +88,7 @@ def _requests(settings: Mapping[str, Any], lesson: Lesson) -> Requests:
     return Requests(script, told, seed, structured)
 
 
-def _positive(told: PromptSettings, lesson: Lesson) -> tuple[Example, ...]:
+def _positive(told: PromptSettings, lesson: TrainingContext) -> tuple[Example, ...]:
     wording, wanted = wording_of(lesson.task), told.method.positive("evaluation")
     if told.from_train and wanted:
         # The row itself may take half of the characters, all examples together the other half.
@@ -99,7 +99,9 @@ def _positive(told: PromptSettings, lesson: Lesson) -> tuple[Example, ...]:
     )
 
 
-def _enough(lesson: Lesson, examples: tuple[Example, ...], wanted: int) -> tuple[Example, ...]:
+def _enough(
+    lesson: TrainingContext, examples: tuple[Example, ...], wanted: int
+) -> tuple[Example, ...]:
     if len(examples) < wanted:
         raise UsageError(
             f"{lesson.task.name} has {len(examples)} examples in its file, not {wanted}",
@@ -108,7 +110,7 @@ def _enough(lesson: Lesson, examples: tuple[Example, ...], wanted: int) -> tuple
     return examples
 
 
-def _place(lesson: Lesson) -> Path:
+def _place(lesson: TrainingContext) -> Path:
     return lesson.replies or lesson.directory / "prompts"
 
 
@@ -116,10 +118,10 @@ def _make(given: Mapping[str, Any]) -> Model:
     settings = settled(_NAME, {**TELLING, **ASKING}, given)
     check_settings(settings)
 
-    def fit(lesson: Lesson) -> _Prompted:
+    def fit(lesson: TrainingContext) -> _Prompted:
         return _Prompted(lesson, _requests(settings, lesson))
 
-    def estimate(lesson: Lesson, rows: pa.Table) -> Estimate:
+    def estimate(lesson: TrainingContext, rows: pa.Table) -> Estimate:
         return estimate_rows(_place(lesson), _requests(settings, lesson), rows)
 
     def task_facts(task: Task) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.held_out import HeldOut, held_out_rows
-from goldpan.evaluation.model import Lesson
+from goldpan.evaluation.model import TrainingContext
 
 Place = tuple[str, str, int, str]
 """The project, document, position and text: what a row is about, whichever task asks."""
@@ -43,7 +43,7 @@ def places_of(rows: pa.Table) -> list[Place]:
     ]
 
 
-def shared_rows(lesson: Lesson, spare: float) -> SharedRows:
+def shared_rows(lesson: TrainingContext, spare: float) -> SharedRows:
     """Return the texts of this task that all tasks may learn from, with the answers of each.
 
     A text that is no train row of this lesson, or that the siblings leave out because one of them

@@ -17,16 +17,16 @@ from goldpan.builders.crosscode.drawing import draw_number
 from goldpan.builders.crosscode.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.evaluation.model import Answer, Answers, Lesson, Model
+from goldpan.evaluation.model import Answer, Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 
-_Copy = Callable[[Lesson, Mapping[str, Any]], str]
+_Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
 """Returns what is copied for a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Copier:
-    lesson: Lesson
+    lesson: TrainingContext
     copy: _Copy
 
     def answer(self, rows: pa.Table) -> Answers:
@@ -48,17 +48,17 @@ def _value(wording: Wording, text: str) -> Answer:
     return value
 
 
-def _example(lesson: Lesson, row: Mapping[str, Any]) -> str:
+def _example(lesson: TrainingContext, row: Mapping[str, Any]) -> str:
     examples = lesson.task.prompt.examples
     drawn = draw_number(lesson.seed, lesson.task.name, row["id"], "shortcut")
     return examples[drawn % len(examples)][1]
 
 
-def _input(_: Lesson, row: Mapping[str, Any]) -> str:
+def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:
     return str(row["text"])
 
 
-def _fit(name: str, copy: _Copy, lesson: Lesson) -> _Copier:
+def _fit(name: str, copy: _Copy, lesson: TrainingContext) -> _Copier:
     task = lesson.task
     if task.type not in (*CLASSIFICATION, "text-generation"):
         raise EvaluationError(

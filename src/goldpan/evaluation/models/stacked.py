@@ -21,7 +21,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.finetune.weights import Weights
-from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.cache import cache_directory
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
@@ -125,7 +125,7 @@ class _Stack:
 class _Trunks:
     """Trunks of several seeds, whose scores are averaged; none where none is wanted."""
 
-    lesson: Lesson
+    lesson: TrainingContext
     documents: Documents | None
     each: Sequence[Trunk]
     seen: frozenset[tuple[str, str, int, str]]
@@ -161,7 +161,7 @@ def pairs_of(rows: pa.Table, documents: Documents | None) -> list[Pair]:
     ]
 
 
-def _fit(weights: Weights, settings: Mapping[str, Any], lesson: Lesson) -> _Stack:
+def _fit(weights: Weights, settings: Mapping[str, Any], lesson: TrainingContext) -> _Stack:
     task, rows = lesson.task, lesson.whole_train
     if task.type not in ("binary", "multi-class", "multi-label"):
         raise EvaluationError(
@@ -198,7 +198,7 @@ def _fit(weights: Weights, settings: Mapping[str, Any], lesson: Lesson) -> _Stac
 
 
 def _views(
-    weights: Weights, settings: Mapping[str, Any], lesson: Lesson
+    weights: Weights, settings: Mapping[str, Any], lesson: TrainingContext
 ) -> tuple[list[Similarities], Documents | None]:
     rows, every = lesson.whole_train, lesson.unlabelled
     around = settings["context"] != "none"
@@ -212,7 +212,10 @@ def _views(
 
 
 def _trunks(
-    weights: Weights, settings: Mapping[str, Any], lesson: Lesson, documents: Documents | None
+    weights: Weights,
+    settings: Mapping[str, Any],
+    lesson: TrainingContext,
+    documents: Documents | None,
 ) -> _Trunks:
     if not settings["epochs"]:
         return _Trunks(lesson, documents, (), frozenset())

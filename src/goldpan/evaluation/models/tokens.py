@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task_rows import input_column, target_column
-from goldpan.evaluation.model import Answers, Lesson, Model
+from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_least
 from goldpan.evaluation.models.extras import load
@@ -81,7 +81,7 @@ def begun(tags: Sequence[str]) -> list[str]:
     return found
 
 
-def _fit(settings: Mapping[str, Any], lesson: Lesson) -> _Tagger:
+def _fit(settings: Mapping[str, Any], lesson: TrainingContext) -> _Tagger:
     task = lesson.task
     if task.type != "ner":
         raise EvaluationError(

@@ -20,10 +20,10 @@ import pyarrow as pa
 from goldpan.annotation.llm.costs import BYTES_A_TOKEN, Ledger, cost_of
 from goldpan.annotation.llm.dispatch import ask_all
 from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.executor import Asked
+from goldpan.annotation.llm.executor import AskResult
 from goldpan.annotation.llm.outcome import Outcome, understand
 from goldpan.annotation.llm.request import CUTS, Request
-from goldpan.annotation.llm.response_store import Memory, open_archive
+from goldpan.annotation.llm.response_store import ResponseStore, open_archive
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.model import Costs, Estimate
@@ -154,7 +154,7 @@ class _Tally:
 class _Walk:
     """Goes through rows by what the archive knows."""
 
-    memory: Memory
+    memory: ResponseStore
     requests: Requests
     table: pa.Table
 
@@ -186,14 +186,14 @@ class _Walk:
         said = outcome.text or outcome.detail or None
         return Reply(last.shown, said, outcome.failure, structured)
 
-    def open(self) -> Iterator[Asked]:
+    def open(self) -> Iterator[AskResult]:
         """Yield what is still to be asked, each request once."""
         seen: set[str] = set()
         for row in self.rows():
             last = self.last(row)
             if last.outcome is None and last.request.key not in seen:
                 seen.add(last.request.key)
-                yield Asked(last.request, str)
+                yield AskResult(last.request, str)
 
     def count_before(self, ledger: Ledger) -> int:
         """Count the requests that the archive answers, their costs in the ledger."""
@@ -213,7 +213,7 @@ def _ask(walk: _Walk, reporter: Reporter) -> _Walk:
     ledger = Ledger(settings)
     walk.count_before(ledger)
 
-    def ask(still_open: Callable[[], Iterable[Asked]]) -> None:
+    def ask(still_open: Callable[[], Iterable[AskResult]]) -> None:
         count = sum(1 for _ in still_open())
         if count:
             with reporter.task("requests", count) as task:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import split_of
 from goldpan.evaluation.report.formatted import count
 from goldpan.evaluation.report.shapes import Content, Section, Table, folded, listed
@@ -25,7 +25,7 @@ _MOST_INVALID = 20
 _PER_RUN = 3
 
 
-def conditions_section(compared: Compared) -> Section:
+def conditions_section(compared: ComparisonResult) -> Section:
     """Return all that is needed to run the same again, and to doubt it."""
     runs = [(one.name, run) for one in compared.ranked for run in one.every()]
     content: list[Content] = [*_protocols([run for _, run in runs]), *_invalid(runs)]

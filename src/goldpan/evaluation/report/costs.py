@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from goldpan.evaluation.comparing import Compared, mean_score
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.report.formatted import seconds
 from goldpan.evaluation.report.shapes import Content, Section, Table, listed
@@ -29,7 +29,7 @@ class _Bought:
     score: float
 
 
-def costs_section(compared: Compared) -> Section:
+def costs_section(compared: ComparisonResult) -> Section:
     """Return costs of all models, and cost against score."""
     rows = tuple(_row(compared, one) for one in compared.ranked)
     columns = (
@@ -58,7 +58,7 @@ def costs_section(compared: Compared) -> Section:
     return Section("cost", "Cost against score", (table, *_drawn(compared)))
 
 
-def _drawn(compared: Compared) -> tuple[Content, ...]:
+def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
     ranked = [one for one in compared.ranked if one.name in compared.block.models]
     for key, unit, factor in _MEASURES:
         bought = [
@@ -122,7 +122,7 @@ def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
     return best
 
 
-def _row(compared: Compared, one: System) -> tuple[Cell, ...]:
+def _row(compared: ComparisonResult, one: System) -> tuple[Cell, ...]:
     def every(key: str) -> float:
         return _over(one, list(one.runs), lambda costs: float(costs[key]))
 
@@ -138,13 +138,13 @@ def _row(compared: Compared, one: System) -> tuple[Cell, ...]:
     )
 
 
-def _mean(compared: Compared, one: System) -> float | None:
+def _mean(compared: ComparisonResult, one: System) -> float | None:
     tasks = compared.block.tasks if one.name in compared.block.models else tuple(one.runs)
     found = [mean for task in tasks if (mean := mean_score(one, task)) is not None]
     return math.fsum(found) / len(found) if found else None
 
 
-def _sum(compared: Compared, one: System, key: str) -> float:
+def _sum(compared: ComparisonResult, one: System, key: str) -> float:
     return _over(one, compared.block.tasks, lambda costs: float(costs[key]))
 
 

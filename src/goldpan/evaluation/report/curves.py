@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.ecser import positive_counts
 from goldpan.evaluation.metrics.result import Scores
@@ -26,7 +26,7 @@ _MOST_POINTS = 150
 _OPEN = 2
 
 
-def curves(compared: Compared) -> tuple[Content, ...]:
+def curves(compared: ComparisonResult) -> tuple[Content, ...]:
     """Fill the step; raises `Skipped` where no task is a classification."""
     tasks = [task for task in compared.tasks if _classifies(compared, task)]
     if not tasks:
@@ -87,12 +87,12 @@ def _labels(scores: Scores) -> list[str]:
     return ordered[:_MOST_LABELS]
 
 
-def _classifies(compared: Compared, task: str) -> bool:
+def _classifies(compared: ComparisonResult, task: str) -> bool:
     runs = next(one.runs[task] for one in compared.systems if task in one.runs)
     return runs[0].scores.task_type in CLASSIFICATION
 
 
-def _note(compared: Compared) -> str:
+def _note(compared: ComparisonResult) -> str:
     note = (
         "ROC: the share of the label's examples that are found, over the share of others that are"
         " taken for it; the best corner is top left, the dashed line is a guess. Precision and"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.ecser import study_of
 from goldpan.evaluation.report import summary
 from goldpan.evaluation.report.conditions import conditions_section
@@ -38,7 +38,7 @@ _NOTES = {
 
 def make_report(
     workspace: Workspace,
-    compared: Compared,
+    compared: ComparisonResult,
     tasks: Mapping[str, Task],
     title: str = "",
 ) -> Report:
@@ -71,7 +71,7 @@ def make_report(
     )
 
 
-def _steps(compared: Compared, study: Study, tasks: Mapping[str, Task]) -> list[Section]:
+def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) -> list[Section]:
     """Return the ten steps of ECSER, each filled or with the reason why not."""
     fill: Mapping[int, Callable[[], tuple[Content, ...]]] = {
         1: lambda: splits(compared, study),
@@ -105,7 +105,7 @@ def _steps(compared: Compared, study: Study, tasks: Mapping[str, Task]) -> list[
 
 def _materials(
     workspace: Workspace,
-    compared: Compared,
+    compared: ComparisonResult,
     tasks: Mapping[str, Task],
     mistakes: Mapping[str, list[Wrong]],
 ) -> dict[str, Material | str]:

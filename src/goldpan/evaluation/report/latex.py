@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.report.costs import costs_section
 from goldpan.evaluation.report.formatted import NOTHING, told
 from goldpan.evaluation.report.measures import score_table
@@ -40,7 +40,7 @@ _MOST_ROWS = 45
 _LONGEST_CELL = 120
 
 
-def latex_tables(compared: Compared) -> str:
+def latex_tables(compared: ComparisonResult) -> str:
     """Return ranking, scores, decisions and costs as LaTeX.
 
     A document needs the packages booktabs, graphicx, textcomp and fontenc with T1. Wide tables are
@@ -68,7 +68,7 @@ def _plain(text: str) -> str:
     return _STRANGE.sub(lambda found: found[0] if found[0] in _MARKS else "?", text)
 
 
-def _tables(compared: Compared) -> Iterator[Table]:
+def _tables(compared: ComparisonResult) -> Iterator[Table]:
     comparison = compared.comparison
     if isinstance(comparison, Comparison):
         yield ranking_table(compared, comparison)

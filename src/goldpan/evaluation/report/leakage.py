@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing import Compared, mean_score
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.higher_is_better import turned
 from goldpan.evaluation.report.formatted import count, told
@@ -50,7 +50,7 @@ class Distances:
 
 
 def distances(
-    compared: Compared, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
 ) -> Distances:
     """Return what is known of scores on harder terms, and what is not known."""
     known = {
@@ -96,7 +96,7 @@ def distances(
 
 
 def _part(
-    compared: Compared,
+    compared: ComparisonResult,
     tasks: Mapping[str, Task],
     part: _Part,
 ) -> Iterator[Content]:
@@ -163,11 +163,11 @@ def _without(system: System, task: Task, seen: Collection[str]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def _tested(compared: Compared, task: str) -> int:
+def _tested(compared: ComparisonResult, task: str) -> int:
     return next(one.runs[task][0].scores.examples for one in compared.systems if task in one.runs)
 
 
-def _neighbours(compared: Compared) -> Iterator[Content]:
+def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
     """Set models that read the texts around a row beside those that do not."""
     reading = [one for one in compared.ranked if _reads(one)]
     if not reading:
@@ -197,7 +197,7 @@ def _reads(system: System) -> bool:
     return any(run.result["uses_neighbours"] for run in system.every())
 
 
-def _elsewhere(compared: Compared) -> Iterator[Content]:
+def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
     """List the runs on other splits of the same tasks."""
     rows: list[tuple[Cell, ...]] = []
     for run in sorted(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from goldpan.evaluation.comparing import Compared, mean_score
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.ecser import shown_metrics
 from goldpan.evaluation.higher_is_better import turned
@@ -24,7 +24,7 @@ _MOST_LABELS = 12
 _OPEN = 3
 
 
-def confusion(compared: Compared, study: Study) -> tuple[Content, ...]:
+def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     """Show each task's matrices, the best models first (S6)."""
     whole = [folded(table(one)) for one in confusion_step(study) if isinstance(one, StepTable)]
     folds: list[Content] = []
@@ -41,7 +41,7 @@ def confusion(compared: Compared, study: Study) -> tuple[Content, ...]:
     return (*content, *_more_tasks(compared), *whole)
 
 
-def metrics(compared: Compared) -> tuple[Content, ...]:
+def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
     """Show the score that ranks by task, then more metrics of each task (S7)."""
     content: list[Content] = [cut(score_table(compared)), *_more_tasks(compared)]
     shown = compared.tasks[:MOST_TASKS]
@@ -49,7 +49,7 @@ def metrics(compared: Compared) -> tuple[Content, ...]:
     return tuple(content)
 
 
-def score_table(compared: Compared, systems: Sequence[System] | None = None) -> Table:
+def score_table(compared: ComparisonResult, systems: Sequence[System] | None = None) -> Table:
     """Return the score that ranks, a row a task and a column a model."""
     shown = compared.ranked if systems is None else systems
     rows: list[tuple[Cell, ...]] = []
@@ -81,7 +81,7 @@ def score_table(compared: Compared, systems: Sequence[System] | None = None) -> 
     )
 
 
-def drift(compared: Compared, study: Study) -> tuple[Content, ...]:
+def drift(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     """Show how much of the scores on train and validation is lost on test (S8)."""
     full = drift_step(study)
     rows: list[tuple[Cell, ...]] = []
@@ -149,7 +149,7 @@ def _mean(column: Sequence[float | None]) -> Cell:
     return f"{mean} ({missing} missing)" if missing else mean
 
 
-def _task_metrics(compared: Compared, task: str) -> Table:
+def _task_metrics(compared: ComparisonResult, task: str) -> Table:
     there = [one for one in compared.ranked if task in one.runs]
     found = [[shown_metrics(run.scores) for run in one.runs[task]] for one in there]
     names = list(dict.fromkeys(name for runs in found for values in runs for name in values))[:14]
@@ -185,14 +185,14 @@ def _seeds(found: Sequence[object]) -> str:
     return f"sum over {len(found)} seeds" if len(found) > 1 else ""
 
 
-def _matrices_note(compared: Compared) -> str:
+def _matrices_note(compared: ComparisonResult) -> str:
     note = "A row is a right label, a column what was answered; what is right lies on the diagonal."
     if len(compared.systems) > _MOST_MATRICES:
         note += f" The first {_MOST_MATRICES} models are shown here; all counts are in the table."
     return note
 
 
-def _more_tasks(compared: Compared) -> Iterator[Text]:
+def _more_tasks(compared: ComparisonResult) -> Iterator[Text]:
     more = len(compared.tasks) - MOST_TASKS
     if more > 0:
         yield Text(f"{more:,} more tasks are not shown one by one; the tables of scores hold them.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.evaluation.comparing import Compared, mean_score
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.nlbse import F1_WEIGHT, OUTPERFORMED_WEIGHT
 from goldpan.evaluation.report.formatted import NOTHING, told, with_interval
 from goldpan.evaluation.report.measures import told_score
@@ -15,7 +15,7 @@ from goldpan.evaluation.statistics.step_shapes import Figure, Text
 from goldpan.evaluation.suites import CommentRanking
 
 
-def ranking_section(compared: Compared, comments: CommentRanking | None) -> Section:
+def ranking_section(compared: ComparisonResult, comments: CommentRanking | None) -> Section:
     """Return the ranking, or all scores where nothing can be ranked."""
     content: list[Content] = []
     comparison = compared.comparison
@@ -32,7 +32,7 @@ def ranking_section(compared: Compared, comments: CommentRanking | None) -> Sect
     return Section("ranking", "Ranking", tuple(content), _note(compared))
 
 
-def ranking_table(compared: Compared, comparison: Comparison) -> Table:
+def ranking_table(compared: ComparisonResult, comparison: Comparison) -> Table:
     """Return the standings: places that decisions leave open are ties."""
     if len(comparison.tasks) == 1:
         return _on_one_task(compared, comparison)
@@ -119,7 +119,7 @@ def _effect(one: Standing) -> str:
     return NOTHING if one.effect is None else f"{told(one.effect)} {one.magnitude}"
 
 
-def _on_one_task(compared: Compared, comparison: Comparison) -> Table:
+def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
     task = comparison.tasks[0]
     runs = {one.name: one.runs[task] for one in compared.systems if task in one.runs}
     rows = tuple(
@@ -155,7 +155,7 @@ def _drawn(comparison: Comparison) -> list[Content]:
     return [figure, Text(f"The figure shows the first {MOST_DRAWN} models.")]
 
 
-def _means(compared: Compared) -> Table:
+def _means(compared: ComparisonResult) -> Table:
     rows = tuple(
         (one.name, task, compared.metrics[task], mean_score(one, task))
         for one in compared.ranked
@@ -164,7 +164,7 @@ def _means(compared: Compared) -> Table:
     return Table("Scores", ("model", "task", "metric", "mean over seeds"), rows[:60], "")
 
 
-def _note(compared: Compared) -> str:
+def _note(compared: ComparisonResult) -> str:
     comparison = compared.comparison
     if isinstance(comparison, str):
         return ""

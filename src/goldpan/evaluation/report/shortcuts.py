@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from goldpan.builders.crosscode.drawing import draw_number
 from goldpan.builders.crosscode.wording import Wording, WordingError, output_text, wording_of
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.metrics.crosscodebench import Percentages, percentages
 from goldpan.evaluation.report.materials import Material, Row
 from goldpan.evaluation.report.shapes import Content, Section, Table
@@ -21,7 +21,7 @@ _MOST_MODELS = 12
 """Named last, so that models stand above what they must beat."""
 
 
-def wanted_rows(compared: Compared, task: Task) -> list[str]:
+def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
     """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
     run = next(one.runs[task.name][0] for one in compared.systems if task.name in one.runs)
     names = {
@@ -35,7 +35,7 @@ def wanted_rows(compared: Compared, task: Task) -> list[str]:
 
 
 def shortcuts_section(
-    compared: Compared, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
 ) -> Section | None:
     """Return scores beside those of copying; None where no task generates text."""
     content: list[Content] = []
@@ -60,7 +60,7 @@ def shortcuts_section(
     )
 
 
-def _table(compared: Compared, task: Task, rows: Mapping[str, Row]) -> Table:
+def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> Table:
     wording = wording_of(task)
     right = {
         id_: text

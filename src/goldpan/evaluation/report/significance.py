@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.report.formatted import told
 from goldpan.evaluation.report.shapes import Content, Table, cut, folded
 from goldpan.evaluation.report.slices import MOST_DRAWN, first_models
@@ -18,7 +18,7 @@ from goldpan.evaluation.statistics.plots import (
 from goldpan.evaluation.statistics.step_shapes import Figure, Skipped, Text
 
 
-def significance(compared: Compared, tasks: Mapping[str, Task]) -> tuple[Content, ...]:
+def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple[Content, ...]:
     """Fill the step; raises `Skipped` where nothing was tested."""
     comparison = compared.comparison
     if isinstance(comparison, str):
@@ -91,7 +91,7 @@ def _row(pair: Pair, bayesian: bool) -> tuple[str | float | None, ...]:
     )
 
 
-def _alone(compared: Compared) -> tuple[Content, ...]:
+def _alone(compared: ComparisonResult) -> tuple[Content, ...]:
     if not compared.alone:
         return ()
     rows = tuple((one.tasks[0], *_row(pair, False)) for one in compared.alone for pair in one.pairs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from goldpan.evaluation.comparing import Compared, mean_score
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.higher_is_better import turned
@@ -21,7 +21,7 @@ _OVERFIT = 0.1
 """From which loss between train and test on the summary speaks of it."""
 
 
-def heading(compared: Compared) -> str:
+def heading(compared: ComparisonResult) -> str:
     """Return what is compared, in a line."""
     tasks = compared.tasks[0] if len(compared.tasks) == 1 else f"{len(compared.tasks)} tasks"
     models = (
@@ -32,7 +32,7 @@ def heading(compared: Compared) -> str:
     return f"{models} on {tasks}"
 
 
-def facts(compared: Compared) -> tuple[tuple[str, str], ...]:
+def facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
     """Return numbers with what they count."""
     runs = [run for one in compared.systems for run in one.every()]
     invalid = sum(run.scores.invalid for run in runs)
@@ -47,7 +47,7 @@ def facts(compared: Compared) -> tuple[tuple[str, str], ...]:
     )
 
 
-def examples(compared: Compared, tasks: Iterable[str]) -> int:
+def examples(compared: ComparisonResult, tasks: Iterable[str]) -> int:
     """Return the number of test examples of these tasks."""
     first = (
         next(one.runs[task][0] for one in compared.systems if task in one.runs) for task in tasks
@@ -55,7 +55,7 @@ def examples(compared: Compared, tasks: Iterable[str]) -> int:
     return sum(run.scores.examples for run in first)
 
 
-def sentences(compared: Compared, comments: CommentRanking | None) -> tuple[str, ...]:
+def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tuple[str, ...]:
     """Return what a stranger should take away, the most important first."""
     comparison = compared.comparison
     if isinstance(comparison, str):
@@ -82,7 +82,7 @@ def sentences(compared: Compared, comments: CommentRanking | None) -> tuple[str,
     return tuple(found)
 
 
-def warnings(compared: Compared, distances: Iterable[str]) -> tuple[str, ...]:
+def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str, ...]:
     """Return what a reader must know before quoting a score."""
     return (
         *distances,
@@ -175,7 +175,7 @@ def _others(comparison: Comparison) -> Iterator[str]:
         yield f"In {len(every)} of all {len(comparison.pairs)} pairs one model is better."
 
 
-def _on_what(compared: Compared, comparison: Comparison) -> str:
+def _on_what(compared: ComparisonResult, comparison: Comparison) -> str:
     number = len(comparison.tasks)
     seeds = comparison.seeds
     data = f"{count(number, 'task')} with {examples(compared, comparison.tasks):,} test examples"
@@ -192,7 +192,7 @@ def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def _best(compared: Compared) -> Iterator[str]:
+def _best(compared: ComparisonResult) -> Iterator[str]:
     for task in compared.tasks[:_MOST_PAIRS]:
         scored = [
             (mean, one.name)
@@ -204,7 +204,7 @@ def _best(compared: Compared) -> Iterator[str]:
             yield f"{task}: {model} has a {compared.metrics[task]} of {told(mean)}."
 
 
-def _protocol_warnings(compared: Compared) -> Iterator[str]:
+def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
     defects: dict[str, list[str]] = {}
     tests = set()
     for one in compared.systems:
@@ -227,7 +227,7 @@ def _protocol_warnings(compared: Compared) -> Iterator[str]:
         yield "Models under different protocols stand side by side: compare them with care."
 
 
-def _opened(compared: Compared) -> Iterator[str]:
+def _opened(compared: ComparisonResult) -> Iterator[str]:
     opened: dict[str, int] = {}
     for run in compared.every:
         kept = [one.runs[run.task][0] for one in compared.systems if run.task in one.runs]
@@ -242,7 +242,7 @@ def _opened(compared: Compared) -> Iterator[str]:
         )
 
 
-def _fitted(compared: Compared) -> Iterator[str]:
+def _fitted(compared: ComparisonResult) -> Iterator[str]:
     lost: list[tuple[float, str]] = []
     for one in compared.systems:
         gaps = [
@@ -261,7 +261,7 @@ def _fitted(compared: Compared) -> Iterator[str]:
         yield f"From train to test {worst} loses {told(gap)} on average{others}: {who}."
 
 
-def _unseen_noise(compared: Compared) -> Iterator[str]:
+def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
     single = [one.name for one in compared.systems if _single(one)]
     if single:
         yield (
@@ -274,7 +274,7 @@ def _single(one: System) -> bool:
     return any(len(runs) == 1 and runs[0].result["settings"] for runs in one.runs.values())
 
 
-def _invalid(compared: Compared) -> Iterator[str]:
+def _invalid(compared: ComparisonResult) -> Iterator[str]:
     for one in compared.systems:
         runs = one.every()
         whole = sum(run.scores.examples for run in runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import System, setting
 from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.report.formatted import count
@@ -24,7 +24,7 @@ _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _WEIGHTS = "weights"
 
 
-def splits(compared: Compared, study: Study) -> tuple[Content, ...]:
+def splits(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     """Say how the data were split, and how often each test was opened (S1)."""
     content = _shaped(split_step(study))
     total = sum(split.test_opened or 0 for split in study.splits)
@@ -40,7 +40,7 @@ def splits(compared: Compared, study: Study) -> tuple[Content, ...]:
     return (*content, opened, Text(other))
 
 
-def training(compared: Compared, study: Study) -> tuple[Content, ...]:
+def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     """Say what each model learned from (S2)."""
     training_step(study)
     rows = tuple(
@@ -57,7 +57,7 @@ def training(compared: Compared, study: Study) -> tuple[Content, ...]:
     return (Table("Models and what they learned from", columns, rows),)
 
 
-def tuning(compared: Compared, study: Study) -> tuple[Content, ...]:
+def tuning(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     """Say what settings were chosen on (S3)."""
     found = tuning_step(study)
     rows = []
@@ -71,7 +71,7 @@ def tuning(compared: Compared, study: Study) -> tuple[Content, ...]:
     return (Table("What settings were chosen on", columns, tuple(rows)), *warnings)
 
 
-def retraining(compared: Compared, study: Study) -> tuple[Content, ...]:
+def retraining(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     """Say what was trained anew with the chosen settings (S4)."""
     retraining_step(study)
     again = [one for one in study.trainings if one.retrained]
@@ -87,7 +87,7 @@ def retraining(compared: Compared, study: Study) -> tuple[Content, ...]:
     )
 
 
-def testing(compared: Compared) -> tuple[Content, ...]:
+def testing(compared: ComparisonResult) -> tuple[Content, ...]:
     """Say what was tested, and what got no valid answer (S5)."""
     rows: list[tuple[Cell, ...]] = []
     for one in compared.ranked:

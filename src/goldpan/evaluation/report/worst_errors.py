@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparing import Compared
+from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.metrics.regression import smape_errors
 from goldpan.evaluation.metrics.similarity import edit_similarity
@@ -55,7 +55,7 @@ class Wrong:
     """By model."""
 
 
-def find_mistakes(compared: Compared) -> dict[str, list[Wrong]]:
+def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
     """Return the worst errors of each task's best model, the worst first."""
     tasks = compared.tasks[:MOST_TASKS]
     most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
@@ -67,7 +67,7 @@ def find_mistakes(compared: Compared) -> dict[str, list[Wrong]]:
 
 
 def mistakes_section(
-    compared: Compared,
+    compared: ComparisonResult,
     found: Mapping[str, Sequence[Wrong]],
     materials: Mapping[str, Material | str],
 ) -> Section:

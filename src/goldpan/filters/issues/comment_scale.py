@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ FROM issues i JOIN (
 """
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     return material.sql(
         _QUERY,
         minimum=settings.minimum,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 from goldpan.text.language import Detected, LanguageRules, detect_languages
 
 
@@ -30,7 +30,7 @@ FROM issues ORDER BY number
 _BATCH = 1_000
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     rules = LanguageRules(least_characters=settings.least_characters)
     batches = []
     for batch in material.connection.sql(_QUERY).to_arrow_reader(_BATCH):

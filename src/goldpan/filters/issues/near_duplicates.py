@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 _QUERY = """
 SELECT i.number AS issue, relation IS NULL AS keep,
@@ -20,7 +20,7 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(material: Material, settings: DuplicateSettings) -> pa.Table:
+def _judge(material: RepoView, settings: DuplicateSettings) -> pa.Table:
     return material.sql(_QUERY, repo=material.repo)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 from goldpan.text.redaction import (
     ALLOWED_EMAILS,
     EMAIL,
@@ -54,7 +54,7 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     rules = PrivateRules(
         emails=EMAIL in settings.drop,
         ip_addresses=IP_ADDRESS in settings.drop,

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.duplicate_claims import CANDIDATE, Claim, find_claims
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ _GROUP = re.compile(r"^.*[:/|]")
 _EDGES = re.compile(r"^[^a-z]+|(?<![^a-z])[^a-z]++$")
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     signs = material.sql(
         _SIGNS,
         repo=material.repo,
@@ -107,7 +107,7 @@ def _judge(material: Material, settings: Settings) -> pa.Table:
     )
 
 
-def _claims(material: Material, settings: Settings) -> dict[int, Claim]:
+def _claims(material: RepoView, settings: Settings) -> dict[int, Claim]:
     """Return the first sentence about each issue that counts."""
     texts = material.sql(
         _CANDIDATES, robots=settings.robots, body=settings.body, candidate=CANDIDATE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 from goldpan.text.quality import QualityRules, describe, find_fault, has_prose
 from goldpan.text.templates import template_lines
 
@@ -44,7 +44,7 @@ _FAULTS = pa.schema(
 )
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     faults = pa.Table.from_pylist(list(_faults(material, settings)), _FAULTS)
     material.connection.register("text_faults", faults)
     answer = material.sql(_ANSWER)
@@ -52,7 +52,7 @@ def _judge(material: Material, settings: Settings) -> pa.Table:
     return answer
 
 
-def _faults(material: Material, settings: Settings) -> Iterator[dict[str, object]]:
+def _faults(material: RepoView, settings: Settings) -> Iterator[dict[str, object]]:
     rules = QualityRules(settings.least_prose, settings.trace_share)
     template: frozenset[str] = frozenset()
     if settings.template_share > 0:
@@ -74,7 +74,7 @@ def _faults(material: Material, settings: Settings) -> Iterator[dict[str, object
                 }
 
 
-def _bodies(material: Material) -> Iterator[pa.RecordBatch]:
+def _bodies(material: RepoView) -> Iterator[pa.RecordBatch]:
     yield from material.connection.sql(_QUERY).to_arrow_reader(_BATCH)
 
 

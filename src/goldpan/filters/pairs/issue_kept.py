@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ FROM pairs p LEFT JOIN (
 _KNOWN = "SELECT DISTINCT criterion FROM issue_verdicts"
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     known = material.sql(_KNOWN)["criterion"].to_pylist()
     if known and (strange := sorted(set(settings.criteria) - set(known))):
         raise UsageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion, NoSettings
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 _QUERY = """
 SELECT issue, pull_repo, pull, merged AS keep,
@@ -15,7 +15,7 @@ FROM pairs
 """
 
 
-def _judge(material: Material, settings: NoSettings) -> pa.Table:
+def _judge(material: RepoView, settings: NoSettings) -> pa.Table:
     return material.sql(_QUERY)
 
 

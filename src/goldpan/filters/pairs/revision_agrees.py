@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ FROM pairs p LEFT JOIN revisions r ON r.number = p.pull AND lower(p.pull_repo) =
 """
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     return material.sql(_QUERY, agrees=settings.agrees)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ FROM pairs p LEFT JOIN counts n ON n.number = p.pull AND lower(p.pull_repo) = lo
 """
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     return material.sql(_QUERY, maximum=settings.maximum)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from goldpan.code.substance import Pair, Substance
 from goldpan.code.workers import compare_all
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Object, Objects
 
 
@@ -79,7 +79,7 @@ class _Judged:
     evidence: str = ""
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     found: list[Row] = []
     with material.objects() as objects:
         if objects:
@@ -94,7 +94,7 @@ def _judge(material: Material, settings: Settings) -> pa.Table:
     return answer
 
 
-def _rows(material: Material, settings: Settings) -> Iterator[Row]:
+def _rows(material: RepoView, settings: Settings) -> Iterator[Row]:
     query = material.connection.sql(_CHANGES, params={"most_files": settings.most_files})
     for batch in query.to_arrow_reader(1_024):
         yield from batch.to_pylist()

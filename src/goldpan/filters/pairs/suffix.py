@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 from goldpan.filters.settings import require
 
 # "Test" as a word in camel case, or "test" at the start of a word in lower or upper case, so that
@@ -78,7 +78,7 @@ _TESTS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _judge(material: Material, settings: Settings) -> pa.Table:
+def _judge(material: RepoView, settings: Settings) -> pa.Table:
     suffixes = (CODE_SUFFIXES | set(settings.more)) - set(settings.fewer)
     is_test = _TESTS[settings.tests]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from goldpan.annotation.llm.review_item import CaseSubject, SubjectKind
+from goldpan.annotation.llm.review_item import ReviewSubject, SubjectKind
 from goldpan.annotation.llm.subjects import issue, pair
 from goldpan.filters.criterion import Subject
 
 KINDS: dict[Subject, SubjectKind] = {kind.subject: kind for kind in (issue.KIND, pair.KIND)}
 LABEL_PROMPT = "label"
-PROMPTS: dict[CaseSubject, str] = {
+PROMPTS: dict[ReviewSubject, str] = {
     **{subject: kind.prompt for subject, kind in KINDS.items()},
     "label": LABEL_PROMPT,
 }

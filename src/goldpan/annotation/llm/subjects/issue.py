@@ -7,8 +7,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from goldpan.annotation.llm.review_item import Case, Part, SubjectKind
-from goldpan.filters.material import Material
+from goldpan.annotation.llm.review_item import Part, ReviewItem, SubjectKind
+from goldpan.filters.repo_view import RepoView
 
 _FIRST, _LAST = 40, 24
 """Replies that are shown of a long discussion, from its beginning and its end."""
@@ -23,7 +23,7 @@ ORDER BY i.number, t.created_at, t.comment_id
 _BATCH = 256
 
 
-def read(material: Material) -> Iterator[Case]:
+def read(material: RepoView) -> Iterator[ReviewItem]:
     """Yield each kept issue with its discussion; who is named by role alone."""
     rows = (
         row
@@ -33,7 +33,7 @@ def read(material: Material) -> Iterator[Case]:
     for number, group in groupby(rows, itemgetter("number")):
         said = list(group)
         replies = [row for row in said if row["comment_id"] is not None]
-        yield Case(
+        yield ReviewItem(
             material.repo,
             "issue",
             number,

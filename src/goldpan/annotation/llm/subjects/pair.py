@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from goldpan.annotation.llm.review_item import Case, Part, SubjectKind
+from goldpan.annotation.llm.review_item import Part, ReviewItem, SubjectKind
 from goldpan.annotation.llm.subjects.issue import question
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 from goldpan.git.patches import patches
 
 _AT_ONCE = 64
@@ -28,7 +28,7 @@ ORDER BY k.issue, k.pull_repo, k.pull
 """
 
 
-def read(material: Material) -> Iterator[Case]:
+def read(material: RepoView) -> Iterator[ReviewItem]:
     """Yield each kept pair with its diff; without a diff nobody can judge it."""
     relation = material.connection.sql(_PAIRS, params={"repo": material.repo})
     clone = material.workspace.clone(material.repo)
@@ -42,8 +42,8 @@ def read(material: Material) -> Iterator[Case]:
             yield _case(material.repo, row, next(found).text if row in told else None)
 
 
-def _case(repo: str, row: dict[str, Any], patch: str | None) -> Case:
-    case = Case(repo, "pair", row["issue"], row["pull_repo"], row["pull"])
+def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
+    case = ReviewItem(repo, "pair", row["issue"], row["pull_repo"], row["pull"])
     if not patch:
         return replace(case, obstacle="no-diff")
     files = [file for file in _FILE.split(patch) if file.strip()]

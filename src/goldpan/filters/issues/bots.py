@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from goldpan.filters.bots import Robots
 from goldpan.filters.criterion import Criterion
-from goldpan.filters.material import Material
-from goldpan.filters.robots import Robots
+from goldpan.filters.repo_view import RepoView
 
 _QUERY = """
 SELECT i.number AS issue, NOT i.robot AS keep,
@@ -23,7 +23,7 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(material: Material, settings: Robots) -> pa.Table:
+def _judge(material: RepoView, settings: Robots) -> pa.Table:
     return material.sql(_QUERY)
 
 

@@ -29,7 +29,7 @@ from goldpan.core.lineage import check_inputs
 from goldpan.core.query import open_tables
 from goldpan.core.schemas import CHANGES, DUPLICATES, FILES, PAIRS, REVISIONS, VERDICTS, Table
 from goldpan.core.workspace import Workspace
-from goldpan.filters.robots import Robots, mark_robots
+from goldpan.filters.bots import Robots, mark_robots
 from goldpan.git.objects import Objects
 from goldpan.git.packs import verify_packs
 
@@ -65,7 +65,7 @@ HAVING bool_and(coalesce(keep, false))
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class RepoView:
     """The views of one repository, and its history where it was cloned."""
 
     repo: str
@@ -104,7 +104,7 @@ class Material:
 @contextmanager
 def open_material(
     workspace: Workspace, repo: str, robots: Robots, duplicates: pa.Table, workers: int
-) -> Iterator[Material]:
+) -> Iterator[RepoView]:
     """Open a repository's tables for the criteria.
 
     Raises `WorkspaceError` where the repository was not mined, or paired by other tables.
@@ -127,7 +127,7 @@ def open_material(
         mark_robots(connection, robots)
         connection.register("all_duplicates", duplicates)
         connection.execute(f"CREATE TEMP TABLE {DUPLICATES.name} AS FROM all_duplicates")
-        yield Material(name, workspace, connection, workers)
+        yield RepoView(name, workspace, connection, workers)
 
 
 def _create_empty(

@@ -10,17 +10,17 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.filters.criterion import Subject
-from goldpan.filters.material import Material
+from goldpan.filters.repo_view import RepoView
 from goldpan.text.redaction import redact
 
 _BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
+class BuildContext:
     """One repository's material with the table `kept`: issue, pull_repo, pull."""
 
-    material: Material
+    material: RepoView
     raw: Mapping[int, tuple[str, ...]]
     """The archived replies by entry number."""
     dropped: Counter[str] = field(default_factory=Counter)
