@@ -166,7 +166,9 @@ def test_exit_code_3_and_what_is_missing(tmp_path: Path) -> None:
 def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> None:
     names = ("prospector/nuggets", PAN)
     done = run(*mining(twin, *names), "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN)
-    sentence(done, 1, "prospector/nuggets is not there", "Check the spelling")
+    error = json.loads(done.err)["error"]
+    assert "prospector/nuggets is not there" in error["problem"]
+    assert error["remedy"].startswith("Check the spelling")
     found = {result["repo"]: result["failure"] for result in json.loads(done.out)}
     assert found[PAN] is None
     assert "prospector/nuggets is not there" in found["prospector/nuggets"]

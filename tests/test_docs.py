@@ -119,6 +119,10 @@ def test_every_command_and_option_is_documented() -> None:
         "tasks",
         "evaluate",
         "demo",
+        "init",
+        "doctor",
+        "config",
+        "open",
     }
     for name, command in _with_those_below(commands).items():
         assert f"goldpan {name}" in text or f"make {name}" in text, name

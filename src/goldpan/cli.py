@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.core
 
 from goldpan import __version__
 from goldpan.commands import (
@@ -23,20 +24,43 @@ from goldpan.commands import (
     importing,
     mining,
     reviewing,
+    starting,
     tasks,
 )
+from goldpan.commands.examples import add_examples
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
 from goldpan.core.errors import GoldpanError
+from goldpan.core.log import start_log
 from goldpan.core.resources import explain
 from goldpan.core.secrets import mask, register_environment
 from goldpan.core.terminal import Terminal
 
+_START, _MINE, _FILTER = "Start", "Mine and pair", "Filter and review"
+_BUILD, _EVALUATE, _LOOK = "Build and publish", "Evaluate", "Look and verify"
+_ORDER = (
+    *("demo", "init", "doctor"),
+    *("mine", "normalize", "clone", "pair", "status"),
+    *("filter", "funnel", "why", "review", "annotate"),
+    *("build", "tasks", "import", "publish", "apply-edit"),
+    "evaluate",
+    *("report", "open", "trace", "check", "config"),
+)
+
+
+class _Pipeline(typer.core.TyperGroup):
+    """Lists the commands in the order of the pipeline."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
+
+
 app = typer.Typer(
+    cls=_Pipeline,
     help="Turn GitHub history into curated, published, evaluated datasets.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -54,35 +78,18 @@ def _goldpan(
             "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
         ),
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also print each request with its status.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
+    log_file: Annotated[
+        Path | None,
+        typer.Option(help="Append messages and requests to this file, without secrets."),
+    ] = None,
 ) -> None:
-    pass
+    start_log(log_file, verbose=verbose)
 
 
-app.add_typer(mining.app, name="mine")
-for command in (
-    mining.normalize,
-    mining.pair,
-    mining.status,
-    history.clone,
-    checking.check,
-    filtering.filter,
-    filtering.funnel,
-    filtering.why,
-    reviewing.review,
-    datasets.report,
-    datasets.trace,
-    datasets.publish,
-    datasets.apply_edit,
-):
-    app.command()(command)
-app.command("import")(importing.import_source)
-app.add_typer(annotating.app, name="annotate")
-app.add_typer(building.app, name="build")
-app.add_typer(tasks.tasks_app, name="tasks")
-app.add_typer(evaluating.app, name="evaluate")
-
-
-@app.command()
 def demo(workspace: Directory = None) -> None:
     """Run the whole pipeline offline on a small repository that comes with Goldpan."""
     from goldpan.demo import run_demo
@@ -90,6 +97,26 @@ def demo(workspace: Directory = None) -> None:
     settings = settings_of(workspace=workspace or Path("demo-workspace"))
     with reporting(False) as reporter:
         run_demo(settings, reporter)
+
+
+for panel, commands in {
+    _START: (demo, starting.init, starting.doctor),
+    _MINE: (mining.normalize, history.clone, mining.pair, mining.status),
+    _FILTER: (filtering.filter, filtering.funnel, filtering.why, reviewing.review),
+    _BUILD: (datasets.publish, datasets.apply_edit),
+    _LOOK: (datasets.report, datasets.trace, checking.check),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.command("import", rich_help_panel=_BUILD)(importing.import_source)
+app.command("open", rich_help_panel=_LOOK)(starting.open_result)
+app.add_typer(mining.app, name="mine", rich_help_panel=_MINE)
+app.add_typer(annotating.app, name="annotate", rich_help_panel=_FILTER)
+app.add_typer(building.app, name="build", rich_help_panel=_BUILD)
+app.add_typer(tasks.tasks_app, name="tasks", rich_help_panel=_BUILD)
+app.add_typer(evaluating.app, name="evaluate", rich_help_panel=_EVALUATE)
+app.add_typer(starting.config_app, name="config", rich_help_panel=_LOOK)
+add_examples(app)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Commands that bring subjects to annotators in Label Studio, and their answers home."""
+"""Commands that send rows to annotators in Label Studio and collect their answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from goldpan.filters.profile import load_profile
 from goldpan.show import annotating as show
 
 app = typer.Typer(
-    help="Have people judge subjects in Label Studio, and bring their answers home.",
+    help="Send rows to annotators in Label Studio, and collect their answers.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

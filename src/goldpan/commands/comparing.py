@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -156,7 +157,9 @@ def _members(tasks: dict[str, Task], suite: str | None) -> list[str]:
 def _require(wanted: Collection[str], there: Collection[str], noun: str) -> None:
     for name in wanted:
         if name not in there:
+            near = get_close_matches(name, there, n=1)
+            known = f"There are runs of {', '.join(sorted(there))}"
             raise UsageError(
                 f"No stored run is of the {noun} {name!r}",
-                f"There are runs of {', '.join(sorted(there))}",
+                f"Did you mean {near[0]}? {known}" if near else known,
             )

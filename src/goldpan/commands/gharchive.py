@@ -53,7 +53,7 @@ def gharchive(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Bring events of all public repositories home, hour by hour.
+    """Mine the events of all public repositories from GH Archive, hour by hour.
 
     Run the same command again to go on after a stop, and to ask again for hours that are missing.
     Exits with 3 when an hour is missing or damaged.

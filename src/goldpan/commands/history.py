@@ -1,4 +1,4 @@
-"""The command that brings the history of the code home."""
+"""The command that clones a repository and finds the states of its pull requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that bring GitHub home, by repository or by hour, and pair issues with their fixes."""
+"""Commands that mine GitHub, by repository or by hour, and pair issues with their fixes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from goldpan.miners.tables.normalize import normalize as normalize_repository
 from goldpan.show import mining as show
 
 app = typer.Typer(
-    help="Bring a repository home, or the events of all public ones.",
+    help="Mine repositories, or the events of all public ones from GH Archive.",
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -76,7 +76,7 @@ def mine(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Bring a repository's issues and pull requests home, completely.
+    """Mine the issues and pull requests of repositories, and say what is missing.
 
     The token comes from GITHUB_TOKEN or GH_TOKEN (several separated by commas are used as a
     pool) or from `gh auth token`. Run the same command again to go on after a stop, or to fetch

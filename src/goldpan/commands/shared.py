@@ -14,6 +14,7 @@ import typer
 
 from goldpan.core.config import Settings, load_settings, repository_name
 from goldpan.core.errors import GoldpanError, StoppedError, UsageError, WorkspaceError
+from goldpan.core.log import LOG
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
@@ -28,6 +29,8 @@ Directory = Annotated[
     typer.Option("--workspace", help="Where everything is kept. (default: goldpan-workspace)"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+_QUIET, _JSON = "--quiet", "--json"
 
 PARTIAL = 3
 """The exit code that says that something is missing; 0 done, 1 failed, 2 bad usage."""
@@ -80,7 +83,7 @@ def _how_to_get(name: str, there: list[str]) -> str:
 def reporting(json: bool) -> Iterator[Reporter]:
     """Give a reporter for work that takes its time and may be stopped."""
     try:
-        with Reporter(quiet=json) as reporter:
+        with Reporter(quiet=json or _QUIET in sys.argv[1:]) as reporter:
             yield reporter
     except KeyboardInterrupt:  # before typer sees it, which would only say "Aborted"
         raise StoppedError("Stopped", "The same command goes on where it was") from None
@@ -96,7 +99,12 @@ def print_result(json: bool, value: object, for_people: Callable[[], object]) ->
 
 
 def complain(error: GoldpanError) -> None:
-    """Say on standard error what went wrong and what to do."""
+    """Say on standard error what went wrong and what to do, as JSON where that was asked for."""
+    LOG.error(str(error))
+    if _JSON in sys.argv[1:]:
+        parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}
+        sys.stderr.write(for_json(mask(orjson.dumps({"error": parts}).decode())) + "\n")
+        return
     start = "" if isinstance(error, StoppedError) else "Error: "
     # What servers say may hold lines: none of them looks like one of ours.
     told = str(error).replace("\n", "\n  ")

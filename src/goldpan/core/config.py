@@ -20,6 +20,7 @@ from goldpan.core.secrets import register, register_environment
 
 Via = Literal["auto", "graphql", "rest"]
 
+CONFIG_FILE = "goldpan.toml"
 DEFAULT_WORKSPACE = Path("goldpan-workspace")
 PUBLIC_API = "https://api.github.com"
 _OWNER = r"[A-Za-z0-9](?:[A-Za-z0-9_-]){0,99}"
@@ -105,7 +106,7 @@ def load_settings(
         or environment.get("GOLDPAN_WORKSPACE")
         or DEFAULT_WORKSPACE
     )
-    values: dict[str, Any] = _read_file(workspace / "goldpan.toml")
+    values = read_settings_file(workspace)
     if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
         values["api_url"] = url
     values |= given
@@ -120,11 +121,14 @@ def load_settings(
 
 
 def repository_name(text: str) -> str:
-    """Return ``OWNER/NAME`` from itself or from a repository's web address.
+    """Return ``OWNER/NAME`` from itself or from a web address of the repository or a page of it.
 
     Raises `UsageError` for anything else: the name becomes a path.
     """
-    name = re.sub(r"^(https?://[^/]+/|git@[^:]+:)", "", text.strip()).strip("/")
+    name, addresses = re.subn(r"^(https?://(www\.)?[^/]+/|git@[^:]+:)", "", text.strip())
+    if addresses:
+        name = "/".join(re.split(r"[?#]", name)[0].split("/")[:2])
+    name = name.strip("/")
     while name.endswith(".git"):  # GitHub gives no repository such a name
         name = name.removesuffix(".git")
     if not _REPO.fullmatch(name):
@@ -132,7 +136,9 @@ def repository_name(text: str) -> str:
     return name
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def read_settings_file(workspace: Path) -> dict[str, Any]:
+    """Return what a workspace's settings file says; raises `UsageError` where it is wrong."""
+    path = workspace / CONFIG_FILE
     if not path.exists():
         return {}
     try:

@@ -19,6 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from goldpan.core.log import LOG
 from goldpan.core.terminal import Terminal, clean
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -84,6 +85,7 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Print one line that stays."""
+        LOG.info(text)
         if not self._quiet:
             self._console.print(clean(text), soft_wrap=True)
 

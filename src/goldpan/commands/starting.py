@@ -1,0 +1,167 @@
+"""The commands that begin work and look at what came of it: init, doctor, config, open."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from goldpan.commands.shared import Directory, Json, print_result, settings_of
+from goldpan.core.config import CONFIG_FILE, Settings
+from goldpan.core.errors import UsageError
+from goldpan.core.resources import named
+from goldpan.core.terminal import Terminal, clean
+
+_MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "fail": ("FAIL", "red")}
+_REPORTS = ("goldpan-report.html", "*.html")
+
+config_app = typer.Typer(help="See the settings that are in force.", no_args_is_help=True)
+
+
+def init(
+    workspace: Annotated[Path, typer.Argument(help="The directory to make.")] = Path(
+        "goldpan-workspace"
+    ),
+) -> None:
+    """Make a workspace with a settings file that explains itself."""
+    file = workspace / CONFIG_FILE
+    if file.exists():
+        raise UsageError(f"{file} is there already", "Edit it, or name another directory")
+    with named(file):
+        workspace.mkdir(parents=True, exist_ok=True)
+        file.write_text(_template(), encoding="utf-8")
+    console = Terminal()
+    console.print(clean(f"{file} holds the settings, all of them at their defaults."))
+    console.print(f"Next: goldpan mine --workspace {workspace} --repo OWNER/NAME")
+
+
+def _template() -> str:
+    """Return a settings file in which every setting is commented out."""
+    defaults = Settings()
+    lines = [
+        "# Settings of this workspace. The environment and flags override them.",
+        "# Tokens never stand in a file: set GITHUB_TOKEN.",
+        "",
+    ]
+    for name, about in _ABOUT.items():
+        value = getattr(defaults, name)
+        text = f'"{value}"' if isinstance(value, str) else value
+        lines += [f"# {about}", f"# {name} = {text if text is not None else _EXAMPLES[name]}", ""]
+    return "\n".join(lines)
+
+
+_ABOUT = {
+    "api_url": "The REST root; GitHub Enterprise Server: https://HOST/api/v3",
+    "via": "auto, graphql or rest; auto is GraphQL with a token and REST without",
+    "since": "Only entries updated at or after this time",
+    "concurrency": "The most requests under way at once",
+    "retries": "How often one request is tried before the run goes on without it",
+    "patience": "Seconds for which a GitHub that answers nothing at all is waited for",
+    "timeout": "Seconds without a byte before a request is given up",
+    "workers": "Processes that turn raw replies into tables; 0 is one a core",
+}
+_EXAMPLES = {"since": '"2024-08-01"'}
+
+
+def doctor(workspace: Directory = None, json: Json = False) -> None:
+    """Examine git, disk, tokens and their limits, extras and servers, before a long run does.
+
+    Exits with 1 where something cannot work as it is.
+    """
+    from goldpan.doctor import examine
+
+    findings = examine(settings_of(workspace=workspace))
+
+    def show() -> None:
+        console = Terminal()
+        for one in findings:
+            mark, style = _MARKS[one.level]
+            line = clean(mark, style)
+            line.append(clean(f"  {one.name}: {one.message}"))
+            if one.remedy:
+                line.append(clean(f". {one.remedy}"))
+            console.print(line)
+
+    print_result(json, [asdict(one) for one in findings], show)
+    raise typer.Exit(1 if any(one.level == "fail" for one in findings) else 0)
+
+
+@config_app.command("show")
+def config_show(workspace: Directory = None, json: Json = False) -> None:
+    """Print every setting with its value and where it comes from; tokens are only counted."""
+    settings = settings_of(workspace=workspace)
+    found = _settings_and_sources(settings, os.environ)
+
+    def show() -> None:
+        console = Terminal()
+        for name, (value, source) in found.items():
+            console.print(clean(f"{name:<14} {value}  ({source})"))
+
+    told = {name: {"value": value, "source": source} for name, (value, source) in found.items()}
+    print_result(json, told, show)
+
+
+def _settings_and_sources(
+    settings: Settings, environment: Mapping[str, str]
+) -> dict[str, tuple[Any, str]]:
+    from goldpan.core.config import read_settings_file
+
+    file = read_settings_file(settings.workspace)
+    found: dict[str, tuple[Any, str]] = {}
+    for name in (field.name for field in fields(Settings) if field.name != "token_command"):
+        value = getattr(settings, name)
+        source = f"{settings.workspace / CONFIG_FILE}" if name in file else "default"
+        if name == "tokens":
+            value = f"{len(settings.tokens)} token{'s' if len(settings.tokens) != 1 else ''}"
+            source = "GITHUB_TOKEN, GH_TOKEN, GOLDPAN_TOKEN_COMMAND or gh"
+        elif name == "api_url" and (
+            environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL")
+        ):
+            source = "environment"
+        elif name == "workspace" and value != Settings().workspace:
+            source = "--workspace or GOLDPAN_WORKSPACE"
+        found[name] = (str(value) if value is not None else "", source)
+    return found
+
+
+def open_result(
+    project: Annotated[
+        str | None, typer.Option(help="Open this annotation project in Label Studio.")
+    ] = None,
+    show_only: Annotated[
+        bool, typer.Option("--print", help="Print the address; open no browser.")
+    ] = False,
+    workspace: Directory = None,
+) -> None:
+    """Open the newest report, or an annotation project in Label Studio, in the browser."""
+    root = settings_of(workspace=workspace).workspace
+    address = _project_address(root, project) if project else _newest_report(root).as_uri()
+    Terminal().print(clean(address))
+    if not show_only:
+        webbrowser.open(address)
+
+
+def _newest_report(root: Path) -> Path:
+    found = [
+        path.absolute()
+        for folder in (root, Path.cwd())
+        for pattern in _REPORTS
+        for path in folder.glob(pattern)
+    ]
+    if not found:
+        raise UsageError(
+            f"Neither {root} nor this directory holds an HTML report", "Run goldpan report first"
+        )
+    return max(found, key=lambda path: path.stat().st_mtime_ns)
+
+
+def _project_address(root: Path, name: str) -> str:
+    from goldpan.annotation.studio.project import open_project
+    from goldpan.core.workspace import Workspace
+
+    return open_project(Workspace(root), name).page

@@ -1,0 +1,195 @@
+"""Examines what Goldpan finds around it, before a long run does: `goldpan doctor`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+from packaging.requirements import Requirement
+
+from goldpan import __version__
+from goldpan.annotation.studio.serve import SERVER
+from goldpan.core.config import PUBLIC_API, Settings
+from goldpan.core.errors import GoldpanError
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask
+
+Level = Literal["ok", "note", "fail"]
+_LEAST_GIT = (2, 38)
+_LEAST_FREE = 5 << 30
+_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was examined."""
+
+    name: str
+    level: Level
+    """``fail`` where mining or building cannot work as it is."""
+    message: str
+    remedy: str = ""
+
+
+def examine(settings: Settings, environment: Mapping[str, str] | None = None) -> list[Finding]:
+    """Examine Python, git, disk, tokens with their limits, extras, and servers that are set."""
+    environment = os.environ if environment is None else environment
+    return [
+        Finding("Goldpan", "ok", f"{__version__} on Python {platform.python_version()}"),
+        _git(),
+        _disk(settings.workspace),
+        *_github(settings),
+        *_extras(),
+        _label_studio(environment),
+        _models(environment),
+    ]
+
+
+def _git() -> Finding:
+    program = shutil.which("git")
+    if program is None:
+        return Finding("git", "fail", "not installed", "Install git: cloning needs it")
+    told = subprocess.run(  # noqa: S603 - the program found above
+        [program, "--version"], capture_output=True, text=True, check=False, timeout=_TIMEOUT
+    ).stdout.strip()
+    numbers = [int(part) for part in told.split()[-1].split(".")[:2] if part.isdecimal()]
+    if len(numbers) == len(_LEAST_GIT) and tuple(numbers) < _LEAST_GIT:
+        least = ".".join(map(str, _LEAST_GIT))
+        return Finding("git", "note", told, f"Goldpan is tried with git {least} and later")
+    return Finding("git", "ok", told or program)
+
+
+def _disk(workspace: Path) -> Finding:
+    place = workspace.absolute()
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    told = f"{workspace}, {free / 1e9:,.0f} GB free"
+    if not os.access(place, os.W_OK):
+        return Finding("Workspace", "fail", f"{place} cannot be written", "Give --workspace")
+    if free < _LEAST_FREE:
+        return Finding("Workspace", "note", told, "Make room: a large repository takes gigabytes")
+    return Finding("Workspace", "ok", told)
+
+
+def _github(settings: Settings) -> Iterator[Finding]:
+    """Ask for each token's limits, which costs nothing of them."""
+    if not settings.tokens:
+        yield Finding(
+            "GitHub token",
+            "note",
+            "none: 60 requests an hour, and REST alone",
+            "Set GITHUB_TOKEN, or log in with gh auth login",
+        )
+    tokens: tuple[str | None, ...] = settings.tokens or (None,)
+    with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
+        for number, token in enumerate(tokens, 1):
+            name = f"GitHub token {number}" if token and len(tokens) > 1 else "GitHub"
+            yield _limits(client, settings, name, token)
+
+
+def _limits(client: httpx.Client, settings: Settings, name: str, token: str | None) -> Finding:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    url = settings.api_url.rstrip("/")
+    try:
+        reply = client.get(f"{url}/rate_limit", headers=headers)
+        resources = reply.json().get("resources", {}) if reply.is_success else {}
+    except (httpx.HTTPError, ValueError, AttributeError) as error:
+        reason = line(mask(str(error)) or type(error).__name__)
+        remedy = "Check the network and a proxy"
+        if settings.api_url != PUBLIC_API:
+            remedy += ", and --api-url"
+        return Finding(name, "fail", f"{url} does not answer ({reason})", remedy)
+    if reply.status_code == httpx.codes.UNAUTHORIZED:
+        return Finding(
+            name,
+            "fail",
+            f"{url} does not accept the token",
+            "Make a new one, or unset GITHUB_TOKEN",
+        )
+    if reply.status_code == httpx.codes.NOT_FOUND:  # an Enterprise server without limits
+        return Finding(name, "ok", f"{url} answers, and knows no limits")
+    told = [_left(kind, resources.get(kind)) for kind in ("core", "graphql")]
+    if not reply.is_success or not any(told):
+        return Finding(name, "fail", f"{url} answers {reply.status_code}", "Try again later")
+    scopes = reply.headers.get("X-OAuth-Scopes")
+    rights = f"; scopes: {line(scopes)}" if scopes else ""
+    return Finding(name, "ok", f"{', '.join(filter(None, told))}{rights}")
+
+
+def _left(kind: str, limit: Any) -> str:
+    try:
+        reset = datetime.fromtimestamp(int(limit["reset"]), UTC)
+        return (
+            f"{int(limit['remaining']):,} of {int(limit['limit']):,} left for "
+            f"{'GraphQL' if kind == 'graphql' else 'REST'} until {reset:%H:%M} UTC"
+        )
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return ""
+
+
+def _extras() -> Iterator[Finding]:
+    """Tell which optional parts are installed, as the distribution itself lists them."""
+    wanted: dict[str, list[str]] = {}
+    for text in requires("goldpan") or ():
+        need = Requirement(text)
+        for extra in _NAMES:
+            here = need.marker is not None and need.marker.evaluate({"extra": extra})
+            if here and not need.marker.evaluate({"extra": ""}):  # type: ignore[union-attr]
+                wanted.setdefault(extra, []).append(need.name)
+    for extra, packages in wanted.items():
+        lacking = [name for name in packages if not _is_installed(name)]
+        if lacking:
+            told = f"without {', '.join(lacking)}"
+            yield Finding(f"Extra {extra}", "note", told, f'pip install "goldpan[{extra}]"')
+        else:
+            yield Finding(f"Extra {extra}", "ok", "installed")
+
+
+_NAMES = ("evaluation", "training", "ray", "nlp", "xlsx")
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _label_studio(environment: Mapping[str, str]) -> Finding:
+    url = environment.get("LABEL_STUDIO_URL")
+    if not url:
+        if SERVER.is_installed(SERVER.default_place(environment)):
+            return Finding("Label Studio", "ok", "installed; goldpan annotate serve starts it")
+        return Finding(
+            "Label Studio", "note", "not installed", "goldpan annotate serve --install brings it"
+        )
+    from goldpan.annotation.studio.client import Studio, find_server
+
+    try:
+        with Studio(find_server(None, environment)) as studio:
+            studio.clock()
+    except GoldpanError as error:
+        return Finding("Label Studio", "fail", error.problem, error.remedy)
+    return Finding("Label Studio", "ok", f"{url} answers")
+
+
+def _models(environment: Mapping[str, str]) -> Finding:
+    if environment.get("OPENAI_API_KEY"):
+        return Finding("Language models", "ok", "OPENAI_API_KEY is set")
+    return Finding(
+        "Language models",
+        "note",
+        "OPENAI_API_KEY is not set",
+        "Set it, or give review and prompted models --base-url of a server of your own",
+    )
