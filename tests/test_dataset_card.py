@@ -67,6 +67,19 @@ def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:
     assert not re.search(r"[^\n]\n## ", card)
 
 
+def test_the_card_shows_an_example_and_how_to_cite_it(tmp_path: Path) -> None:
+    long = "```\n" + 1_000 * "x"
+    written = write(tmp_path, QA, [example(QA, 1, title=long)])
+    card = (written.directory / "README.md").read_text()
+    (shown,) = re.findall(r"^```json\n(.*?)\n```$", card, re.M | re.S)
+    assert json.loads(shown)["title"] == long[:300] + "…"
+    assert set(json.loads(shown)) == {"id", *QA.inputs, QA.target}
+    (entry,) = re.findall(r"@misc\{dataset_([0-9a-f]{12}),", card)
+    assert f"content {entry}" in card
+    other = write(tmp_path / "other", QA, [example(QA, 2)])
+    assert entry not in (other.directory / "README.md").read_text()
+
+
 def test_hostile_names_cannot_write_the_card(tmp_path: Path) -> None:
     rows = [example(QA, 1, license=HOSTILE, repo="o/n")]
     written = write(

@@ -59,7 +59,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert f"Open {root / 'report.html'} in a browser" in done.stdout
     assert "issue #1 fixed by prospector/sluice#2" in done.stdout
     assert f"goldpan status --workspace '{root}'" in done.stdout
-    assert "nlbse23_issue_type by tfidf-svm, seed 0, protocol default" in done.stdout
+    assert "nlbse23_issue_type by tfidf-xgboost, seed 0, protocol default" in done.stdout
     assert "It cannot be told apart from" in done.stdout
     assert "The ten steps of ECSER" in (root / demo.COMPARISON).read_text(encoding="utf-8")
     return Workspace(root)

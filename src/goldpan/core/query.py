@@ -39,7 +39,6 @@ def open_tables(
         )
     check_outputs(workspace.tables(repo), "normalize")
     with connect() as connection:
-        connection.execute("SET threads = 2")
         place = workspace.tables(repo)
         try:
             for name in (*names, *optional):

@@ -6,6 +6,8 @@ Markdown and HTML unless it is marked as raw.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -16,7 +18,8 @@ import yaml  # type: ignore[import-untyped]
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from goldpan import __version__
-from goldpan.core.sanitize import visible
+from goldpan.core.parquet import open_file
+from goldpan.core.sanitize import CUT, for_json, visible
 from goldpan.datasets.licenses import OTHER, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
@@ -25,6 +28,10 @@ CARD = "README.md"
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", ":": "&#58;"}
 _MOST_ORIGINS = 200
+_UNCITED = re.compile(r"[^\w .,/:+()'-]|:(?=//)")
+"""What is left out of a title in BibTeX, where it could command LaTeX or Markdown."""
+_LONGEST_SAMPLE = 300  # characters of a text in the sample row
+_MOST_SAMPLED = 3  # items of a list there
 _KINDS = {
     "string": "text",
     "int32": "integer",
@@ -181,8 +188,50 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         shown_origins=written.origins[:_MOST_ORIGINS],
         hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
         limits=(*family.limits, *card.limits),
+        sample=_sample(written),
+        citation=_citation(written, card, until.year if until else None),
     )
     return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _sample(written: Written) -> str:
+    """Return what a model is given and should answer in the first row, as JSON on many lines.
+
+    JSON escapes line ends, so that no text can end the block of code that it stands in.
+    """
+    family = written.family
+    names = dict.fromkeys(("id", *family.inputs, family.target))
+    columns = [name for name in names if name in family.schema.names]
+    with open_file(written.directory / written.files[0].path) as file:
+        rows = next(file.iter_batches(batch_size=1, columns=columns)).to_pylist()
+    shown = {name: _cut(rows[0][name]) for name in columns}
+    return for_json(json.dumps(shown, indent=2, ensure_ascii=False, default=str))
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_SAMPLE else value[:_LONGEST_SAMPLE].rstrip() + CUT
+    if isinstance(value, list):
+        more = [CUT] if len(value) > _MOST_SAMPLED else []
+        return [_cut(item) for item in value[:_MOST_SAMPLED]] + more
+    if isinstance(value, dict):
+        return {name: _cut(item) for name, item in value.items()}
+    return value
+
+
+def _citation(written: Written, card: CardInputs, year: int | None) -> str:
+    """Return a BibTeX entry for the dataset itself, with what tells its content apart."""
+    files = "".join(file.sha256 for file in written.files)
+    digest = hashlib.sha256(files.encode()).hexdigest()[:12]
+    name = " ".join(_UNCITED.sub(" ", title(written, card)).split())
+    fields = [
+        f"  title = {{{{{name}}}}}",
+        *([f"  year = {{{year}}}"] if year else []),
+        f"  version = {{{card.version}}}",
+        "  howpublished = {ORGANIZATION/NAME on the Hugging Face Hub}",
+        f"  note = {{Made with Goldpan {__version__}; content {digest}}}",
+    ]
+    return "@misc{dataset_" + digest + ",\n" + ",\n".join(fields) + "\n}"
 
 
 def _license_lines(origins: tuple[Origin, ...]) -> list[_LicenseLine]:

@@ -62,7 +62,7 @@ BUNDLE = "sluice.bundle"
 REPORT = "report.html"
 COMPARISON = "comparison.html"
 TASK = "nlbse23_issue_type"
-MODELS = ("majority", "tfidf-svm")
+MODELS = ("majority", "tfidf-xgboost")
 DEMO = "demo"
 """The key by which the first record of the shipped replies says that nobody mined them."""
 _EXAMPLE = f"{REPO}#1"
@@ -160,30 +160,18 @@ def _refuse_others(place: Workspace) -> None:
 
 
 def _show_way_on(console: Terminal, place: Workspace, report: Path) -> None:
-    console.print("\nWhere everything lies", style="bold")
-    for path, what in (
-        (place.raw(REPO), "every reply as it came"),
-        (place.tables(REPO), "the tables, made from those replies and the history"),
-        (place.clone(REPO), "the history of the code, with refs/pull/N/head"),
-        (place.root / "verdicts", "what every criterion said of every issue and fix pair"),
-        (place.root / "reviews", "what a model was asked and said, here recorded answers"),
-        (place.root / "datasets", "the datasets, ready to publish"),
-        (place.root / "runs", "what was evaluated: settings, every prediction, scores"),
-        (report, "the datasets: open it in a browser"),
-        (place.root / COMPARISON, "the evaluation: open it in a browser"),
-    ):
-        console.print(f"  {path}  {what}")
-    console.print("\nTry next", style="bold")
     where = f"--workspace {shlex.quote(str(place.root))}"
+    console.print("\nTry next", style="bold")
     for command in (
-        "status",
-        f"why {REPO}#31",
-        "filter --profile faun-eval",
-        "funnel",
-        "build qa --require question-answer",
-        f"trace {_TRACED}",
+        f"status {where}",
+        f"why {REPO}#31 {where}",
+        f"filter --profile faun-eval {where}",
+        f"build qa --require question-answer {where}",
+        f"trace {_TRACED} {where}",
         f"publish {shlex.quote(str(place.dataset('qa')))} --repo-id me/questions --dry-run",
     ):
-        console.print(
-            f"  goldpan {command}" + ("" if command.startswith("publish") else f" {where}")
-        )
+        console.print(f"  goldpan {command}")
+    console.print(
+        f"\n{REPO} went from raw replies to datasets and an evaluated baseline; "
+        f"{place.root} holds every step. Open {report} in a browser, or run goldpan open {where}."
+    )

@@ -65,7 +65,6 @@ def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) ->
     """Count the verdicts on one kind of subject; `decide` gives the order of the steps."""
     only_subject = {"subject": subject}
     with connect() as connection:
-        connection.execute("SET threads = 2")
         connection.register("verdicts", verdicts)
         counts = connection.execute(_COUNTS, only_subject).fetchall()
         reasons: dict[str, dict[str, int]] = {}

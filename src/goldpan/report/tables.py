@@ -44,7 +44,6 @@ def open_repositories(
     `WorkspaceError` where a file is damaged, also while it is queried.
     """
     with connect() as connection:
-        connection.execute("SET threads = 2")
         try:
             for table in _TABLES:
                 files = [workspace.table(repo, table.name) for repo in repos]

@@ -25,7 +25,7 @@ EXPLAINED = {
 }
 """Why a candidate gives no row, in the order in which it is asked."""
 
-_SETTINGS = "SET threads = 2; SET memory_limit = '512MB'"
+_SETTINGS = "SET memory_limit = '512MB'"
 _KEYS = """
 CREATE TABLE keys AS
 SELECT unit, place, id, event, label, created_at, closed_at, lower(repo) AS project,

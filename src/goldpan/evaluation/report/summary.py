@@ -117,7 +117,10 @@ def meaning(test: ChosenTest) -> str:
 
 def _first(comparison: Comparison) -> str:
     best = comparison.standings[0]
+    level = [one.model for one in comparison.standings if one.place == best.place]
     start = f"{best.model} {_reached(comparison)}"
+    if len(level) > 1:
+        return f"{listed(level)} share the first place on {_where(comparison)}."
     groups: dict[str, list[str]] = {}
     for other in comparison.models[1:]:
         groups.setdefault(comparison.decision(best.model, other), []).append(other)
@@ -150,6 +153,11 @@ def _reached(comparison: Comparison) -> str:
         return f"{rank} (mean {metric} {told(best.mean)})"
     value = best.median if comparison.central == "median" else best.mean
     return f"has the highest {comparison.central} {metric} {over}, {told(value)}"
+
+
+def _where(comparison: Comparison) -> str:
+    tasks = comparison.tasks
+    return tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
 def _others(comparison: Comparison) -> Iterator[str]:
