@@ -15,7 +15,6 @@ import orjson
 import pytest
 import zstandard
 
-from goldpan.annotation.llm.response_store import open_archive
 from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import task_data
@@ -26,6 +25,7 @@ from goldpan.evaluation.prompting.settings import ASKING, TELLING, prompt_settin
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.runs import read_runs
+from goldpan.llm.response_store import open_responses
 from tests.evaluating import rows
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
 from tests.prompting import (
@@ -342,7 +342,7 @@ def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
         told = prompt_settings(settings, find_protocol("default"), "binary")
         place = archive_of(tmp_path / "prompts" / "kinds", told)
         with (
-            open_archive(place, "evaluation"),
+            open_responses(place, "evaluation"),
             pytest.raises(WorkspaceError, match="Another evaluation"),
         ):
             ask(tmp_path, issues(2), server)

@@ -11,9 +11,9 @@ from goldpan.core.terminal import Terminal, titled
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Estimate
-    from goldpan.annotation.llm.calibration import Calibration
-    from goldpan.annotation.llm.planner import Estimate as Cost
-    from goldpan.annotation.llm.reviewer import ReviewResult
+    from goldpan.annotation.review.calibration import Calibration
+    from goldpan.annotation.review.planner import Estimate as Cost
+    from goldpan.annotation.review.reviewer import ReviewResult
 
 
 def estimate(found: Cost) -> None:

@@ -17,13 +17,6 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from goldpan.annotation.llm.costs import BYTES_A_TOKEN, Ledger, cost_of
-from goldpan.annotation.llm.dispatch import ask_all
-from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.executor import AskResult
-from goldpan.annotation.llm.outcome import Outcome, understand
-from goldpan.annotation.llm.request import CUTS, Request
-from goldpan.annotation.llm.response_store import ResponseStore, open_archive
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.model import Costs, Estimate
@@ -31,6 +24,13 @@ from goldpan.evaluation.prompting.errors import UnansweredError
 from goldpan.evaluation.prompting.inputs import Shown
 from goldpan.evaluation.prompting.requests import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
+from goldpan.llm.budget import BYTES_A_TOKEN, Budget, cost_of
+from goldpan.llm.dispatch import ask_all
+from goldpan.llm.errors import EndpointError
+from goldpan.llm.executor import PendingRequest
+from goldpan.llm.outcome import Outcome, understand
+from goldpan.llm.request import CUTS, Request
+from goldpan.llm.response_store import ResponseStore, open_responses
 
 T = TypeVar("T")
 
@@ -73,11 +73,11 @@ def ask_rows(
     where money ran out, batches are under way or requests failed, and `EvaluationError` where
     the endpoint serves nobody; what was answered until then is kept.
     """
-    with open_archive(archive_of(place, requests.settings), "evaluation") as memory:
+    with open_responses(archive_of(place, requests.settings), "evaluation") as memory:
         walk = _Walk(memory, requests, rows)
         try:
             walk = _ask(walk, reporter)
-        except ReviewError as error:
+        except EndpointError as error:
             raise EvaluationError(in_settings(error.problem), in_settings(error.remedy)) from None
         except UsageError as error:
             raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
@@ -91,9 +91,9 @@ def ask_rows(
 def estimate_rows(place: Path, requests: Requests, rows: pa.Table) -> Estimate:
     """Count what asking for rows would send and cost; nothing is sent or written."""
     settings = requests.settings.asking
-    with open_archive(archive_of(place, requests.settings), "evaluation", write=False) as memory:
+    with open_responses(archive_of(place, requests.settings), "evaluation", write=False) as memory:
         walk = _Walk(memory, requests, rows)
-        ledger = Ledger(settings)
+        ledger = Budget(settings)
         answered = walk.count_before(ledger)
         expected = at_most = 0.0
         count = tokens = 0
@@ -186,16 +186,16 @@ class _Walk:
         said = outcome.text or outcome.detail or None
         return Reply(last.shown, said, outcome.failure, structured)
 
-    def open(self) -> Iterator[AskResult]:
+    def open(self) -> Iterator[PendingRequest]:
         """Yield what is still to be asked, each request once."""
         seen: set[str] = set()
         for row in self.rows():
             last = self.last(row)
             if last.outcome is None and last.request.key not in seen:
                 seen.add(last.request.key)
-                yield AskResult(last.request, str)
+                yield PendingRequest(last.request, str)
 
-    def count_before(self, ledger: Ledger) -> int:
+    def count_before(self, ledger: Budget) -> int:
         """Count the requests that the archive answers, their costs in the ledger."""
         answered: set[str] = set()
         for row in self.rows():
@@ -210,10 +210,10 @@ class _Walk:
 def _ask(walk: _Walk, reporter: Reporter) -> _Walk:
     """Ask for all that is open; the walk that comes back knows whether by a schema."""
     settings = walk.requests.settings.asking
-    ledger = Ledger(settings)
+    ledger = Budget(settings)
     walk.count_before(ledger)
 
-    def ask(still_open: Callable[[], Iterable[AskResult]]) -> None:
+    def ask(still_open: Callable[[], Iterable[PendingRequest]]) -> None:
         count = sum(1 for _ in still_open())
         if count:
             with reporter.task("requests", count) as task:

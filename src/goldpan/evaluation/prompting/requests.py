@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from goldpan.annotation.llm.request import Request
 from goldpan.evaluation.prompting.forms import answer_schema
 from goldpan.evaluation.prompting.inputs import Shown, show_row
 from goldpan.evaluation.prompting.messages import Script
 from goldpan.evaluation.prompting.settings import PromptSettings
+from goldpan.llm.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Requests:
                 "schema": answer_schema(self.script.wording),
             }
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if self.settings.temperature is not None:
-            body["temperature"] = self.settings.temperature
+        if asking.temperature is not None:
+            body["temperature"] = asking.temperature
         if self.settings.send_seed:
             body["seed"] = self.seed
         return Request(f"evaluate {self.script.wording.task.name}", body, ())

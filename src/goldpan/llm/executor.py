@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.endpoint import Endpoint
-from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.outcome import Outcome, Reply, understand
-from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.response_store import ResponseStore
+from goldpan.llm.budget import Budget
+from goldpan.llm.endpoint import Endpoint
+from goldpan.llm.errors import EndpointError
+from goldpan.llm.outcome import Outcome, Reply, understand
+from goldpan.llm.request import Request
+from goldpan.llm.response_store import ResponseStore
 
 _PATIENCE = 10
 """Failures in a row, before any success, after which the endpoint is given up."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskResult:
+class PendingRequest:
     """A request, and how what it is answered is read."""
 
     request: Request
@@ -33,7 +33,7 @@ class Asker:
         self,
         endpoint: Endpoint,
         memory: ResponseStore,
-        ledger: Ledger,
+        ledger: Budget,
         concurrency: int,
         done: Callable[[], None],
     ) -> None:
@@ -42,15 +42,15 @@ class Asker:
         self._ledger = ledger
         self._concurrency = concurrency
         self._done = done
-        self._under_way: dict[Future[Reply], AskResult] = {}
+        self._under_way: dict[Future[Reply], PendingRequest] = {}
         self._failed = 0
         self._succeeded = False
         self.sent = 0
 
-    def ask(self, requests: Iterable[AskResult]) -> bool:
+    def ask(self, requests: Iterable[PendingRequest]) -> bool:
         """Send requests and archive the replies.
 
-        Returns False where the money did not suffice for all. Raises `ReviewError` where the
+        Returns False where the money did not suffice for all. Raises `EndpointError` where the
         endpoint serves nobody. However it ends, replies under way are waited for and kept: they
         are paid for.
         """
@@ -80,7 +80,7 @@ class Asker:
             self._failed = 0 if outcome.final else self._failed + 1
             self._succeeded = self._succeeded or outcome.final
             if self._failed >= _PATIENCE and not self._succeeded:
-                raise ReviewError(
+                raise EndpointError(
                     f"{self._endpoint.base_url} answered none of {self._failed} requests "
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
                     "Check --base-url, --model and the settings, and run the same command again",

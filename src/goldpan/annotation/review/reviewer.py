@@ -6,21 +6,23 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import orjson
 
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.dispatch import ask_all
-from goldpan.annotation.llm.outcome import Usage
-from goldpan.annotation.llm.planner import Walk
-from goldpan.annotation.llm.prompt import Prompt
-from goldpan.annotation.llm.response_store import ResponseStore
-from goldpan.annotation.llm.review_item import ReviewItem
-from goldpan.annotation.llm.review_items import CaseFile
-from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.annotation.llm.votes import Decision
+from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.items import CaseFile
+from goldpan.annotation.review.planner import Walk
+from goldpan.annotation.review.prompt import Prompt
+from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.votes import Decision
 from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.llm.budget import Budget
+from goldpan.llm.dispatch import ask_all
+from goldpan.llm.outcome import Usage
+from goldpan.llm.response_store import ResponseStore, open_responses
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,13 @@ class Judgement:
     """Tells verdicts by other prompts, models or rules apart."""
 
 
+def open_reviews(
+    workspace: Workspace, *, write: bool = True
+) -> AbstractContextManager[ResponseStore]:
+    """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
+    return open_responses(workspace.root / "reviews", "review", write=write)
+
+
 def judge(
     memory: ResponseStore,
     cases: CaseFile,
@@ -75,7 +84,7 @@ def judge(
     and not asked again.
     """
     begun = time.monotonic()
-    walk, ledger = Walk(memory, settings), Ledger(settings)
+    walk, ledger = Walk(memory, settings), Budget(settings)
     found = walk.estimate(cases, ledger)
     sent, complete = 0, True
     if found.requests:

@@ -7,18 +7,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from goldpan.annotation.llm.answer import Answer, parse_answer
-from goldpan.annotation.llm.costs import BYTES_A_TOKEN, Ledger
-from goldpan.annotation.llm.executor import AskResult
-from goldpan.annotation.llm.outcome import Outcome, understand
-from goldpan.annotation.llm.prompt import Prompt, load_prompt
-from goldpan.annotation.llm.request import CUTS, Request, Voter, make_request, voters
-from goldpan.annotation.llm.response_store import ResponseStore
-from goldpan.annotation.llm.review_item import ReviewItem
-from goldpan.annotation.llm.review_items import CaseFile
-from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.annotation.llm.subjects import PROMPTS
-from goldpan.annotation.llm.votes import Decision, Vote, decide
+from goldpan.annotation.review.answer import Answer, parse_answer
+from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.items import CaseFile
+from goldpan.annotation.review.prompt import Prompt, load_prompt
+from goldpan.annotation.review.request import Voter, make_request, voters
+from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.subjects import PROMPTS
+from goldpan.annotation.review.votes import Decision, Vote, decide
+from goldpan.llm.budget import BYTES_A_TOKEN, Budget
+from goldpan.llm.executor import PendingRequest
+from goldpan.llm.outcome import Outcome, understand
+from goldpan.llm.request import CUTS, Request
+from goldpan.llm.response_store import ResponseStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Walk:
         """Return the prompt for a case."""
         return load_prompt(PROMPTS[case.subject])
 
-    def open(self, cases: CaseFile) -> Iterator[AskResult]:
+    def open(self, cases: CaseFile) -> Iterator[PendingRequest]:
         """Yield what is still to be asked, each request once, one voter after the other."""
         seen: set[str] = set()
         for voter in self._voters:
@@ -66,7 +67,7 @@ class Walk:
                     if outcome is None and request.key not in seen:
                         seen.add(request.key)
                         read = partial(parse_answer, reasons=self.prompt(case).reasons)
-                        yield AskResult(request, read)
+                        yield PendingRequest(request, read)
 
     def decisions(self, cases: CaseFile) -> Iterator[tuple[ReviewItem, Decision]]:
         """Yield the decision on each case."""
@@ -78,7 +79,7 @@ class Walk:
                     votes.append(Vote(voter, outcome, request.texts))
             yield case, decide(case, votes, self._settings)
 
-    def estimate(self, cases: CaseFile, ledger: Ledger) -> Estimate:
+    def estimate(self, cases: CaseFile, ledger: Budget) -> Estimate:
         """Count requests by whether the archive answers them, its costs in the ledger."""
         subjects = Counter(self.prompt(case).name for case in cases)
         answered = set()

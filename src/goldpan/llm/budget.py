@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from goldpan.annotation.llm.outcome import Usage
-from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.settings import Price, ReviewSettings
+from goldpan.llm.outcome import Usage
+from goldpan.llm.request import Request
+from goldpan.llm.settings import EndpointSettings, Price
 
 _MILLION = 1_000_000
 BYTES_A_TOKEN = 4
@@ -25,10 +25,10 @@ def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
     return whole / _MILLION * (price.batch if batch else 1)
 
 
-class Ledger:
+class Budget:
     """What a review costs: in this run, and in earlier runs for what it still uses."""
 
-    def __init__(self, settings: ReviewSettings) -> None:
+    def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
         self._reserved: dict[str, float] = {}
         self._set_aside = 0.0

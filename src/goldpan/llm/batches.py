@@ -18,16 +18,16 @@ import openai
 import orjson
 from openai.types import Batch as Told
 
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.endpoint import Endpoint
-from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.executor import AskResult
-from goldpan.annotation.llm.outcome import Failure, Reply, understand
-from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.response_store import Batch, ResponseStore
-from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.llm.budget import Budget
+from goldpan.llm.endpoint import Endpoint
+from goldpan.llm.errors import EndpointError
+from goldpan.llm.executor import PendingRequest
+from goldpan.llm.outcome import Failure, Reply, understand
+from goldpan.llm.request import Request
+from goldpan.llm.response_store import Batch, ResponseStore
+from goldpan.llm.settings import EndpointSettings
 
 T = TypeVar("T")
 Readers = Mapping[str, Callable[[str], object]]
@@ -50,8 +50,8 @@ class Batcher:
         self,
         endpoint: Endpoint,
         memory: ResponseStore,
-        ledger: Ledger,
-        settings: ReviewSettings,
+        ledger: Budget,
+        settings: EndpointSettings,
         done: Callable[[], None],
         note: Callable[[str], None],
     ) -> None:
@@ -63,7 +63,7 @@ class Batcher:
         self._note = note
         self.sent = 0
 
-    def ask(self, requests: Iterable[AskResult], readers: Readers) -> bool:
+    def ask(self, requests: Iterable[PendingRequest], readers: Readers) -> bool:
         """Collect open batches, submit the requests and collect these.
 
         Returns False where the money did not suffice for all, and where `wait` is off and
@@ -203,7 +203,7 @@ class Batcher:
     def _guarded(self, call: Callable[[], T], needed: str = "") -> T:
         """Return what a call gives, which has what is needed.
 
-        Raises `ReviewError` where it fails again and again, or gives something else.
+        Raises `EndpointError` where it fails again and again, or gives something else.
         """
         for _ in range(_BLINKS):
             try:
@@ -219,7 +219,7 @@ class Batcher:
                     break
             except (AttributeError, TypeError, ValueError):
                 # The SDK hands out a page as it is, and objects that lack what was not sent.
-                raise ReviewError(
+                raise EndpointError(
                     f"{self._endpoint.base_url} answers as no Batch API does",
                     "Check --base-url, or ask without --batch",
                 ) from None
