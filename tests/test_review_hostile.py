@@ -90,7 +90,7 @@ def request_of(*texts: str) -> tuple[dict[str, object], list[str], str]:
     names = ("issue title", "issue body", "reply 1 of 1 by the asker")
     parts = tuple(Part(name, text) for name, text in zip(names, texts, strict=False))
     case = prepare(ReviewItem("o/n", "issue", 1, None, None, parts))
-    request = make_request(case, load_prompt("question-answer"), Voter("judge", 0), SETTINGS, 0)
+    _, request = make_request(case, load_prompt("question-answer"), Voter("judge", 0), SETTINGS, 0)
     body = json.loads(request.data)
     return body, body["messages"][1]["content"].split("\n"), fence_code(case.parts)
 

@@ -1,6 +1,8 @@
-"""Counts tokens and money, and stops before a review costs more than it may."""
+"""Counts tokens and money, and stops before asking costs more than it may."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from goldpan.llm.outcome import Usage
 from goldpan.llm.request import Request
@@ -15,6 +17,24 @@ _OVERHEAD = 256
 """Tokens that a chat format may add to a request."""
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What asking would send and cost, before anything is sent."""
+
+    requests: int
+    """Still to be sent."""
+    answered: int
+    """Paid for before, at no cost now."""
+    input_tokens: int
+    """Expected, from the characters: about four a token."""
+    cost: float | None
+    """Expected; None where the price is not known."""
+    cost_at_most: float | None
+    """Whatever the texts are: a token for each byte."""
+    cost_before: float
+    """What those that are answered cost."""
+
+
 def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
     """Return what a reply costs."""
     cached = min(usage.cached, usage.input)
@@ -26,7 +46,7 @@ def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
 
 
 class Budget:
-    """What a review costs: in this run, and in earlier runs for what it still uses."""
+    """What asking costs: in this run, and in earlier runs for what it still uses."""
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
@@ -70,7 +90,7 @@ class Budget:
         return cost_of(usage, price, batch=self._settings.batch)
 
     def admits(self, request: Request) -> bool:
-        """Say whether the review stays within its limit whatever the request costs."""
+        """Say whether asking stays within the limit whatever the request costs."""
         limit = self._settings.max_cost
         if limit is None:
             return True

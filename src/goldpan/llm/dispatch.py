@@ -25,8 +25,8 @@ class SentRequest(NamedTuple):
 
 def ask_all(
     still_open: Callable[[], Iterable[PendingRequest]],
-    memory: ResponseStore,
-    ledger: Budget,
+    store: ResponseStore,
+    budget: Budget,
     settings: EndpointSettings,
     task: Task,
     note: Callable[[str], None],
@@ -37,8 +37,8 @@ def ask_all(
     where the endpoint serves nobody; what was answered until then is kept.
     """
     with connect(settings) as endpoint:
-        asker = Asker(endpoint, memory, ledger, settings.concurrency, task.advance)
-        batcher = Batcher(endpoint, memory, ledger, settings, task.advance, note)
+        asker = Asker(endpoint, store, budget, settings.concurrency, task.advance)
+        batcher = Batcher(endpoint, store, budget, settings, task.advance, note)
         while True:
             before = asker.sent + batcher.sent
             readers = {asked.request.key: asked.read for asked in still_open()}

@@ -32,14 +32,14 @@ class Asker:
     def __init__(
         self,
         endpoint: Endpoint,
-        memory: ResponseStore,
-        ledger: Budget,
+        store: ResponseStore,
+        budget: Budget,
         concurrency: int,
         done: Callable[[], None],
     ) -> None:
         self._endpoint = endpoint
-        self._memory = memory
-        self._ledger = ledger
+        self._store = store
+        self._budget = budget
         self._concurrency = concurrency
         self._done = done
         self._under_way: dict[Future[Reply], PendingRequest] = {}
@@ -60,12 +60,12 @@ class Asker:
                     request = asked.request
                     while self._under_way and (
                         len(self._under_way) >= self._concurrency
-                        or not self._ledger.admits(request)
+                        or not self._budget.admits(request)
                     ):
                         self._collect()
-                    if not self._ledger.admits(request):
+                    if not self._budget.admits(request):
                         return False
-                    self._ledger.reserve(request)
+                    self._budget.reserve(request)
                     self._under_way[pool.submit(self._endpoint.ask, request)] = asked
                     self.sent += 1
                 while self._under_way:
@@ -90,8 +90,8 @@ class Asker:
         asked = self._under_way.pop(future)
         request, reply = asked.request, future.result()
         outcome = understand(reply, asked.read)
-        self._memory.keep(request, reply, outcome)
-        self._ledger.settle(request.key, request.model, outcome.usage, batch=False)
+        self._store.keep(request, reply, outcome)
+        self._budget.settle(request.key, request.model, outcome.usage, batch=False)
         self._done()
         return outcome
 

@@ -9,9 +9,6 @@ from typing import Any
 
 import orjson
 
-CUTS = 4
-"""How often something is asked: whole, then each time with half the characters."""
-
 
 @dataclass(frozen=True)
 class Request:
@@ -20,8 +17,6 @@ class Request:
     prompt: str
     """The prompt's label."""
     body: dict[str, Any]
-    texts: tuple[str, ...]
-    """The texts as the model sees them."""
 
     @cached_property
     def data(self) -> bytes:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from goldpan.annotation.review.item import ReviewItem
 from goldpan.annotation.review.items import case_file, prepare
-from goldpan.annotation.review.planner import Estimate, Walk
+from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
 from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.errors import UsageError
@@ -65,21 +65,23 @@ def review_labels(
     the endpoint serves nobody; what was answered until then is kept and not asked again.
     """
     task = _task(workspace, directory)
-    with open_reviews(workspace) as memory, case_file(workspace) as cases:
+    with open_reviews(workspace) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
 
         def take(judgements: Iterator[Judgement]) -> None:
             _write(workspace, task, judgements)
 
-        return judge(memory, cases, task.name, settings, reporter, take)
+        return judge(store, cases, task.name, settings, reporter, take)
 
 
-def estimate_labels(workspace: Workspace, directory: Path, settings: ReviewSettings) -> Estimate:
+def estimate_labels(
+    workspace: Workspace, directory: Path, settings: ReviewSettings
+) -> ReviewEstimate:
     """Count what a review would send and cost; nothing is sent and nothing is written."""
     task = _task(workspace, directory)
-    with open_reviews(workspace, write=False) as memory, case_file(workspace) as cases:
+    with open_reviews(workspace, write=False) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
-        return Walk(memory, settings).estimate(cases, Budget(settings))
+        return ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
 
 
 def _task(workspace: Workspace, directory: Path) -> Task:

@@ -35,11 +35,12 @@ def voters(settings: ReviewSettings) -> list[Voter]:
 
 def make_request(
     case: ReviewItem, prompt: Prompt, voter: Voter, settings: ReviewSettings, cuts: int
-) -> Request:
-    """Return the request for a case, its texts halved `cuts` times."""
+) -> tuple[tuple[str, ...], Request]:
+    """Return the texts of a case, halved `cuts` times, and the request that holds them."""
     whole = sum(len(part.text) for part in case.parts)
     most = min(whole, settings.max_characters) >> cuts
-    return _request(cut(case.parts, most), prompt, voter, settings)
+    parts = cut(case.parts, most)
+    return tuple(part.text for part in parts), _request(parts, prompt, voter, settings)
 
 
 def _request(
@@ -66,4 +67,4 @@ def _request(
         body["temperature"] = settings.temperature
     if settings.seed is not None:
         body["seed"] = settings.seed + voter.sample
-    return Request(prompt.label, body, tuple(part.text for part in parts))
+    return Request(prompt.label, body)

@@ -13,7 +13,7 @@ from itertools import islice
 
 from goldpan.annotation.review.item import ReviewItem, SubjectKind
 from goldpan.annotation.review.items import CaseFile, case_file, read_cases
-from goldpan.annotation.review.planner import Estimate, Walk
+from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
 from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.annotation.review.stored import verdict_row, write_reviews
@@ -38,7 +38,7 @@ def run_review(
     """
     names = [kind.prompt for kind in _kinds(settings)]
     with (
-        open_reviews(workspace) as memory,
+        open_reviews(workspace) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
 
@@ -50,7 +50,7 @@ def run_review(
                 ]
                 write_reviews(workspace, repo, profile.name, rows, names)
 
-        return judge(memory, cases, profile.name, settings, reporter, take)
+        return judge(store, cases, profile.name, settings, reporter, take)
 
 
 def estimate_review(
@@ -59,13 +59,13 @@ def estimate_review(
     profile: Profile,
     settings: ReviewSettings,
     reporter: Reporter,
-) -> Estimate:
+) -> ReviewEstimate:
     """Count what a review would send and cost; nothing is sent and nothing is written."""
     with (
-        open_reviews(workspace, write=False) as memory,
+        open_reviews(workspace, write=False) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
-        return Walk(memory, settings).estimate(cases, Budget(settings))
+        return ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
 
 
 @contextmanager
