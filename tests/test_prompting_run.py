@@ -138,6 +138,17 @@ def test_costs_are_counted_with_what_earlier_tries_paid(tmp_path: Path, prices: 
     assert costs["money"] == pytest.approx(10 * PRICE)
 
 
+def test_what_earlier_tries_paid_counts_where_a_server_takes_no_schema(
+    tmp_path: Path, prices: str
+) -> None:
+    with OpenAIServer(refuses_schemas(says("bug"))) as server:
+        for _ in range(3):
+            with pytest.raises(UnansweredError, match=r"max_cost = 0\.03"):
+                ask(tmp_path, issues(10), server, prices=prices, max_cost=0.03, concurrency=1)
+        paid = sum("response_format" not in body for body in server.chats)
+    assert 0 < paid * PRICE <= 0.03
+
+
 def test_a_finished_run_asks_nothing_and_other_settings_share_what_is_the_same(
     tmp_path: Path,
 ) -> None:
