@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.annotation.llm.review import run_review
-from goldpan.annotation.llm.reviewer import ReviewResult
-from goldpan.annotation.llm.settings import ReviewSettings, load_review_settings
-from goldpan.annotation.llm.stored import review_path
+from goldpan.annotation.review.reviewer import ReviewResult
+from goldpan.annotation.review.run import run_review
+from goldpan.annotation.review.settings import ReviewSettings, load_review_settings
+from goldpan.annotation.review.stored import review_path
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.pipeline import run_filters

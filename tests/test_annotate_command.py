@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.llm.stored import write_reviews
+from goldpan.annotation.review.stored import write_reviews
 from goldpan.annotation.studio.project import open_project
 from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.cli import app
 from goldpan.core.schemas import (
     ANNOTATIONS,

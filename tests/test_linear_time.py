@@ -14,8 +14,7 @@ from math import inf
 
 import pytest
 
-from goldpan.annotation.llm.injection import find_injection
-from goldpan.annotation.llm.truncate import without_logs
+from goldpan.annotation.review.injection import find_injection
 from goldpan.builders.code_comments.marks import unmarked
 from goldpan.builders.code_comments.notes import Notes
 from goldpan.builders.code_comments.smalltalk import read_tonel
@@ -42,6 +41,7 @@ from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.issues.redundancy import plain_label
 from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.git.unified import parse_diff
+from goldpan.llm.truncate import without_logs
 from goldpan.miners.gharchive.lines import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
 from goldpan.text.addresses import find_emails, find_ip_addresses

@@ -15,7 +15,6 @@ import orjson
 import pytest
 import zstandard
 
-from goldpan.annotation.llm.response_store import open_archive
 from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import task_data
@@ -26,6 +25,7 @@ from goldpan.evaluation.prompting.settings import ASKING, TELLING, prompt_settin
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import estimate, run
 from goldpan.evaluation.runs import read_runs
+from goldpan.llm.response_store import open_responses
 from tests.evaluating import rows
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
 from tests.prompting import (
@@ -136,6 +136,17 @@ def test_costs_are_counted_with_what_earlier_tries_paid(tmp_path: Path, prices: 
     costs = done.result["costs"]
     assert (costs["input_tokens"], costs["output_tokens"]) == (1000, 200)
     assert costs["money"] == pytest.approx(10 * PRICE)
+
+
+def test_what_earlier_tries_paid_counts_where_a_server_takes_no_schema(
+    tmp_path: Path, prices: str
+) -> None:
+    with OpenAIServer(refuses_schemas(says("bug"))) as server:
+        for _ in range(3):
+            with pytest.raises(UnansweredError, match=r"max_cost = 0\.03"):
+                ask(tmp_path, issues(10), server, prices=prices, max_cost=0.03, concurrency=1)
+        paid = sum("response_format" not in body for body in server.chats)
+    assert 0 < paid * PRICE <= 0.03
 
 
 def test_a_finished_run_asks_nothing_and_other_settings_share_what_is_the_same(
@@ -342,7 +353,7 @@ def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
         told = prompt_settings(settings, find_protocol("default"), "binary")
         place = archive_of(tmp_path / "prompts" / "kinds", told)
         with (
-            open_archive(place, "evaluation"),
+            open_responses(place, "evaluation"),
             pytest.raises(WorkspaceError, match="Another evaluation"),
         ):
             ask(tmp_path, issues(2), server)

@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.annotation.llm import planner
-from goldpan.annotation.llm.prompt import load_prompt
-from goldpan.annotation.llm.review import estimate_review
+from goldpan.annotation.review import planner
+from goldpan.annotation.review.prompt import load_prompt
+from goldpan.annotation.review.run import estimate_review
 from goldpan.core.archive import Archive
 from tests import filtering
 from tests.filtering import REPO

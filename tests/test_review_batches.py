@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.llm.errors import ReviewError
 from goldpan.core.workspace import Workspace
+from goldpan.llm.errors import EndpointError
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
 from tests.reviewing import QUOTE, each, keeps, number, review, rows, told, workspace
 
 _REVIEW = """
 import sys
 from pathlib import Path
-from goldpan.annotation.llm.review import run_review
-from goldpan.annotation.llm.settings import load_review_settings
+from goldpan.annotation.review.run import run_review
+from goldpan.annotation.review.settings import load_review_settings
 from goldpan.filters.profile import load_profile
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -186,7 +186,7 @@ def test_a_batch_whose_id_was_never_heard_is_found_by_its_token(tmp_path: Path) 
     place = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
         server.refuse_batches = 1  # it is made, and the reply with its id is lost
-        with pytest.raises(ReviewError):
+        with pytest.raises(EndpointError):
             review(place, server, batch=True)
         for _ in range(150):  # others' batches, more than a page
             server.submit({"metadata": {"else": "1"}, "input_file_id": "x"})
@@ -198,7 +198,7 @@ def test_a_batch_that_never_arrived_is_submitted_again(tmp_path: Path) -> None:
     place = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
         server.refuse_batches = 1
-        with pytest.raises(ReviewError):
+        with pytest.raises(EndpointError):
             review(place, server, batch=True)
         server.batches.clear()
         assert review(place, server, batch=True).keep == {"question-answer": 3}
@@ -236,5 +236,5 @@ def test_ctrl_c_keeps_what_was_under_way(tmp_path: Path) -> None:
 def test_an_endpoint_without_batches_is_told(tmp_path: Path) -> None:
     with OpenAIServer(lambda _: answer("keep", QUOTE)) as server:
         plain = server.url
-        with pytest.raises(ReviewError, match="Batch API"):
+        with pytest.raises(EndpointError, match="Batch API"):
             review(workspace(tmp_path), server, batch=True, base_url=plain + "/none")

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.annotation.llm.calibration import Key, calibrate, read_traits, wilson
+from goldpan.annotation.review.calibration import Key, calibrate, read_traits, wilson
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
 from tests import filtering

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.response_store import open_memory
-from goldpan.annotation.llm.review import run_review
-from goldpan.annotation.llm.settings import load_review_settings
+from goldpan.annotation.review.reviewer import open_reviews
+from goldpan.annotation.review.run import run_review
+from goldpan.annotation.review.settings import load_review_settings
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.llm.errors import EndpointError
 from tests.filtering import REPO
 from tests.openai_server import KEY, Fault, OpenAIServer
 from tests.reviewing import QUIET, keeps, profile, review, settings, workspace
@@ -27,7 +27,7 @@ from tests.reviewing import QUIET, keeps, profile, review, settings, workspace
 def test_an_endpoint_that_serves_nobody_ends_the_review(
     tmp_path: Path, fault: Fault, words: str
 ) -> None:
-    with OpenAIServer(lambda _: fault) as server, pytest.raises(ReviewError, match=words):
+    with OpenAIServer(lambda _: fault) as server, pytest.raises(EndpointError, match=words):
         review(workspace(tmp_path, 30), server)
     assert len(server.chats) < 15
 
@@ -37,7 +37,7 @@ def test_a_wrong_key_is_told_without_showing_it(tmp_path: Path) -> None:
         given = settings(server)
         server.key = KEY
         place = workspace(tmp_path)
-        with pytest.raises(ReviewError, match="OPENAI_API_KEY") as caught:
+        with pytest.raises(EndpointError, match="OPENAI_API_KEY") as caught:
             run_review(place, [REPO], profile(place), given, QUIET)
     assert "sk-another" not in str(caught.value)
 
@@ -45,7 +45,7 @@ def test_a_wrong_key_is_told_without_showing_it(tmp_path: Path) -> None:
 def test_an_endpoint_that_always_fails_is_given_up(tmp_path: Path) -> None:
     place = workspace(tmp_path, 40)
     with OpenAIServer(lambda _: Fault(500)) as server:
-        with pytest.raises(ReviewError, match="none of 10 requests"):
+        with pytest.raises(EndpointError, match="none of 10 requests"):
             review(place, server, retries=0)
         assert len(server.chats) < 20
         server.model = keeps
@@ -56,7 +56,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
     with OpenAIServer(keeps) as server:
         given = settings(server, retries=0)
     place = workspace(tmp_path, 20)
-    with pytest.raises(ReviewError, match="no-connection"):
+    with pytest.raises(EndpointError, match="no-connection"):
         run_review(place, [REPO], profile(place), given, QUIET)
 
 
@@ -64,7 +64,7 @@ def test_two_reviews_at_once_are_told_apart(tmp_path: Path) -> None:
     place = workspace(tmp_path)
     with (
         OpenAIServer(keeps) as server,
-        open_memory(place),
+        open_reviews(place),
         pytest.raises(WorkspaceError, match="Another review"),
     ):
         review(place, server)

@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.llm.fence import fence_code
-from goldpan.annotation.llm.injection import find_injection
-from goldpan.annotation.llm.prompt import load_prompt
-from goldpan.annotation.llm.request import Voter, make_request
-from goldpan.annotation.llm.review_item import Part, ReviewItem
-from goldpan.annotation.llm.review_items import prepare
-from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.annotation.review.injection import find_injection
+from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.items import prepare
+from goldpan.annotation.review.prompt import load_prompt
+from goldpan.annotation.review.request import Voter, make_request
+from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.sanitize import for_prompt, line, without_tokens
+from goldpan.llm.fence import fence_code
+from goldpan.llm.parts import Part
 from tests.openai_server import OpenAIServer
 from tests.reviewing import keeps, review, rows, workspace
 
@@ -89,7 +90,7 @@ def request_of(*texts: str) -> tuple[dict[str, object], list[str], str]:
     names = ("issue title", "issue body", "reply 1 of 1 by the asker")
     parts = tuple(Part(name, text) for name, text in zip(names, texts, strict=False))
     case = prepare(ReviewItem("o/n", "issue", 1, None, None, parts))
-    request = make_request(case, load_prompt("question-answer"), Voter("judge", 0), SETTINGS, 0)
+    _, request = make_request(case, load_prompt("question-answer"), Voter("judge", 0), SETTINGS, 0)
     body = json.loads(request.data)
     return body, body["messages"][1]["content"].split("\n"), fence_code(case.parts)
 

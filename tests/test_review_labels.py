@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.llm.labels import estimate_labels, label_path, review_labels
+from goldpan.annotation.review.labels import estimate_labels, label_path, review_labels
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset

@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.annotation.llm.review import run_review
-from goldpan.annotation.llm.reviewer import ReviewResult
-from goldpan.annotation.llm.settings import load_review_settings
+from goldpan.annotation.review.reviewer import ReviewResult
+from goldpan.annotation.review.run import run_review
+from goldpan.annotation.review.settings import load_review_settings
 from goldpan.core.archive import Archive
 from goldpan.core.workspace import Workspace
 from tests.filtering import REPO

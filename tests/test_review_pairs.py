@@ -6,10 +6,10 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from goldpan.annotation.llm.review import run_review
-from goldpan.annotation.llm.review_items import read_cases
-from goldpan.annotation.llm.stored import read_reviews
-from goldpan.annotation.llm.subjects import KINDS
+from goldpan.annotation.review.items import read_cases
+from goldpan.annotation.review.run import run_review
+from goldpan.annotation.review.stored import read_reviews
+from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.workspace import Workspace
 from tests import filtering
 from tests.filtering import REPO, Row, comment, issue, pair, pull

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan import demo
-from goldpan.annotation.llm.review import run_review
+from goldpan.annotation.review.run import run_review
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError

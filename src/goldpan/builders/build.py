@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.llm.stored import read_reviews, review_path, with_reviews
-from goldpan.annotation.llm.subjects import KINDS
+from goldpan.annotation.review.stored import read_reviews, review_path, with_reviews
+from goldpan.annotation.review.subjects import KINDS
 from goldpan.annotation.studio.decisions import read_people
 from goldpan.annotation.studio.forms import FORMS
 from goldpan.builders import code_edit, fault_localization, qa

@@ -24,7 +24,7 @@ from goldpan.filters.profile import load_profile
 from goldpan.show import reviewing as show
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.annotation.llm.settings import ReviewSettings
+    from goldpan.annotation.review.settings import ReviewSettings
 
 
 def review(
@@ -71,8 +71,8 @@ def review(
     The key comes from OPENAI_API_KEY. Every request and answer is kept: running again asks
     nothing twice. Exits with 3 when something is still to be asked.
     """
-    from goldpan.annotation.llm.review import estimate_review, run_review
-    from goldpan.annotation.llm.settings import load_review_settings
+    from goldpan.annotation.review.run import estimate_review, run_review
+    from goldpan.annotation.review.settings import load_review_settings
 
     flags = {
         "models": model,
@@ -106,7 +106,7 @@ def _labels(
     place: Workspace, dataset: Path, wanted: ReviewSettings, dry_run: bool, json: bool
 ) -> None:
     """Review the labels of a dataset, or tell what that would cost."""
-    from goldpan.annotation.llm.labels import estimate_labels, review_labels
+    from goldpan.annotation.review.labels import estimate_labels, review_labels
 
     with reporting(json) as reporter:
         if dry_run:
@@ -122,7 +122,7 @@ def _calibrate(
     people: str, repo: list[str] | None, profile: str, workspace: Path | None, json: bool
 ) -> None:
     """Show how models' verdicts fare beside people's, by language and by signal."""
-    from goldpan.annotation.llm.calibration import calibrate_reviews
+    from goldpan.annotation.review.calibration import calibrate_reviews
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     repos = known_repositories(place, repo, "tables")

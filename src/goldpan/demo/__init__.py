@@ -10,8 +10,8 @@ import shlex
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from goldpan.annotation.llm.review import estimate_review, run_review
-from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.annotation.review.run import estimate_review, run_review
+from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.builders.build import RECIPES, build
 from goldpan.builders.issue_type.build import build_issue_types, make_wish
 from goldpan.builders.issue_type.closings import EventSource

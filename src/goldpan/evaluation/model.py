@@ -17,6 +17,7 @@ from goldpan.core.progress import Reporter
 from goldpan.datasets.task import Task
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
+from goldpan.llm.budget import Estimate
 
 Answer = str | float | Sequence[str] | None
 
@@ -33,24 +34,6 @@ class Answers:
     """Verbatim, of a language model."""
     notes: Mapping[str, int] = field(default_factory=dict)
     """How many answers are not what was hoped for, by what they are: refused, truncated."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What answers of a model that costs money would cost, before anything is sent."""
-
-    requests: int
-    """Still to be sent."""
-    answered: int
-    """Paid for before, at no cost now."""
-    input_tokens: int
-    """Expected, from the characters: about four a token."""
-    cost: float | None
-    """Expected; None where the price is not known."""
-    cost_at_most: float | None
-    """Whatever the texts are: a token for each byte."""
-    cost_before: float
-    """What those that are answered cost."""
 
 
 @dataclass(slots=True)

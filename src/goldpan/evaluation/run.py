@@ -40,11 +40,12 @@ from goldpan.datasets.task_data import TaskData, with_validation
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.costs import counting
 from goldpan.evaluation.environment import read_environment
-from goldpan.evaluation.model import Answers, Costs, Estimate, Fitted, Model, TrainingContext
+from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
 from goldpan.evaluation.predictions import predictions_schema
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import score
 from goldpan.evaluation.shared_task_rows import sibling_rows
+from goldpan.llm.budget import Estimate
 
 FORMAT = 1
 RESULT = "result.json"

@@ -12,11 +12,11 @@ from goldpan.core.terminal import Terminal
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.evaluation.lengths import Third
-    from goldpan.evaluation.model import Estimate
     from goldpan.evaluation.models.catalogue import Entry
     from goldpan.evaluation.protocol import Protocol
     from goldpan.evaluation.run import RunResult
     from goldpan.evaluation.runs import Run
+    from goldpan.llm.budget import Estimate
 
 _METRICS = 6
 """How many metrics beside the main one are shown."""

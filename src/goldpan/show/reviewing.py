@@ -11,12 +11,12 @@ from goldpan.core.terminal import Terminal, titled
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Estimate
-    from goldpan.annotation.llm.calibration import Calibration
-    from goldpan.annotation.llm.planner import Estimate as Cost
-    from goldpan.annotation.llm.reviewer import ReviewResult
+    from goldpan.annotation.review.calibration import Calibration
+    from goldpan.annotation.review.planner import ReviewEstimate
+    from goldpan.annotation.review.reviewer import ReviewResult
 
 
-def estimate(found: Cost) -> None:
+def estimate(found: ReviewEstimate) -> None:
     """Show what a review would send and cost."""
     console = Terminal()
     for prompt, count in found.subjects.items():

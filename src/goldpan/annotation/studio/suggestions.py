@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from goldpan.annotation.llm.stored import read_reviews
+from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, Task

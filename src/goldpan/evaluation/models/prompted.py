@@ -14,7 +14,7 @@ from goldpan.builders.crosscode.methods import find_method
 from goldpan.builders.crosscode.wording import wording_of
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.evaluation.model import Answer, Answers, Estimate, Model, TrainingContext
+from goldpan.evaluation.model import Answer, Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows
 from goldpan.evaluation.prompting.digest import prompt_digest
@@ -30,6 +30,7 @@ from goldpan.evaluation.prompting.settings import (
     check_settings,
     prompt_settings,
 )
+from goldpan.llm.budget import Estimate
 
 _NAME = "prompted"
 _SPOKEN = (None, "truncated")

@@ -17,20 +17,17 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from goldpan.annotation.llm.costs import BYTES_A_TOKEN, Ledger, cost_of
-from goldpan.annotation.llm.dispatch import ask_all
-from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.executor import AskResult
-from goldpan.annotation.llm.outcome import Outcome, understand
-from goldpan.annotation.llm.request import CUTS, Request
-from goldpan.annotation.llm.response_store import ResponseStore, open_archive
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
-from goldpan.evaluation.model import Costs, Estimate
+from goldpan.evaluation.model import Costs
 from goldpan.evaluation.prompting.errors import UnansweredError
 from goldpan.evaluation.prompting.inputs import Shown
 from goldpan.evaluation.prompting.requests import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
+from goldpan.llm.budget import Budget, Estimate, cost_of
+from goldpan.llm.errors import EndpointError
+from goldpan.llm.planner import Attempt, Planner
+from goldpan.llm.response_store import ResponseStore, open_responses
 
 T = TypeVar("T")
 
@@ -73,53 +70,28 @@ def ask_rows(
     where money ran out, batches are under way or requests failed, and `EvaluationError` where
     the endpoint serves nobody; what was answered until then is kept.
     """
-    with open_archive(archive_of(place, requests.settings), "evaluation") as memory:
-        walk = _Walk(memory, requests, rows)
+    with open_responses(archive_of(place, requests.settings), "evaluation") as store:
         try:
-            walk = _ask(walk, reporter)
-        except ReviewError as error:
+            requests = _ask(store, requests, rows, reporter)
+        except EndpointError as error:
             raise EvaluationError(in_settings(error.problem), in_settings(error.remedy)) from None
         except UsageError as error:
             raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
-        tally = _Tally()
-        found = [read(walk.reply(tally.add(walk.last(row)))) for row in walk.rows()]
-        _require(walk, tally)
-        _count(walk, tally.keys, costs)
+        planner, tally = _planner(store, requests, rows), _Tally()
+        found = []
+        for row in _each(rows):
+            attempt = planner.last(requests.question(row))
+            tally.add(attempt)
+            found.append(read(_reply(attempt, structured=requests.structured)))
+        _require(store, requests, tally)
+        _count(store, requests.settings, tally.keys, costs)
         return found
 
 
 def estimate_rows(place: Path, requests: Requests, rows: pa.Table) -> Estimate:
     """Count what asking for rows would send and cost; nothing is sent or written."""
-    settings = requests.settings.asking
-    with open_archive(archive_of(place, requests.settings), "evaluation", write=False) as memory:
-        walk = _Walk(memory, requests, rows)
-        ledger = Ledger(settings)
-        answered = walk.count_before(ledger)
-        expected = at_most = 0.0
-        count = tokens = 0
-        for asked in walk.open():
-            count += 1
-            tokens += len(asked.request.data) // BYTES_A_TOKEN
-            expected += ledger.expected(asked.request)
-            at_most += ledger.most(asked.request)
-        priced = requests.settings.model in settings.prices
-        return Estimate(
-            count,
-            answered,
-            tokens,
-            expected if priced else None,
-            at_most if priced else None,
-            ledger.paid_before,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Last:
-    """The last request for a row, and what became of it."""
-
-    shown: Shown
-    request: Request
-    outcome: Outcome[str] | None
+    with open_responses(archive_of(place, requests.settings), "evaluation", write=False) as store:
+        return _planner(store, requests, rows).estimate(Budget(requests.settings.asking))
 
 
 @dataclass(slots=True)
@@ -136,102 +108,59 @@ class _Tally:
     keys: set[str] = field(default_factory=set)
     """Of the requests that were answered."""
 
-    def add(self, last: _Last) -> _Last:
+    def add(self, attempt: Attempt[Shown, str]) -> None:
         """Count a row."""
         self.rows += 1
-        outcome = last.outcome
+        outcome = attempt.outcome
         if outcome is None:
             self.missing += 1
         elif outcome.final:
             self.served = True
-            self.keys.add(last.request.key)
+            self.keys.add(attempt.request.key)
         else:
             self.failed[outcome.failure or "", outcome.detail or "no answer"] += 1
-        return last
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """Goes through rows by what the archive knows."""
-
-    memory: ResponseStore
-    requests: Requests
-    table: pa.Table
-
-    def rows(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows; memory follows a batch."""
-        for batch in self.table.to_batches(max_chunksize=_BATCH):
-            yield from batch.to_pylist()
-
-    def last(self, row: Mapping[str, Any]) -> _Last:
-        """Return the last request that was or is to be sent for a row."""
-        for cuts in range(CUTS):
-            shown = self.requests.show(row, cuts)
-            request = self.requests.make(shown)
-            outcome = self.reply_to(request)
-            if outcome is None or outcome.failure != "context-overflow":
-                break
-        return _Last(shown, request, outcome)
-
-    def reply_to(self, request: Request) -> Outcome[str] | None:
-        """Return what became of a request, None where it was not asked."""
-        reply = self.memory.reply(request.key)
-        return None if reply is None else understand(reply, str)
-
-    def reply(self, last: _Last) -> Reply:
-        """Return what came back for a row."""
-        outcome, structured = last.outcome, self.requests.structured
-        if outcome is None:
-            return Reply(last.shown, None, None, structured)
-        said = outcome.text or outcome.detail or None
-        return Reply(last.shown, said, outcome.failure, structured)
-
-    def open(self) -> Iterator[AskResult]:
-        """Yield what is still to be asked, each request once."""
-        seen: set[str] = set()
-        for row in self.rows():
-            last = self.last(row)
-            if last.outcome is None and last.request.key not in seen:
-                seen.add(last.request.key)
-                yield AskResult(last.request, str)
-
-    def count_before(self, ledger: Ledger) -> int:
-        """Count the requests that the archive answers, their costs in the ledger."""
-        answered: set[str] = set()
-        for row in self.rows():
-            request = self.last(row).request
-            known = self.memory.usage(request.key)
-            if known and request.key not in answered:
-                answered.add(request.key)
-                ledger.add(request.model, known[0], batch=known[1], before=True)
-        return len(answered)
+def _each(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows; memory follows a batch."""
+    for batch in rows.to_batches(max_chunksize=_BATCH):
+        yield from batch.to_pylist()
 
 
-def _ask(walk: _Walk, reporter: Reporter) -> _Walk:
-    """Ask for all that is open; the walk that comes back knows whether by a schema."""
-    settings = walk.requests.settings.asking
-    ledger = Ledger(settings)
-    walk.count_before(ledger)
+def _planner(store: ResponseStore, requests: Requests, rows: pa.Table) -> Planner[Shown, str]:
+    return Planner(store, requests.settings.asking, lambda: map(requests.question, _each(rows)))
 
-    def ask(still_open: Callable[[], Iterable[AskResult]]) -> None:
-        count = sum(1 for _ in still_open())
-        if count:
-            with reporter.task("requests", count) as task:
-                ask_all(still_open, walk.memory, ledger, settings, task, reporter.note)
 
-    if walk.requests.structured and walk.requests.settings.structured == "auto":
-        first = None if settings.batch else next(walk.open(), None)
+def _reply(attempt: Attempt[Shown, str], *, structured: bool) -> Reply:
+    """Return what came back for a row."""
+    outcome = attempt.outcome
+    if outcome is None:
+        return Reply(attempt.shown, None, None, structured)
+    said = outcome.text or outcome.detail or None
+    return Reply(attempt.shown, said, outcome.failure, structured)
+
+
+def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Reporter) -> Requests:
+    """Ask for all rows; the requests that come back know whether by a schema."""
+    settings = requests.settings.asking
+    budget = Budget(settings)
+    planner = _planner(store, requests, rows)
+    planner.estimate(budget)
+    if requests.structured and requests.settings.structured == "auto" and not settings.batch:
+        first = planner.first_open()
         if first:
-            ask(lambda: [first] if walk.reply_to(first.request) is None else [])
-            outcome = walk.reply_to(first.request)
+            Planner(store, settings, lambda: [first]).ask(budget, reporter)
+            outcome = planner.last(first).outcome
             if outcome and outcome.failure == _REFUSED:
                 reporter.note(f"{settings.base_url} takes no schema: words are read instead")
-                walk = replace(walk, requests=replace(walk.requests, structured=False))
-    ask(walk.open)
-    return walk
+                requests = replace(requests, structured=False)
+                planner = _planner(store, requests, rows)
+                planner.estimate(budget)
+    planner.ask(budget, reporter)
+    return requests
 
 
-def _require(walk: _Walk, tally: _Tally) -> None:
+def _require(store: ResponseStore, requests: Requests, tally: _Tally) -> None:
     """Raise `UnansweredError` unless every row has an answer, or a failure that would stay.
 
     A request that the endpoint does not take counts as such a failure where it takes others.
@@ -241,11 +170,11 @@ def _require(walk: _Walk, tally: _Tally) -> None:
     )
     if not failed and not tally.missing:
         return
-    settings = walk.requests.settings.asking
+    settings = requests.settings.asking
     answered = tally.rows - failed.total() - tally.missing
-    task = walk.requests.script.wording.task.name
+    task = requests.script.wording.task.name
     done = f"{answered:,} of {tally.rows:,} rows of {task} are answered"
-    if walk.memory.batches(settings.base_url.rstrip("/")):
+    if store.batches(settings.base_url.rstrip("/")):
         raise UnansweredError(
             f"{done}, batches are under way", "Run the same command later: it collects them"
         )
@@ -261,11 +190,12 @@ def _require(walk: _Walk, tally: _Tally) -> None:
     )
 
 
-def _count(walk: _Walk, keys: Iterable[str], costs: Costs) -> None:
-    settings = walk.requests.settings
+def _count(
+    store: ResponseStore, settings: PromptSettings, keys: Iterable[str], costs: Costs
+) -> None:
     price = settings.asking.prices.get(settings.model)
     for key in sorted(keys):
-        known = walk.memory.usage(key)
+        known = store.usage(key)
         if known:
             usage, batch = known
             costs.input_tokens += usage.input

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goldpan.annotation.llm.review_item import Part, PartKind
-from goldpan.annotation.llm.truncate import cut
 from goldpan.builders.crosscode.wording import blanks
 from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.datasets.task import Task
 from goldpan.evaluation.task_input import FILE, PATH, built_family
+from goldpan.llm.parts import Part, PartKind
+from goldpan.llm.truncate import cut
 
 _KINDS: Mapping[str, PartKind] = {FILE: "code", PATH: "code", "tree": "code"}
 _TITLES = {

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from goldpan.annotation.llm.request import Request
 from goldpan.evaluation.prompting.forms import answer_schema
 from goldpan.evaluation.prompting.inputs import Shown, show_row
 from goldpan.evaluation.prompting.messages import Script
 from goldpan.evaluation.prompting.settings import PromptSettings
+from goldpan.llm.planner import Question
+from goldpan.llm.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,15 @@ class Requests:
     structured: bool
     """Whether the server is to hold the model to the form of the answer."""
 
-    def show(self, row: Mapping[str, Any], cuts: int) -> Shown:
-        """Return a row as the model sees it, its text halved `cuts` times."""
+    def question(self, row: Mapping[str, Any]) -> Question[Shown, str]:
+        """Return what is asked about a row."""
+        return Question(partial(self._make, row), str)
+
+    def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[Shown, Request]:
+        shown = self._show(row, cuts)
+        return shown, self._request(shown)
+
+    def _show(self, row: Mapping[str, Any], cuts: int) -> Shown:
         most = self.settings.asking.max_characters
         shown = show_row(self.script.wording.task, row, most)
         if not cuts:
@@ -32,8 +41,7 @@ class Requests:
         whole = sum(len(part.text) for part in shown.texts())
         return show_row(self.script.wording.task, row, whole >> cuts)
 
-    def make(self, shown: Shown) -> Request:
-        """Return the request for a row."""
+    def _request(self, shown: Shown) -> Request:
         asking = self.settings.asking
         body: dict[str, Any] = {
             "model": self.settings.model,
@@ -47,8 +55,8 @@ class Requests:
                 "schema": answer_schema(self.script.wording),
             }
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if self.settings.temperature is not None:
-            body["temperature"] = self.settings.temperature
+        if asking.temperature is not None:
+            body["temperature"] = asking.temperature
         if self.settings.send_seed:
             body["seed"] = self.seed
-        return Request(f"evaluate {self.script.wording.task.name}", body, ())
+        return Request(f"evaluate {self.script.wording.task.name}", body)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from goldpan.annotation.llm.settings import OPENAI, ReviewSettings, load_review_settings
 from goldpan.builders.crosscode.methods import METHODS, Method, find_method
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import TaskType
 from goldpan.evaluation.protocol import Protocol
+from goldpan.llm.settings import OPENAI, EndpointSettings, load_prices, load_settings
 
 PROTOCOL = "protocol"
 """Stands for what the protocol of the run says."""
@@ -61,14 +61,12 @@ Structured = Literal["auto", "yes", "no"]
 class PromptSettings:
     """What one run is asked with."""
 
-    asking: ReviewSettings
-    """How the endpoint is asked, as in reviews; one model."""
+    asking: EndpointSettings
+    """How the endpoint is asked; one model."""
     method: Method
     from_train: bool
     """Whether examples are train rows."""
     structured: Structured
-    temperature: float | None
-    """None leaves it to the endpoint: some models allow no other value."""
     send_seed: bool
 
     @property
@@ -118,17 +116,15 @@ def prompt_settings(
         temperature = None if told == NONE else _number("temperature", told)
     try:
         if settings["prices"]:
-            file = load_review_settings(Path(settings["prices"]), {"models": flags["models"]})
-            flags["prices"] = file.prices
-        asking = load_review_settings(None, flags)
+            flags["prices"] = load_prices(Path(settings["prices"]))
+        asking = load_settings(EndpointSettings, "The model prompted", None, flags)
     except UsageError as error:
         raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
     return PromptSettings(
-        asking,
+        replace(asking, temperature=temperature),
         find_method(settings["method"]),
         settings["examples"] == "train",
         structured,
-        temperature,
         settings["send_seed"],
     )
 

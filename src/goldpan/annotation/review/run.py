@@ -11,18 +11,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.planner import Estimate, Walk
-from goldpan.annotation.llm.response_store import open_memory
-from goldpan.annotation.llm.review_item import ReviewItem, SubjectKind
-from goldpan.annotation.llm.review_items import CaseFile, case_file, read_cases
-from goldpan.annotation.llm.reviewer import Judgement, ReviewResult, judge
-from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.annotation.llm.stored import verdict_row, write_reviews
-from goldpan.annotation.llm.subjects import KINDS
+from goldpan.annotation.review.item import ReviewItem, SubjectKind
+from goldpan.annotation.review.items import CaseFile, case_file, read_cases
+from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
+from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
+from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.stored import verdict_row, write_reviews
+from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import Profile
+from goldpan.llm.budget import Budget
 
 
 def run_review(
@@ -39,7 +38,7 @@ def run_review(
     """
     names = [kind.prompt for kind in _kinds(settings)]
     with (
-        open_memory(workspace) as memory,
+        open_reviews(workspace) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
 
@@ -51,7 +50,7 @@ def run_review(
                 ]
                 write_reviews(workspace, repo, profile.name, rows, names)
 
-        return judge(memory, cases, profile.name, settings, reporter, take)
+        return judge(store, cases, profile.name, settings, reporter, take)
 
 
 def estimate_review(
@@ -60,13 +59,13 @@ def estimate_review(
     profile: Profile,
     settings: ReviewSettings,
     reporter: Reporter,
-) -> Estimate:
+) -> ReviewEstimate:
     """Count what a review would send and cost; nothing is sent and nothing is written."""
     with (
-        open_memory(workspace, write=False) as memory,
+        open_reviews(workspace, write=False) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
-        return Walk(memory, settings).estimate(cases, Ledger(settings))
+        return ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from goldpan.annotation.llm.review_item import ReviewSubject, SubjectKind
-from goldpan.annotation.llm.subjects import issue, pair
+from goldpan.annotation.review.item import ReviewSubject, SubjectKind
+from goldpan.annotation.review.subjects import issue, pair
 from goldpan.filters.criterion import Subject
 
 KINDS: dict[Subject, SubjectKind] = {kind.subject: kind for kind in (issue.KIND, pair.KIND)}

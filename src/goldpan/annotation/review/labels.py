@@ -12,13 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.planner import Estimate, Walk
-from goldpan.annotation.llm.response_store import open_memory
-from goldpan.annotation.llm.review_item import Part, ReviewItem
-from goldpan.annotation.llm.review_items import case_file, prepare
-from goldpan.annotation.llm.reviewer import Judgement, ReviewResult, judge
-from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.items import case_file, prepare
+from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
+from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
+from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
@@ -29,6 +27,8 @@ from goldpan.datasets.registry import find_task, tasks_directory
 from goldpan.datasets.task import CLASSIFICATION, Task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.datasets.task_rows import target_column
+from goldpan.llm.budget import Budget
+from goldpan.llm.parts import Part
 
 STAGE = "llm"
 LABEL_VERDICTS = Table(
@@ -65,21 +65,23 @@ def review_labels(
     the endpoint serves nobody; what was answered until then is kept and not asked again.
     """
     task = _task(workspace, directory)
-    with open_memory(workspace) as memory, case_file(workspace) as cases:
+    with open_reviews(workspace) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
 
         def take(judgements: Iterator[Judgement]) -> None:
             _write(workspace, task, judgements)
 
-        return judge(memory, cases, task.name, settings, reporter, take)
+        return judge(store, cases, task.name, settings, reporter, take)
 
 
-def estimate_labels(workspace: Workspace, directory: Path, settings: ReviewSettings) -> Estimate:
+def estimate_labels(
+    workspace: Workspace, directory: Path, settings: ReviewSettings
+) -> ReviewEstimate:
     """Count what a review would send and cost; nothing is sent and nothing is written."""
     task = _task(workspace, directory)
-    with open_memory(workspace, write=False) as memory, case_file(workspace) as cases:
+    with open_reviews(workspace, write=False) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
-        return Walk(memory, settings).estimate(cases, Ledger(settings))
+        return ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
 
 
 def _task(workspace: Workspace, directory: Path) -> Task:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.llm.review_item import ReviewItem
-from goldpan.annotation.llm.votes import NOT_ASKED, Decision
+from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.votes import NOT_ASKED, Decision
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table, write, writer
 from goldpan.core.query import connect

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from goldpan.annotation.llm.review_item import Part, ReviewItem, SubjectKind
-from goldpan.annotation.llm.subjects.issue import question
+from goldpan.annotation.review.item import ReviewItem, SubjectKind
+from goldpan.annotation.review.subjects.issue import question
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.patches import patches
+from goldpan.llm.parts import Part
 
 _AT_ONCE = 64
 _FILES = 30

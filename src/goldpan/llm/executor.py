@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.endpoint import Endpoint
-from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.outcome import Outcome, Reply, understand
-from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.response_store import ResponseStore
+from goldpan.llm.budget import Budget
+from goldpan.llm.endpoint import Endpoint
+from goldpan.llm.errors import EndpointError
+from goldpan.llm.outcome import Outcome, Reply, understand
+from goldpan.llm.request import Request
+from goldpan.llm.response_store import ResponseStore
 
 _PATIENCE = 10
 """Failures in a row, before any success, after which the endpoint is given up."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskResult:
+class PendingRequest:
     """A request, and how what it is answered is read."""
 
     request: Request
@@ -32,25 +32,25 @@ class Asker:
     def __init__(
         self,
         endpoint: Endpoint,
-        memory: ResponseStore,
-        ledger: Ledger,
+        store: ResponseStore,
+        budget: Budget,
         concurrency: int,
         done: Callable[[], None],
     ) -> None:
         self._endpoint = endpoint
-        self._memory = memory
-        self._ledger = ledger
+        self._store = store
+        self._budget = budget
         self._concurrency = concurrency
         self._done = done
-        self._under_way: dict[Future[Reply], AskResult] = {}
+        self._under_way: dict[Future[Reply], PendingRequest] = {}
         self._failed = 0
         self._succeeded = False
         self.sent = 0
 
-    def ask(self, requests: Iterable[AskResult]) -> bool:
+    def ask(self, requests: Iterable[PendingRequest]) -> bool:
         """Send requests and archive the replies.
 
-        Returns False where the money did not suffice for all. Raises `ReviewError` where the
+        Returns False where the money did not suffice for all. Raises `EndpointError` where the
         endpoint serves nobody. However it ends, replies under way are waited for and kept: they
         are paid for.
         """
@@ -60,12 +60,12 @@ class Asker:
                     request = asked.request
                     while self._under_way and (
                         len(self._under_way) >= self._concurrency
-                        or not self._ledger.admits(request)
+                        or not self._budget.admits(request)
                     ):
                         self._collect()
-                    if not self._ledger.admits(request):
+                    if not self._budget.admits(request):
                         return False
-                    self._ledger.reserve(request)
+                    self._budget.reserve(request)
                     self._under_way[pool.submit(self._endpoint.ask, request)] = asked
                     self.sent += 1
                 while self._under_way:
@@ -80,7 +80,7 @@ class Asker:
             self._failed = 0 if outcome.final else self._failed + 1
             self._succeeded = self._succeeded or outcome.final
             if self._failed >= _PATIENCE and not self._succeeded:
-                raise ReviewError(
+                raise EndpointError(
                     f"{self._endpoint.base_url} answered none of {self._failed} requests "
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
                     "Check --base-url, --model and the settings, and run the same command again",
@@ -90,8 +90,8 @@ class Asker:
         asked = self._under_way.pop(future)
         request, reply = asked.request, future.result()
         outcome = understand(reply, asked.read)
-        self._memory.keep(request, reply, outcome)
-        self._ledger.settle(request.key, request.model, outcome.usage, batch=False)
+        self._store.keep(request, reply, outcome)
+        self._budget.settle(request.key, request.model, outcome.usage, batch=False)
         self._done()
         return outcome
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from goldpan.annotation.llm.review_item import Part
+from goldpan.llm.parts import Part
 
 
 def fence_code(parts: Sequence[Part]) -> str:

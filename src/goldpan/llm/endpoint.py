@@ -9,13 +9,13 @@ from contextlib import contextmanager
 import httpx2
 import openai
 
-from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.outcome import Reply
-from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.settings import OPENAI, ReviewSettings
 from goldpan.core.errors import UsageError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
+from goldpan.llm.errors import EndpointError
+from goldpan.llm.outcome import Reply
+from goldpan.llm.request import Request
+from goldpan.llm.settings import OPENAI, EndpointSettings
 
 _NO_KEY = "none"
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -25,14 +25,14 @@ _HOPELESS = (401, 403, 404, *_REDIRECTS)
 class Endpoint:
     """An endpoint; `ask` may be called from several threads."""
 
-    def __init__(self, client: openai.OpenAI, settings: ReviewSettings) -> None:
+    def __init__(self, client: openai.OpenAI, settings: EndpointSettings) -> None:
         self.client = client
         self.base_url = settings.base_url.rstrip("/")
 
     def ask(self, request: Request) -> Reply:
         """Send a request; every failure that concerns it alone becomes a reply.
 
-        Raises `ReviewError` where no request could succeed: a wrong key, model or address.
+        Raises `EndpointError` where no request could succeed: a wrong key, model or address.
         """
         begun = time.monotonic()
         try:
@@ -52,7 +52,7 @@ class Endpoint:
         seconds = time.monotonic() - begun
         return Reply(reply.status, reply.body, reply.failure, seconds)
 
-    def failure(self, error: openai.APIError) -> ReviewError:
+    def failure(self, error: openai.APIError) -> EndpointError:
         """Return what tells people why the endpoint does not serve them."""
         said = line(mask(str(error.message)))
         status = getattr(error, "status_code", None)
@@ -68,11 +68,11 @@ class Endpoint:
             remedy = "Check --base-url, --model and, with --batch, that it has the Batch API"
         elif getattr(error, "code", None) == "insufficient_quota":
             remedy = "Fill the account up and run the same command again: it goes on where it was"
-        return ReviewError(f"{self.base_url} refuses ({said.rstrip('.')})", remedy)
+        return EndpointError(f"{self.base_url} refuses ({said.rstrip('.')})", remedy)
 
 
 @contextmanager
-def connect(settings: ReviewSettings) -> Iterator[Endpoint]:
+def connect(settings: EndpointSettings) -> Iterator[Endpoint]:
     """Give the endpoint of the settings; raises `UsageError` where it needs a key and has none."""
     if settings.api_key is None and settings.base_url.rstrip("/") == OPENAI:
         raise UsageError(

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 import jinja2
 
-_PLACE = files("goldpan.annotation.llm") / "prompts"
+_PLACE = files("goldpan.annotation.review") / "prompts"
 
 
 @dataclass(frozen=True, slots=True)

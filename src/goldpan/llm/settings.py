@@ -1,12 +1,4 @@
-"""Settings of a review: a TOML file of its own, overridden by flags.
-
-models = ["gpt-4o", "gpt-4o-mini"]
-max_cost = 5.0
-
-[prices."gpt-4o"]       # for a million tokens, in one currency
-input = 2.5
-output = 10.0
-"""
+"""Settings of an endpoint that is asked: which models, how, and what it may cost."""
 
 from __future__ import annotations
 
@@ -17,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
-from goldpan.annotation.llm.subjects import KINDS
 from goldpan.core.errors import UsageError
 
 OPENAI = "https://api.openai.com/v1"
@@ -39,37 +30,24 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewSettings:
-    """Everything that a review can be told."""
+class EndpointSettings:
+    """Everything that asking models behind an endpoint can be told."""
 
     models: tuple[str, ...]
-    """Each judges every subject."""
     base_url: str = OPENAI
     """The root of an OpenAI-compatible endpoint, with its version."""
     api_key: str | None = field(default=None, repr=False)
     """From OPENAI_API_KEY alone."""
-    subjects: tuple[str, ...] = ("issue", "pair")
-    """The kinds of subjects to review."""
-    samples: int = 1
-    """How often each model is asked, with seeds that differ; more need a temperature."""
     temperature: float | None = 0.0
     """None leaves it to the endpoint: some models allow no other value."""
     seed: int | None = 0
-    """The first sample's seed; None sends none."""
+    """None sends none."""
     max_tokens: int = 1_000
     """The most tokens of an answer."""
     limit_parameter: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """The name under which the endpoint knows `max_tokens`."""
-    bounded_schema: bool = False
-    """Whether the schema limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
     max_characters: int = 48_000
-    """The most characters of a subject's texts; longer ones are cut by the rule."""
-    agreement: float = 1.0
-    """The share of all votes that the verdict needs; else people decide."""
-    confidence: float = 0.0
-    """The least confidence of a vote that counts; one below it is unsure."""
-    limit: int | None = None
-    """Review only so many subjects of each kind and repository, drawn by hash."""
+    """The most characters of the texts of a request; longer ones are cut by the rule."""
     concurrency: int = 8
     """Requests under way at once."""
     retries: int = 4
@@ -85,41 +63,90 @@ class ReviewSettings:
     wait: bool = True
     """Whether to wait for batches; else a later run collects them."""
     max_cost: float | None = None
-    """What the review may cost, with what it cost in earlier runs; it stops before."""
+    """What all may cost, with what it cost in earlier runs; asking stops before."""
     prices: Mapping[str, Price] = field(default_factory=dict)
     """By model."""
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_endpoint(self)
 
 
-def load_review_settings(
+S = TypeVar("S", bound=EndpointSettings)
+_LEAST = {
+    "max_tokens": 16,
+    "max_characters": 500,
+    "concurrency": 1,
+    "retries": 0,
+    "batch_requests": 1,
+    "max_cost": 0,
+    "timeout": 0.1,
+    "poll_seconds": 0,
+}
+
+
+def load_settings(
+    kind: type[S],
+    what: str,
     path: Path | None,
     flags: Mapping[str, object],
     environment: Mapping[str, str] | None = None,
-) -> ReviewSettings:
+) -> S:
     """Merge a settings file and the flags that are not None; the key is the environment's.
 
-    Raises `UsageError` for an unreadable file, an unknown setting or a bad value.
+    `what` is what people call what is set. Raises `UsageError` for an unreadable file, an
+    unknown setting or a bad value.
     """
     environment = os.environ if environment is None else environment
     values = {} if path is None else _read(path)
     values |= {name: value for name, value in flags.items() if value is not None}
-    kinds = get_type_hints(ReviewSettings)
-    known = [one.name for one in fields(ReviewSettings) if one.name != "api_key"]
+    kinds = get_type_hints(kind)
+    known = [one.name for one in fields(kind) if one.name != "api_key"]
     for name in values:
         if name not in known:
             hint = f"It has {', '.join(known)}"
             if "key" in name or "token" in name:
                 hint = "Give the key through the environment variable OPENAI_API_KEY alone"
-            raise UsageError(f"A review has no setting {name!r}", hint)
+            raise UsageError(f"{what} has no setting {name!r}", hint)
     made: dict[str, Any] = {
         name: _prices(value) if name == "prices" else _typed(name, value, kinds[name])
         for name, value in values.items()
     }
     if not made.get("models"):
         raise UsageError("No model is named", "Give --model NAME, or models in the settings file")
-    return ReviewSettings(**made, api_key=environment.get("OPENAI_API_KEY") or None)
+    return kind(**made, api_key=environment.get("OPENAI_API_KEY") or None)
+
+
+def load_prices(path: Path) -> dict[str, Price]:
+    """Return the prices that a settings file tells; raises `UsageError` for a bad one."""
+    prices = _prices(_read(path).get("prices", {}))
+    if not prices:
+        raise UsageError(f"{path} tells no prices", 'Write [prices."MODEL"]')
+    return prices
+
+
+def check_least(settings: EndpointSettings, least: Mapping[str, float]) -> None:
+    """Raise `UsageError` where a setting is below the least that it can be."""
+    for name, minimum in least.items():
+        value = getattr(settings, name)
+        if value is not None and not value >= minimum:
+            raise UsageError(f"{name} = {value} is too small", f"Give at least {minimum}")
+
+
+def check_endpoint(settings: EndpointSettings) -> None:
+    """Raise `UsageError` for settings that no endpoint can be asked with."""
+    check_least(settings, _LEAST)
+    if len(set(settings.models)) < len(settings.models):
+        raise UsageError("A model is named twice", "Name each once")
+    if settings.max_cost is not None:
+        for model in settings.models:
+            if model not in settings.prices:
+                raise UsageError(
+                    f"--max-cost needs the price of {model}",
+                    f'Write [prices."{model}"] with input and output into the settings file',
+                )
+    if settings.api_key and not re.fullmatch(r"[\x21-\x7e]+", settings.api_key):
+        raise UsageError("OPENAI_API_KEY holds a space or a control character", "Mend it")
+    _check_url(settings.base_url)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -167,46 +194,6 @@ def _typed(name: str, value: object, kind: object) -> Any:
     elif type(value) is kind:
         return value
     raise UsageError(f"{name} = {value!r} is of the wrong type", "Mend it")
-
-
-def _check(settings: ReviewSettings) -> None:
-    least = {
-        "samples": 1,
-        "max_tokens": 16,
-        "max_characters": 500,
-        "concurrency": 1,
-        "retries": 0,
-        "batch_requests": 1,
-        "limit": 0,
-        "max_cost": 0,
-        "timeout": 0.1,
-        "poll_seconds": 0,
-    }
-    for name, minimum in least.items():
-        value = getattr(settings, name)
-        if value is not None and not value >= minimum:
-            raise UsageError(f"{name} = {value} is too small", f"Give at least {minimum}")
-    for name in ("agreement", "confidence"):
-        if not 0 <= getattr(settings, name) <= 1:
-            raise UsageError(f"{name} = {getattr(settings, name)} is no share", "Give 0 to 1")
-    if unknown := [name for name in settings.subjects if name not in KINDS]:
-        raise UsageError(f"There is no subject {unknown[0]!r}", f"Choose {' or '.join(KINDS)}")
-    if len(set(settings.models)) < len(settings.models):
-        raise UsageError("A model is named twice", "Ask one several times with --samples")
-    if settings.samples > 1 and settings.temperature == 0:
-        raise UsageError(
-            "At temperature 0 all samples of a model are the same", "Give --temperature 1"
-        )
-    if settings.max_cost is not None:
-        for model in settings.models:
-            if model not in settings.prices:
-                raise UsageError(
-                    f"--max-cost needs the price of {model}",
-                    f'Write [prices."{model}"] with input and output into the settings file',
-                )
-    if settings.api_key and not re.fullmatch(r"[\x21-\x7e]+", settings.api_key):
-        raise UsageError("OPENAI_API_KEY holds a space or a control character", "Mend it")
-    _check_url(settings.base_url)
 
 
 def _check_url(text: str) -> None:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.annotation.agreement import Estimate, bootstrap, cohen_kappa
-from goldpan.annotation.llm.stored import read_reviews
-from goldpan.annotation.llm.subjects import KINDS
+from goldpan.annotation.review.stored import read_reviews
+from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
 from goldpan.core.query import connect

@@ -6,21 +6,22 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import orjson
 
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.dispatch import ask_all
-from goldpan.annotation.llm.outcome import Usage
-from goldpan.annotation.llm.planner import Walk
-from goldpan.annotation.llm.prompt import Prompt
-from goldpan.annotation.llm.response_store import ResponseStore
-from goldpan.annotation.llm.review_item import ReviewItem
-from goldpan.annotation.llm.review_items import CaseFile
-from goldpan.annotation.llm.settings import ReviewSettings
-from goldpan.annotation.llm.votes import Decision
+from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.items import CaseFile
+from goldpan.annotation.review.planner import ReviewPlanner, prompt_of
+from goldpan.annotation.review.prompt import Prompt
+from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.votes import Decision
 from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.llm.budget import Budget
+from goldpan.llm.outcome import Usage
+from goldpan.llm.response_store import ResponseStore, open_responses
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,15 @@ class Judgement:
     """Tells verdicts by other prompts, models or rules apart."""
 
 
+def open_reviews(
+    workspace: Workspace, *, write: bool = True
+) -> AbstractContextManager[ResponseStore]:
+    """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
+    return open_responses(workspace.root / "reviews", "review", write=write)
+
+
 def judge(
-    memory: ResponseStore,
+    store: ResponseStore,
     cases: CaseFile,
     profile: str,
     settings: ReviewSettings,
@@ -75,20 +83,15 @@ def judge(
     and not asked again.
     """
     begun = time.monotonic()
-    walk, ledger = Walk(memory, settings), Ledger(settings)
-    found = walk.estimate(cases, ledger)
-    sent, complete = 0, True
-    if found.requests:
-        with reporter.task("requests", found.requests) as task:
-            sent, complete = ask_all(
-                lambda: walk.open(cases), memory, ledger, settings, task, reporter.note
-            )
+    planner, budget = ReviewPlanner(store, cases, settings), Budget(settings)
+    found = planner.review_estimate(budget)
+    sent, complete = planner.ask(budget, reporter)
     counts: dict[bool | None, Counter[str]] = {True: Counter(), False: Counter(), None: Counter()}
     reasons: Counter[str] = Counter()
 
     def judgements() -> Iterator[Judgement]:
-        for case, decision in walk.decisions(cases):
-            prompt = walk.prompt(case)
+        for case, decision in planner.decisions():
+            prompt = prompt_of(case)
             counts[decision.keep][prompt.name] += 1
             if decision.reason:
                 reasons[decision.reason] += 1
@@ -104,9 +107,9 @@ def judge(
         dict(sorted(reasons.items())),
         sent,
         found.answered,
-        ledger.usage,
-        ledger.paid,
-        ledger.paid_before,
+        budget.usage,
+        budget.paid,
+        budget.paid_before,
         complete,
         time.monotonic() - begun,
     )

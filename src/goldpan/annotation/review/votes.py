@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goldpan.annotation.llm.answer import Answer, missing_quotes
-from goldpan.annotation.llm.outcome import Outcome
-from goldpan.annotation.llm.request import Voter
-from goldpan.annotation.llm.review_item import ReviewItem
-from goldpan.annotation.llm.settings import ReviewSettings
+from goldpan.annotation.review.answer import Answer, missing_quotes
+from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.request import Voter
+from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.sanitize import line
+from goldpan.llm.outcome import Outcome
 
 NOT_ASKED = "not-asked"
 """The reason of a subject that the money, the limit or a batch under way left over."""

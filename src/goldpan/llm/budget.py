@@ -1,10 +1,12 @@
-"""Counts tokens and money, and stops before a review costs more than it may."""
+"""Counts tokens and money, and stops before asking costs more than it may."""
 
 from __future__ import annotations
 
-from goldpan.annotation.llm.outcome import Usage
-from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.settings import Price, ReviewSettings
+from dataclasses import dataclass
+
+from goldpan.llm.outcome import Usage
+from goldpan.llm.request import Request
+from goldpan.llm.settings import EndpointSettings, Price
 
 _MILLION = 1_000_000
 BYTES_A_TOKEN = 4
@@ -13,6 +15,24 @@ _ANSWER = 250
 """Tokens of an answer, about."""
 _OVERHEAD = 256
 """Tokens that a chat format may add to a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What asking would send and cost, before anything is sent."""
+
+    requests: int
+    """Still to be sent."""
+    answered: int
+    """Paid for before, at no cost now."""
+    input_tokens: int
+    """Expected, from the characters: about four a token."""
+    cost: float | None
+    """Expected; None where the price is not known."""
+    cost_at_most: float | None
+    """Whatever the texts are: a token for each byte."""
+    cost_before: float
+    """What those that are answered cost."""
 
 
 def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
@@ -25,10 +45,10 @@ def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
     return whole / _MILLION * (price.batch if batch else 1)
 
 
-class Ledger:
-    """What a review costs: in this run, and in earlier runs for what it still uses."""
+class Budget:
+    """What asking costs: in this run, and in earlier runs for what it still uses."""
 
-    def __init__(self, settings: ReviewSettings) -> None:
+    def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
         self._reserved: dict[str, float] = {}
         self._set_aside = 0.0
@@ -70,7 +90,7 @@ class Ledger:
         return cost_of(usage, price, batch=self._settings.batch)
 
     def admits(self, request: Request) -> bool:
-        """Say whether the review stays within its limit whatever the request costs."""
+        """Say whether asking stays within the limit whatever the request costs."""
         limit = self._settings.max_cost
         if limit is None:
             return True

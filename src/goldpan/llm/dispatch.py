@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from goldpan.annotation.llm.batches import Batcher
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.endpoint import connect
-from goldpan.annotation.llm.executor import Asker, AskResult
-from goldpan.annotation.llm.response_store import ResponseStore
-from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.core.progress import Task
+from goldpan.llm.batches import Batcher
+from goldpan.llm.budget import Budget
+from goldpan.llm.endpoint import connect
+from goldpan.llm.executor import Asker, PendingRequest
+from goldpan.llm.response_store import ResponseStore
+from goldpan.llm.settings import EndpointSettings
 
 
 class SentRequest(NamedTuple):
@@ -24,10 +24,10 @@ class SentRequest(NamedTuple):
 
 
 def ask_all(
-    still_open: Callable[[], Iterable[AskResult]],
-    memory: ResponseStore,
-    ledger: Ledger,
-    settings: ReviewSettings,
+    still_open: Callable[[], Iterable[PendingRequest]],
+    store: ResponseStore,
+    budget: Budget,
+    settings: EndpointSettings,
     task: Task,
     note: Callable[[str], None],
 ) -> SentRequest:
@@ -37,8 +37,8 @@ def ask_all(
     where the endpoint serves nobody; what was answered until then is kept.
     """
     with connect(settings) as endpoint:
-        asker = Asker(endpoint, memory, ledger, settings.concurrency, task.advance)
-        batcher = Batcher(endpoint, memory, ledger, settings, task.advance, note)
+        asker = Asker(endpoint, store, budget, settings.concurrency, task.advance)
+        batcher = Batcher(endpoint, store, budget, settings, task.advance, note)
         while True:
             before = asker.sent + batcher.sent
             readers = {asked.request.key: asked.read for asked in still_open()}

@@ -18,16 +18,16 @@ import openai
 import orjson
 from openai.types import Batch as Told
 
-from goldpan.annotation.llm.costs import Ledger
-from goldpan.annotation.llm.endpoint import Endpoint
-from goldpan.annotation.llm.errors import ReviewError
-from goldpan.annotation.llm.executor import AskResult
-from goldpan.annotation.llm.outcome import Failure, Reply, understand
-from goldpan.annotation.llm.request import Request
-from goldpan.annotation.llm.response_store import Batch, ResponseStore
-from goldpan.annotation.llm.settings import ReviewSettings
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.llm.budget import Budget
+from goldpan.llm.endpoint import Endpoint
+from goldpan.llm.errors import EndpointError
+from goldpan.llm.executor import PendingRequest
+from goldpan.llm.outcome import Failure, Reply, understand
+from goldpan.llm.request import Request
+from goldpan.llm.response_store import Batch, ResponseStore
+from goldpan.llm.settings import EndpointSettings
 
 T = TypeVar("T")
 Readers = Mapping[str, Callable[[str], object]]
@@ -49,21 +49,21 @@ class Batcher:
     def __init__(
         self,
         endpoint: Endpoint,
-        memory: ResponseStore,
-        ledger: Ledger,
-        settings: ReviewSettings,
+        store: ResponseStore,
+        budget: Budget,
+        settings: EndpointSettings,
         done: Callable[[], None],
         note: Callable[[str], None],
     ) -> None:
         self._endpoint = endpoint
-        self._memory = memory
-        self._ledger = ledger
+        self._store = store
+        self._budget = budget
         self._settings = settings
         self._done = done
         self._note = note
         self.sent = 0
 
-    def ask(self, requests: Iterable[AskResult], readers: Readers) -> bool:
+    def ask(self, requests: Iterable[PendingRequest], readers: Readers) -> bool:
         """Collect open batches, submit the requests and collect these.
 
         Returns False where the money did not suffice for all, and where `wait` is off and
@@ -90,7 +90,7 @@ class Batcher:
     def _adopt(self) -> None:
         """Find the batches that were submitted just before an earlier run was killed."""
         lost = {
-            one.token: one for one in self._memory.batches(self._endpoint.base_url) if not one.id
+            one.token: one for one in self._store.batches(self._endpoint.base_url) if not one.id
         }
         if not lost:
             return
@@ -100,16 +100,16 @@ class Batcher:
         ):
             if token in lost:
                 found = lost.pop(token)
-                self._memory.name_batch(replace(found, id=found_id))
+                self._store.name_batch(replace(found, id=found_id))
         for batch in lost.values():  # it never reached the endpoint
-            self._memory.end_batch(batch)
+            self._store.end_batch(batch)
 
     def _collect(self, readers: Readers) -> bool:
         """Archive what open batches that hold wanted requests gave; say whether all ended."""
         client = self._endpoint.client
         open_batches = [
             batch
-            for batch in self._memory.batches(self._endpoint.base_url)
+            for batch in self._store.batches(self._endpoint.base_url)
             if any(key in readers for key in batch.keys)
         ]
         while open_batches:
@@ -133,12 +133,12 @@ class Batcher:
             chunk: list[Request] = []
             size = 0
             for request in group:
-                if not self._ledger.admits(request):
+                if not self._budget.admits(request):
                     if chunk:
                         yield chunk
                     yield None
                     return
-                self._ledger.reserve(request)
+                self._budget.reserve(request)
                 if chunk and (
                     len(chunk) >= self._settings.batch_requests
                     or size + len(request.data) > _LARGEST
@@ -160,7 +160,7 @@ class Batcher:
             lambda: client.files.create(file=(f"goldpan-{token}.jsonl", lines), purpose="batch"),
             "id",
         )
-        self._memory.begin_batch(batch, requests)
+        self._store.begin_batch(batch, requests)
         told = self._guarded(
             lambda: client.batches.create(
                 input_file_id=file.id,
@@ -170,13 +170,13 @@ class Batcher:
             ),
             "id",
         )
-        self._memory.name_batch(replace(batch, id=told.id))
+        self._store.name_batch(replace(batch, id=told.id))
         self.sent += len(requests)
         self._note(f"Batch {told.id} holds {len(requests):,} requests")
 
     def _take(self, batch: Batch, told: Told, readers: Readers) -> None:
         """Archive the replies of a batch that ended, in whatever order, from both its files."""
-        left = {key for key in batch.keys if self._memory.usage(key) is None}
+        left = {key for key in batch.keys if self._store.usage(key) is None}
         for file in (told.output_file_id, told.error_file_id):
             if not file:
                 continue
@@ -191,19 +191,19 @@ class Batcher:
         said = line("; ".join(str(error.message) for error in errors) or told.status)
         for key in sorted(left):
             self._keep(batch, key, Reply(0, said.encode(), problem, batch=True), readers)
-        self._memory.end_batch(batch)
+        self._store.end_batch(batch)
         self._note(f"Batch {batch.id} is {told.status}; {len(left):,} requests have no answer")
 
     def _keep(self, batch: Batch, key: str, reply: Reply, readers: Readers) -> None:
         outcome = understand(reply, readers.get(key, str))
-        self._memory.keep_collected(key, batch.model, reply, outcome)
-        self._ledger.settle(key, batch.model, outcome.usage, batch=True)
+        self._store.keep_collected(key, batch.model, reply, outcome)
+        self._budget.settle(key, batch.model, outcome.usage, batch=True)
         self._done()
 
     def _guarded(self, call: Callable[[], T], needed: str = "") -> T:
         """Return what a call gives, which has what is needed.
 
-        Raises `ReviewError` where it fails again and again, or gives something else.
+        Raises `EndpointError` where it fails again and again, or gives something else.
         """
         for _ in range(_BLINKS):
             try:
@@ -219,7 +219,7 @@ class Batcher:
                     break
             except (AttributeError, TypeError, ValueError):
                 # The SDK hands out a page as it is, and objects that lack what was not sent.
-                raise ReviewError(
+                raise EndpointError(
                     f"{self._endpoint.base_url} answers as no Batch API does",
                     "Check --base-url, or ask without --batch",
                 ) from None

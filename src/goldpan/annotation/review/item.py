@@ -8,19 +8,10 @@ from typing import Any, Literal
 
 from goldpan.filters.criterion import Subject
 from goldpan.filters.repo_view import RepoView
+from goldpan.llm.parts import Part
 
-PartKind = Literal["text", "code"]
 ReviewSubject = Literal["issue", "pair", "label"]
 """What the filters judge, and the labels of classification examples."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One text of a case; `name` is ours, never taken from a text."""
-
-    name: str
-    text: str
-    kind: PartKind = "text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import orjson
 import pyarrow as pa
 import zstandard
 
-from goldpan.annotation.llm.injection import find_injection
-from goldpan.annotation.llm.review_item import ReviewItem, SubjectKind
+from goldpan.annotation.review.injection import find_injection
+from goldpan.annotation.review.item import ReviewItem, SubjectKind
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.core.schemas import DUPLICATES, VERDICTS

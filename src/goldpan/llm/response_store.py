@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from goldpan.annotation.llm.outcome import Outcome, Reply, Usage
-from goldpan.annotation.llm.request import Request
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import make_directory
+from goldpan.llm.outcome import Outcome, Reply, Usage
+from goldpan.llm.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +136,7 @@ class ResponseStore:
 
 
 @contextmanager
-def open_memory(workspace: Workspace, *, write: bool = True) -> Iterator[ResponseStore]:
-    """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
-    with open_archive(workspace.root / "reviews", "review", write=write) as memory:
-        yield memory
-
-
-@contextmanager
-def open_archive(place: Path, what: str, *, write: bool = True) -> Iterator[ResponseStore]:
+def open_responses(place: Path, what: str, *, write: bool = True) -> Iterator[ResponseStore]:
     """Open what was asked in a directory, to go on with it if it is to be written.
 
     Raises `WorkspaceError` where another process writes it; `what` is what people call that.

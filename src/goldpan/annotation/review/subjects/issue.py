@@ -7,8 +7,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from goldpan.annotation.llm.review_item import Part, ReviewItem, SubjectKind
+from goldpan.annotation.review.item import ReviewItem, SubjectKind
 from goldpan.filters.repo_view import RepoView
+from goldpan.llm.parts import Part
 
 _FIRST, _LAST = 40, 24
 """Replies that are shown of a long discussion, from its beginning and its end."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from goldpan.annotation.llm.review_item import Part
+from goldpan.llm.parts import Part
 from goldpan.text.lines import Kind, classify
 
 _LOG_LINES = 20

@@ -1,0 +1,88 @@
+"""What each voter is asked about each case, what that costs, and what is decided by the replies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from goldpan.annotation.review.answer import Answer, parse_answer
+from goldpan.annotation.review.item import ReviewItem
+from goldpan.annotation.review.items import CaseFile
+from goldpan.annotation.review.prompt import Prompt, load_prompt
+from goldpan.annotation.review.request import Voter, make_request, voters
+from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.annotation.review.subjects import PROMPTS
+from goldpan.annotation.review.votes import Decision, Vote, decide
+from goldpan.llm.budget import Budget, Estimate
+from goldpan.llm.planner import Planner, Question
+from goldpan.llm.response_store import ResponseStore
+
+Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEstimate(Estimate):
+    """What a review would send and cost, before anything is sent."""
+
+    subjects: Mapping[str, int]
+    """By prompt."""
+    seconds: float | None
+    """Expected, from how long replies took so far; None where nothing is known."""
+
+
+class ReviewPlanner(Planner[Texts, Answer]):
+    """Asks voters about cases and decides by what they said."""
+
+    def __init__(self, store: ResponseStore, cases: CaseFile, settings: ReviewSettings) -> None:
+        super().__init__(store, settings, self._all)
+        self._cases = cases
+        self._review = settings
+        self._voters = voters(settings)
+
+    def decisions(self) -> Iterator[tuple[ReviewItem, Decision]]:
+        """Yield the decision on each case."""
+        for case in self._cases:
+            votes = []
+            if case.obstacle is None:
+                for voter in self._voters:
+                    attempt = self.last(self._question(case, voter))
+                    votes.append(Vote(voter, attempt.outcome, attempt.shown))
+            yield case, decide(case, votes, self._review)
+
+    def review_estimate(self, budget: Budget) -> ReviewEstimate:
+        """Count subjects and requests, the costs of what the store answers in the budget."""
+        found = self.estimate(budget)
+        subjects = Counter(prompt_of(case).name for case in self._cases)
+        times = self.store.seconds()
+        pace = sum(times) / len(times) / self._review.concurrency if times else None
+        return ReviewEstimate(
+            found.requests,
+            found.answered,
+            found.input_tokens,
+            found.cost,
+            found.cost_at_most,
+            found.cost_before,
+            dict(sorted(subjects.items())),
+            None if pace is None or self._review.batch else found.requests * pace,
+        )
+
+    def _all(self) -> Iterator[Question[Texts, Answer]]:
+        """Yield what is asked about all cases, one voter after the other."""
+        for voter in self._voters:
+            for case in self._cases:
+                if case.obstacle is None:
+                    yield self._question(case, voter)
+
+    def _question(self, case: ReviewItem, voter: Voter) -> Question[Texts, Answer]:
+        prompt = prompt_of(case)
+        return Question(
+            partial(make_request, case, prompt, voter, self._review),
+            partial(parse_answer, reasons=prompt.reasons),
+        )
+
+
+def prompt_of(case: ReviewItem) -> Prompt:
+    """Return the prompt for a case."""
+    return load_prompt(PROMPTS[case.subject])

@@ -1,0 +1,1 @@
+"""Asks language models behind an OpenAI-compatible endpoint, and keeps what they said."""

@@ -1,0 +1,122 @@
+"""Goes through questions by what the response store knows: asks what is missing, within a budget.
+
+Each step goes through the questions anew, so memory follows the question, and a run that goes on
+does exactly what a run does that starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from goldpan.core.progress import Reporter
+from goldpan.llm.budget import BYTES_A_TOKEN, Budget, Estimate
+from goldpan.llm.dispatch import SentRequest, ask_all
+from goldpan.llm.executor import PendingRequest
+from goldpan.llm.outcome import Outcome, understand
+from goldpan.llm.request import Request
+from goldpan.llm.response_store import ResponseStore
+from goldpan.llm.settings import EndpointSettings
+
+ShownT = TypeVar("ShownT")
+AnswerT = TypeVar("AnswerT")
+
+CUTS = 4
+"""How often a question is tried: whole, and each time with half the characters of before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[ShownT, AnswerT]):
+    """What is asked of one model about one thing."""
+
+    make: Callable[[int], tuple[ShownT, Request]]
+    """Returns what the model sees with the texts halved so many times, and the request."""
+    read: Callable[[str], AnswerT]
+    """Makes an answer of what the model wrote; raises `ValueError` where it is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Generic[ShownT, AnswerT]):
+    """The last request that was or is to be sent for a question, and what became of it."""
+
+    shown: ShownT
+    request: Request
+    outcome: Outcome[AnswerT] | None
+    """None where it was not asked."""
+
+
+class Planner(Generic[ShownT, AnswerT]):
+    """Asks questions of which the store knows some."""
+
+    def __init__(
+        self,
+        store: ResponseStore,
+        settings: EndpointSettings,
+        questions: Callable[[], Iterable[Question[ShownT, AnswerT]]],
+    ) -> None:
+        self.store = store
+        self._settings = settings
+        self._questions = questions
+
+    def last(self, question: Question[ShownT, AnswerT]) -> Attempt[ShownT, AnswerT]:
+        """Return how far a question came: texts that do not fit are cut for the next request."""
+        for cuts in range(CUTS):
+            shown, request = question.make(cuts)
+            reply = self.store.reply(request.key)
+            outcome = None if reply is None else understand(reply, question.read)
+            if outcome is None or outcome.failure != "context-overflow":
+                break
+        return Attempt(shown, request, outcome)
+
+    def first_open(self) -> Question[ShownT, AnswerT] | None:
+        """Return the first question that the store does not answer."""
+        return next((one for one in self._questions() if self.last(one).outcome is None), None)
+
+    def estimate(self, budget: Budget) -> Estimate:
+        """Count requests by whether the store answers them, and its costs in the budget."""
+        answered: set[str] = set()
+        missing: set[str] = set()
+        tokens = 0
+        expected = at_most = 0.0
+        for question in self._questions():
+            attempt = self.last(question)
+            request, known = attempt.request, self.store.usage(attempt.request.key)
+            if attempt.outcome is None and request.key not in missing:
+                missing.add(request.key)
+                tokens += len(request.data) // BYTES_A_TOKEN
+                expected += budget.expected(request)
+                at_most += budget.most(request)
+            elif known and request.key not in answered:
+                answered.add(request.key)
+                budget.add(request.model, known[0], batch=known[1], before=True)
+        priced = all(model in self._settings.prices for model in self._settings.models)
+        return Estimate(
+            len(missing),
+            len(answered),
+            tokens,
+            expected if priced else None,
+            at_most if priced else None,
+            budget.paid_before,
+        )
+
+    def ask(self, budget: Budget, reporter: Reporter) -> SentRequest:
+        """Ask what the store does not answer.
+
+        Raises `EndpointError` where the endpoint serves nobody; what was answered until then is
+        kept and not asked again.
+        """
+        count = sum(1 for _ in self._open())
+        if not count:
+            return SentRequest(0, True)
+        with reporter.task("requests", count) as task:
+            return ask_all(self._open, self.store, budget, self._settings, task, reporter.note)
+
+    def _open(self) -> Iterator[PendingRequest]:
+        """Yield what is still to be asked, each request once."""
+        seen: set[str] = set()
+        for question in self._questions():
+            attempt = self.last(question)
+            if attempt.outcome is None and attempt.request.key not in seen:
+                seen.add(attempt.request.key)
+                yield PendingRequest(attempt.request, question.read)
