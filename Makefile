@@ -8,7 +8,8 @@ LOCKS := requirements
 DEMO_READY := $(VENV)/demo-ready
 TEST_READY := $(VENV)/test-ready
 UV := $(shell command -v uv 2>/dev/null)
-PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
+PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,\
+	$(BIN)/python -m pip install --quiet --no-compile)
 INSTALL := $(PIP) --no-deps --require-hashes --requirement
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -1,6 +1,6 @@
 """Writes the locks: every version with its hashes, and no registry, so any mirror serves.
 
-Run as `make lock`. What stands in the locks stays; `make lock UPGRADE=--upgrade` takes new versions.
+Run as `make lock`: versions in the locks stay, unless UPGRADE=--upgrade takes new ones.
 It needs uv, and installs it into a throwaway environment where it is missing.
 """
 

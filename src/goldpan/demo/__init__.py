@@ -31,6 +31,7 @@ from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.explain import explain
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile
@@ -105,8 +106,8 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
     console.print("\nOne issue explained\n")
     explaining.explanation(explain(place, _EXAMPLE))
     console.print("\nA baseline evaluated\n")
-    _evaluate(place, reporter, console)
-    _show_way_on(console, place, report)
+    compared = _evaluate(place, reporter, console)
+    _show_way_on(console, place, report, compared)
 
 
 def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Terminal) -> None:
@@ -124,8 +125,11 @@ def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Ter
         reviewing.reviewed(run_review(place, [REPO], profile, REVIEW, reporter))
 
 
-def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
-    """Make a small classification dataset, run baselines on it, and report what differs."""
+def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> bool:
+    """Make a small classification dataset, run baselines on it, and report what differs.
+
+    Returns False, having said why, where the extras for that are not installed.
+    """
     profile = load_issue_profile("nlbse23")
     origin = EventSource(place, "mined", (REPO,))
     wish = make_wish(
@@ -139,14 +143,16 @@ def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
     try:
         for name in MODELS:
             evaluating.ran(run(place, data, find_model(name, {}), protocol, 0, reporter))
-    except EvaluationError as error:  # the extra with the baseline is not installed
-        console.print(f"\n{error}")
-        return
-    runs = read_runs(place, tasks=(TASK,), models=MODELS)
-    compared = compare_runs(runs, runs, tasks, Question())
-    page = EvaluationFiles(place.root / COMPARISON)
+        runs = read_runs(place, tasks=(TASK,), models=MODELS)
+        compared = compare_runs(runs, runs, tasks, Question())
+        page = EvaluationFiles(place.root / COMPARISON)
+        written = write_evaluation(place, compared, tasks, page)
+    except (EvaluationError, StatisticsError) as error:  # an extra is not installed
+        console.print(f"\nNo second baseline, and no comparison with it. {error}")
+        return False
     console.print()
-    comparing.compared(compared, write_evaluation(place, compared, tasks, page))
+    comparing.compared(compared, written)
+    return True
 
 
 def _refuse_others(place: Workspace) -> None:
@@ -159,7 +165,7 @@ def _refuse_others(place: Workspace) -> None:
         )
 
 
-def _show_way_on(console: Terminal, place: Workspace, report: Path) -> None:
+def _show_way_on(console: Terminal, place: Workspace, report: Path, compared: bool) -> None:
     console.print("\nWhere everything lies", style="bold")
     for path, what in (
         (place.raw(REPO), "every reply as it came"),
@@ -170,7 +176,7 @@ def _show_way_on(console: Terminal, place: Workspace, report: Path) -> None:
         (place.root / "datasets", "the datasets, ready to publish"),
         (place.root / "runs", "what was evaluated: settings, every prediction, scores"),
         (report, "the datasets: open it in a browser"),
-        (place.root / COMPARISON, "the evaluation: open it in a browser"),
+        *([(place.root / COMPARISON, "the evaluation: open it in a browser")] if compared else []),
     ):
         console.print(f"  {path}  {what}")
     console.print("\nTry next", style="bold")
