@@ -3,28 +3,35 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/ready
+# Installed from locks that list every file's hash, so nothing has to be resolved.
+LOCKS := requirements
+DEMO_READY := $(VENV)/demo-ready
+TEST_READY := $(VENV)/test-ready
+UV := $(shell command -v uv 2>/dev/null)
+PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,\
+	$(BIN)/python -m pip install --quiet --no-compile)
+INSTALL := $(PIP) --no-deps --require-hashes --requirement
 
-export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo demo-annotate test check bench chaos lock clean
 
-demo: $(READY)  ## run the whole pipeline offline on a small repository
+demo: $(DEMO_READY)  ## run the whole pipeline offline on a small repository
 	$(BIN)/goldpan demo
 
 demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's own
 	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
-test: $(READY)  ## run all tests
+test: $(TEST_READY)  ## run all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
-check: $(READY)  ## formatting, lint and types
+check: $(TEST_READY)  ## formatting, lint, types and the layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
-bench: $(READY)  ## measure; takes some minutes
+bench: $(TEST_READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.mining
 	$(BIN)/python -m benchmarks.normalize
 	$(BIN)/python -m benchmarks.backup
@@ -36,16 +43,24 @@ bench: $(READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.issue_type
 	$(BIN)/python -m benchmarks.nlbse_comments --quick
 
-chaos: $(READY)  ## kill, fill, flip and race every stage; takes at most 15 minutes
+chaos: $(TEST_READY)  ## kill, fill, flip and race every stage; takes at most 15 minutes
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.chaos --minutes 15
 
-lock: $(READY)  ## write the versions of this environment to constraints.txt
-	$(BIN)/python -m pip freeze --all --exclude-editable | grep -vE '^(pip|setuptools)==' > constraints.txt
+lock:  ## write the locks; UPGRADE=--upgrade takes new versions
+	$(PYTHON) $(LOCKS)/lock.py $(UPGRADE)
 
 clean:
 	rm -rf $(VENV) demo-workspace
 
-$(READY): pyproject.toml constraints.txt
+$(DEMO_READY): pyproject.toml $(LOCKS)/demo.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(INSTALL) $(LOCKS)/demo.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	touch $@
+
+# torch without CUDA where pip finds such a build (a folder of wheels, PyTorch's own index); else the
+# index's torch, and CUDA's libraries (2.5 GB), which it needs on Linux.
+$(TEST_READY): $(DEMO_READY) $(LOCKS)/test.txt $(LOCKS)/torch.txt $(LOCKS)/torch-cpu.txt
+	$(INSTALL) $(LOCKS)/test.txt
+	$(INSTALL) $(LOCKS)/torch-cpu.txt 2>/dev/null || $(INSTALL) $(LOCKS)/torch.txt
 	touch $@

@@ -13,7 +13,7 @@ import pytest
 
 MISSING = find_spec("ray") is None
 needs_ray = [
-    pytest.mark.skipif(MISSING, reason='ray is not installed: pip install "goldpan[ray]"'),
+    pytest.mark.skipif(MISSING, reason='ray is not installed: pip install "goldpan-mining[ray]"'),
     pytest.mark.timeout(900),
 ]
 _STORE = 80 * 2**20

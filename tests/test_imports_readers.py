@@ -117,7 +117,7 @@ def test_a_missing_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"no model 'none_at_all'.*spacy download none_at_all"):
         requirement_verbs.spacy_verbs("none_at_all")
     monkeypatch.setitem(__import__("sys").modules, "spacy", None)
-    with pytest.raises(UsageError, match=r'needs spaCy.*pip install "goldpan\[nlp\]"'):
+    with pytest.raises(UsageError, match=r'needs spacy.*pip install "goldpan-mining\[nlp\]"'):
         requirement_verbs.spacy_verbs("en_core_web_sm")
 
 

@@ -77,7 +77,7 @@ def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
 def test_a_missing_scipy_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "scipy.stats", raising=False)
     monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(StatisticsError, match=r'pip install "goldpan\[statistics\]"'):
+    with pytest.raises(StatisticsError, match=r'pip install "goldpan-mining\[statistics\]"'):
         compare(matrix(THREE, 6))
 
 

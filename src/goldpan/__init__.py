@@ -1,5 +1,3 @@
 """Goldpan turns GitHub history into curated, published, evaluated datasets."""
 
-from importlib.metadata import version
-
-__version__ = version("goldpan")
+__version__ = "0.1.0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import warnings
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from goldpan.code.lexer import STRING, LexicalRules, Stripped, mark_continued_lines, strip
+from goldpan.core.extras import load
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -98,7 +98,7 @@ def read(text: bytes, grammar: Grammar) -> Reading:
 def _load(grammar: Grammar) -> tuple[tree_sitter.Language, tree_sitter.Query]:
     import tree_sitter
 
-    entry = getattr(importlib.import_module(grammar.package), grammar.entry)
+    entry = getattr(load(grammar.package, "Reading this programming language"), grammar.entry)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # some packages give a bare pointer
         language = tree_sitter.Language(entry())

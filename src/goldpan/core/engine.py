@@ -17,11 +17,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from importlib import import_module
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.extras import load
 from goldpan.core.resources import explain
 
 EngineName = Literal["local", "ray"]
@@ -158,12 +158,7 @@ class _Ray(_Closing):
 
     def __init__(self, processes: int, address: str) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        try:
-            ray: Any = import_module("ray")  # where it is not installed, nothing tells its types
-        except ImportError:
-            raise EngineError(
-                "The engine ray is not installed", 'Run pip install "goldpan[ray]"'
-            ) from None
+        ray = load("ray", "The engine ray", EngineError)
         self._ray = ray
         self._joined = ray.is_initialized()
         if self._joined:

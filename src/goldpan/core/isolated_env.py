@@ -1,4 +1,4 @@
-"""Installs a package into an environment of its own, where what it needs would break ours."""
+"""Installs a package from a lock into an environment of its own, where it would break ours."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import goldpan
 from goldpan.core.errors import GoldpanError
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 
+LOCKS = Path(goldpan.__file__).parent / "locks"
 _READY, _BEGUN = "goldpan-ready", "goldpan-begun"
 _SECONDS = 1800
 
@@ -23,8 +25,8 @@ class IsolatedEnv:
     """A package that lives in an environment of its own."""
 
     name: str
-    requirement: str
-    """As pip takes it."""
+    lock: Path
+    """All its packages with their hashes; `make lock` writes those of `LOCKS`."""
     variable: str
     """The environment variable that says where it lives."""
     folder: str
@@ -52,13 +54,14 @@ class IsolatedEnv:
         """
         if self.is_installed(place):
             return
-        reporter.note(f"Installing {self.requirement} into {place}")
+        reporter.note(f"Installing {self.name} into {place}")
         try:
             place.mkdir(parents=True, exist_ok=True)
             (place / _BEGUN).touch()
             self._run([sys.executable, "-m", "venv", str(place)])
             pip = [str(interpreter(place)), "-m", "pip"]
-            self._run([*pip, "install", "--quiet", self.requirement])
+            install = ["install", "--quiet", "--no-deps", "--require-hashes", "--requirement"]
+            self._run([*pip, *install, str(self.lock)])
             (place / _READY).touch()
         except OSError as error:
             raise GoldpanError(

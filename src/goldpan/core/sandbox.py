@@ -45,7 +45,8 @@ def map_in_sandbox(
     `work` is a function of a module, `timeout` seconds of processor time for one item. Where it
     is spent, or the process dies or wants more than 2 GiB, that item is `Failed`, which another
     machine may not repeat, and the rest goes on. `at_once` gives the results of items that need
-    no process, None for others. Raises `GoldpanError` where a process cannot start.
+    no process, None for others. Raises `GoldpanError` where a process cannot start, and what
+    `work` raises of that kind: a missing package is no property of an item.
     """
     waiting = enumerate(items)
     crew: list[_Worker[T, R]] = []
@@ -108,14 +109,16 @@ class _Worker(Generic[T, R]):
             self.connection.send(item)
 
     def give(self) -> R | Failed:
-        """Return what came of the item that it took."""
+        """Return what came of the item that it took; raises the `GoldpanError` of its work."""
         self.busy = False
         try:
-            result: R = self.connection.recv()
+            result: R | GoldpanError = self.connection.recv()
         except (EOFError, OSError):
             self.dead = True
             self.end()
             return Failed("timeout" if self.process.exitcode == -signal.SIGPROF else "crash")
+        if isinstance(result, GoldpanError):
+            raise result
         return result
 
     def end(self) -> None:
@@ -137,7 +140,10 @@ def _work(connection: Connection, work: Callable[[Any], Any], timeout: float) ->
             # The kernel ends the process at this signal, also within the parser, and also where
             # the parent is gone.
             signal.setitimer(signal.ITIMER_PROF, timeout)
-            result = work(item)
+            try:
+                result = work(item)
+            except GoldpanError as error:
+                result = error
             signal.setitimer(signal.ITIMER_PROF, 0)
             connection.send(result)
 

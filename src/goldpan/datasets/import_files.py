@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
+from goldpan.core.extras import load
 
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
@@ -146,14 +147,9 @@ def _separated(lines: IO[str], delimiter: str, path: Path) -> Iterator[dict[str,
 
 
 def _sheet(path: Path) -> Iterator[dict[str, Any]]:
+    openpyxl = load("openpyxl", f"Reading {path}")
     try:
-        from openpyxl import load_workbook  # type: ignore[import-untyped]
-    except ImportError:
-        raise UsageError(
-            f"{path} needs a package that reads XLSX", 'Run pip install "goldpan[xlsx]"'
-        ) from None
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except (KeyError, TypeError) as error:
         raise DatasetError(f"{path} is no XLSX file ({error})", "Fetch the file again") from None
     try:

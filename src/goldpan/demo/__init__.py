@@ -31,6 +31,7 @@ from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.explain import explain
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile
@@ -125,7 +126,10 @@ def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Ter
 
 
 def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
-    """Make a small classification dataset, run baselines on it, and report what differs."""
+    """Make a small classification dataset, run baselines on it, and report what differs.
+
+    Says why it does not where the extras for that are not installed.
+    """
     profile = load_issue_profile("nlbse23")
     origin = EventSource(place, "mined", (REPO,))
     wish = make_wish(
@@ -139,14 +143,15 @@ def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
     try:
         for name in MODELS:
             evaluating.ran(run(place, data, find_model(name, {}), protocol, 0, reporter))
-    except EvaluationError as error:  # the extra with the baseline is not installed
-        console.print(f"\n{error}")
+        runs = read_runs(place, tasks=(TASK,), models=MODELS)
+        compared = compare_runs(runs, runs, tasks, Question())
+        page = EvaluationFiles(place.root / COMPARISON)
+        written = write_evaluation(place, compared, tasks, page)
+    except (EvaluationError, StatisticsError) as error:  # an extra is not installed
+        console.print(f"\nNo second baseline, and no comparison with it. {error}")
         return
-    runs = read_runs(place, tasks=(TASK,), models=MODELS)
-    compared = compare_runs(runs, runs, tasks, Question())
-    page = EvaluationFiles(place.root / COMPARISON)
     console.print()
-    comparing.compared(compared, write_evaluation(place, compared, tasks, page))
+    comparing.compared(compared, written)
 
 
 def _refuse_others(place: Workspace) -> None:

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import groupby, islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import openai
 import orjson
-from openai.types import Batch as Told
 
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
@@ -28,6 +26,10 @@ from goldpan.llm.outcome import Failure, Reply, understand
 from goldpan.llm.request import Request
 from goldpan.llm.response_store import Batch, ResponseStore
 from goldpan.llm.settings import EndpointSettings
+
+if TYPE_CHECKING:
+    import openai
+    from openai.types import Batch as Told
 
 T = TypeVar("T")
 Readers = Mapping[str, Callable[[str], object]]
@@ -205,6 +207,8 @@ class Batcher:
 
         Raises `EndpointError` where it fails again and again, or gives something else.
         """
+        import openai
+
         for _ in range(_BLINKS):
             try:
                 found = call()

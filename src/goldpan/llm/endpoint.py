@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import httpx2
-import openai
+from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.extras import load
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.llm.errors import EndpointError
 from goldpan.llm.outcome import Reply
 from goldpan.llm.request import Request
 from goldpan.llm.settings import OPENAI, EndpointSettings
+
+if TYPE_CHECKING:
+    import openai
 
 _NO_KEY = "none"
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -34,6 +36,9 @@ class Endpoint:
 
         Raises `EndpointError` where no request could succeed: a wrong key, model or address.
         """
+        import httpx2
+        import openai
+
         begun = time.monotonic()
         try:
             response = self.client.post(
@@ -79,6 +84,9 @@ def connect(settings: EndpointSettings) -> Iterator[Endpoint]:
             "OpenAI wants a key", "Set the environment variable OPENAI_API_KEY, or give --base-url"
         )
     register(settings.api_key)
+    load("openai", "Asking a language model")
+    import openai
+
     with openai.OpenAI(
         base_url=settings.base_url,
         api_key=settings.api_key or _NO_KEY,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.extras import load
 from goldpan.core.workspace import make_directory
 from goldpan.filters.funnel import Funnel
 from goldpan.report.funnels import PLURAL, Level, levels
@@ -62,6 +63,7 @@ def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
 
 
 def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:
+    load("matplotlib", "Drawing SVG or PNG")
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

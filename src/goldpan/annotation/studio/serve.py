@@ -28,7 +28,7 @@ from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.project import write_whole
 from goldpan.core.errors import UsageError
-from goldpan.core.isolated_env import IsolatedEnv
+from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, without_secrets
@@ -36,7 +36,7 @@ from goldpan.core.workspace import make_directory
 
 SERVER = IsolatedEnv(
     name="Label Studio",
-    requirement="label-studio>=1.23,<1.24",
+    lock=LOCKS / "label-studio.txt",
     variable="GOLDPAN_LABEL_STUDIO_VENV",
     folder="label-studio-1.23",
     proof="bin/label-studio",

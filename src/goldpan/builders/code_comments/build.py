@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,7 @@ def _files(
 
 
 def _packages() -> list[str]:
-    """Return the packages on which sentences depend."""
-    grammars = {rules.package.replace("_", "-") for rules in RULES.values()}
-    return sorted({"detect-secrets", "tree-sitter", "tree-sitter-python", *grammars})
+    """Return the packages on which sentences depend; a grammar that is not there read nothing."""
+    grammars = {rules.package for rules in RULES.values() if find_spec(rules.package)}
+    names = {name.replace("_", "-") for name in grammars}
+    return sorted({"detect-secrets", "tree-sitter", "tree-sitter-python", *names})

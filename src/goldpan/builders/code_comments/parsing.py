@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from goldpan.core.extras import load
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -62,7 +63,7 @@ def name_of(node: tree_sitter.Node) -> str:
 def _load(package: str, entry: str, query: str) -> tuple[tree_sitter.Language, tree_sitter.Query]:
     import tree_sitter
 
-    pointer = getattr(importlib.import_module(package), entry)()
+    pointer = getattr(load(package, "Reading this programming language"), entry)()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # some packages give a bare pointer
         language = tree_sitter.Language(pointer)

@@ -1,7 +1,8 @@
 """Reads specifications, one plain text a file, and finds the verbs to mask in them.
 
 SELU takes the verbs of a specification for the actions of its users (section III-B). spaCy finds
-them, which comes with `goldpan[nlp]` and needs a model of its own; `read` takes any other finder.
+them, which comes with `goldpan-mining[nlp]` and needs a model of its own; `read` takes any other
+finder.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import UsageError
+from goldpan.core.extras import load
 from goldpan.datasets.import_files import open_text, stem_of
 from goldpan.datasets.task import Task
 
@@ -43,13 +45,7 @@ def read(task: Task, files: Sequence[Path], verbs: Verbs | None = None) -> Itera
 
 def spacy_verbs(model: str) -> Verbs:
     """Return a finder of verbs by a model of spaCy: the tokens whose part of speech is VERB."""
-    try:
-        import spacy
-    except ImportError:
-        raise UsageError(
-            "Finding verbs needs spaCy",
-            f'Run pip install "goldpan[nlp]" and python -m spacy download {model}',
-        ) from None
+    spacy = load("spacy", "Finding verbs")
     try:
         pipeline = spacy.load(model)
     except OSError:

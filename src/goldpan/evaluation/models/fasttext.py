@@ -20,7 +20,7 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.isolated_env import IsolatedEnv, interpreter
+from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.model import Answers, Fitted, Model, TrainingContext
@@ -33,7 +33,7 @@ from goldpan.evaluation.models.heads import fit_ridge
 NAME = "fasttext"
 TRAINER = IsolatedEnv(
     name="fastText",
-    requirement="fasttext-wheel==0.9.2",
+    lock=LOCKS / "fasttext.txt",
     variable="GOLDPAN_FASTTEXT_VENV",
     folder="fasttext-0.9.2",
     proof="lib/python*/site-packages/fasttext/__init__.py",
@@ -163,7 +163,7 @@ def _fit(settings: Mapping[str, Any], wanted: bool, lesson: TrainingContext) -> 
     if not TRAINER.is_installed(place):
         raise EvaluationError(
             f"The trainer of fastText is not installed in {place}",
-            f"Give --set install=yes, which installs {TRAINER.requirement} apart",
+            "Give --set install=yes, which installs it there",
         )
     trainer = Trainer(place, lesson.directory)
     if lesson.task.type == "regression":

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from goldpan.core.extras import load
 from goldpan.core.sanitize import line
+from goldpan.evaluation.statistics.errors import StatisticsError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +47,7 @@ class Canvas:
 def canvas(width: float, height: float) -> Iterator[Canvas]:
     """Give a figure of this size in inches, and turn it into SVG at the end."""
     # matplotlib takes long to import, so only those who draw wait for it.
+    load("matplotlib", "Drawing", StatisticsError)
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

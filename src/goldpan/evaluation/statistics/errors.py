@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import Any
 
 from goldpan.core.errors import GoldpanError
+from goldpan.core.extras import load
 
 
 class StatisticsError(GoldpanError):
@@ -14,16 +14,8 @@ class StatisticsError(GoldpanError):
 
 
 def scipy_stats() -> Any:
-    """Return `scipy.stats`, which an extra installs; raise `StatisticsError` where it is missing.
-
-    It is loaded late because mining must not pay for it, and by name because it has no types.
-    """
-    try:
-        return import_module("scipy.stats")
-    except ImportError:
-        raise StatisticsError(
-            "Statistics need scipy, which is not installed", 'Run pip install "goldpan[statistics]"'
-        ) from None
+    """Return `scipy.stats`; raises `StatisticsError` where its extra is not installed."""
+    return load("scipy.stats", "A comparison", StatisticsError)
 
 
 def check_settings(alpha: float, rope: float = 0.0, samples: int = 1) -> None:

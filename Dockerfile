@@ -1,0 +1,12 @@
+# docker build --tag goldpan . && docker run --rm --volume "$PWD:/work" goldpan demo
+FROM python:3.13-slim
+
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends git \
+    && rm -rf /var/lib/apt/lists/*
+
+COPY . /src
+RUN pip install --no-cache-dir /src && rm -rf /src
+
+WORKDIR /work
+ENTRYPOINT ["goldpan"]

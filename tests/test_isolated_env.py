@@ -1,0 +1,61 @@
+"""A package's environment is its own: what constrains ours does not reach it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.errors import GoldpanError
+from goldpan.core.isolated_env import IsolatedEnv
+from goldpan.core.progress import Reporter
+
+QUIET = Reporter(quiet=True)
+LOCK = """mdurl==0.1.2 \\
+    --hash=sha256:84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> IsolatedEnv:
+    lock = tmp_path / "lock.txt"
+    lock.write_text(LOCK, encoding="utf-8")
+    return IsolatedEnv("Mdurl", lock, "MDURL_VENV", "mdurl", "lib/python*/*/mdurl/__init__.py")
+
+
+def test_constraints_of_our_environment_do_not_count(
+    small: IsolatedEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text("mdurl==0.0.1\n", encoding="utf-8")
+    monkeypatch.setenv("PIP_CONSTRAINT", str(constraints))
+    place = tmp_path / "environment"
+    small.install(place, QUIET)
+    assert small.is_installed(place)
+    (place / "goldpan-begun").unlink()  # as if a user had installed it
+    assert small.is_installed(place)
+
+
+def test_a_failed_installation_is_told_repaired_and_deletes_nothing(
+    small: IsolatedEnv, tmp_path: Path
+) -> None:
+    place = tmp_path / "environment"
+    place.mkdir()
+    (place / "thesis.txt").write_text("all of it", encoding="utf-8")
+    other = tmp_path / "other.txt"
+    other.write_text(LOCK.replace("sha256:84", "sha256:85"), encoding="utf-8")
+    with pytest.raises(GoldpanError, match="Mdurl cannot be installed"):
+        replace(small, lock=other).install(place, QUIET)
+    assert not small.is_installed(place)
+    small.install(place, QUIET)
+    assert small.is_installed(place)
+    assert (place / "thesis.txt").read_text(encoding="utf-8") == "all of it"
+
+
+def test_where_it_lives(small: IsolatedEnv, tmp_path: Path) -> None:
+    assert small.default_place({"MDURL_VENV": "/x"}) == Path("/x")
+    assert small.default_place({"XDG_CACHE_HOME": "/c"}) == Path("/c/goldpan/mdurl")
+    (tmp_path / "file").touch()
+    with pytest.raises(GoldpanError, match=r"cannot be written.*MDURL_VENV"):
+        small.install(tmp_path / "file", QUIET)
