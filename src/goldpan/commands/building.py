@@ -9,17 +9,7 @@ import typer
 
 from goldpan.commands import code_comments, crosscode, issue_type
 from goldpan.commands.filtering import ProfileName
-from goldpan.commands.shared import (
-    Directory,
-    Json,
-    Repos,
-    known_repositories,
-    print_result,
-    reporting,
-    settings_of,
-)
-from goldpan.core.workspace import Workspace
-from goldpan.filters.profile import load_profile
+from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
 from goldpan.show import datasets as show
 
 app = typer.Typer(
@@ -58,19 +48,17 @@ def kept_subjects(
     The directory holds Parquet files, a card, Croissant metadata and the provenance; building
     twice gives the same bytes.
     """
-    from goldpan.builders.build import build as build_dataset
-    from goldpan.builders.build import find_recipe
-    from goldpan.datasets.splits import SplitPlan
-
-    family = str(context.info_name)
-    recipe, plan, chosen = find_recipe(family), SplitPlan.parse(split, seed), load_profile(profile)
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    repos = known_repositories(place, repo, "tables")
-    directory = output or place.dataset(family)
-    with reporting(json) as reporter:
-        built = build_dataset(
-            place, recipe, repos, chosen, plan, directory, reporter, reviews=require or ()
-        )
+    with opened(json, workspace=workspace) as lab:
+        built = lab.build(
+            str(context.info_name),
+            *(repo or ()),
+            profile=profile,
+            split=split,
+            seed=seed,
+            require=require or (),
+            output=output,
+        ).built
+    assert built is not None
     print_result(json, show.built_json(built), lambda: show.built(built))
 
 
