@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
+    from goldpan.plugins import register
 
     __version__: str
 
@@ -59,6 +60,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "load",
+    "register",
 ]
 
 _MODULES = {
@@ -81,6 +83,7 @@ _MODULES = {
     "WorkspaceError": "core.errors",
     "evaluate": "api.evaluation",
     "load": "api.dataset",
+    "register": "plugins",
 }
 
 

@@ -27,6 +27,7 @@ from goldpan.commands import (
 )
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
 from goldpan.core.errors import GoldpanError
+from goldpan.core.plugins import use
 from goldpan.core.resources import explain
 from goldpan.core.secrets import mask, register_environment
 from goldpan.core.terminal import Terminal
@@ -54,8 +55,16 @@ def _goldpan(
             "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
         ),
     ] = False,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A Python file that registers criteria, models and the like (docs/plugins.md); "
+            "may be given several times."
+        ),
+    ] = None,
 ) -> None:
-    pass
+    for file in plugin or ():
+        use(file)
 
 
 app.add_typer(mining.app, name="mine")

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from goldpan.commands import code_comments, crosscode, issue_type
 from goldpan.commands.filtering import ProfileName
 from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
+from goldpan.core.plugins import registered
 from goldpan.show import datasets as show
 
+
+class _Datasets(TyperGroup):
+    """Those of Goldpan, and a command for each that a plugin registers."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *registered("dataset")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = super().get_command(ctx, cmd_name)
+        if known is not None or cmd_name not in registered("dataset"):
+            return known
+        command = copy(super().get_command(ctx, "qa"))
+        assert command is not None
+        command.name = cmd_name
+        return command
+
+
 app = typer.Typer(
+    cls=_Datasets,
     help="Build a dataset: Parquet files, card, Croissant metadata and provenance.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
