@@ -1,3 +1,99 @@
-"""Goldpan turns GitHub history into curated, published, evaluated datasets."""
+"""Goldpan turns GitHub history into curated, published, evaluated datasets.
+
+    import goldpan
+
+    ws = goldpan.Workspace("lab")
+    ws.mine("numpy/numpy")
+    ws.pair()
+    ws.filter(profile="faun-eval")
+    data = ws.build("qa", split="random:0.8,0.1,0.1")
+    data.to_pandas()
+
+A name is imported when it is first used, so that importing Goldpan costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from goldpan.api.dataset import Dataset, load
+    from goldpan.api.evaluation import Evaluation, evaluate
+    from goldpan.api.workspace import Workspace
+    from goldpan.builders.build import BuildResult
+    from goldpan.check import CheckResult
+    from goldpan.core.errors import (
+        DatasetError,
+        EvaluationError,
+        GoldpanError,
+        MiningError,
+        UsageError,
+        WorkspaceError,
+    )
+    from goldpan.evaluation.run import RunResult
+    from goldpan.explain import Explanation
+    from goldpan.filters.pipeline import FilterResult
+    from goldpan.miners.coverage import Coverage
+    from goldpan.miners.mine import MineResult
+    from goldpan.miners.pairing import PairResult
+    from goldpan.plugins import register
+
+__all__ = [
+    "BuildResult",
+    "CheckResult",
+    "Coverage",
+    "Dataset",
+    "DatasetError",
+    "Evaluation",
+    "EvaluationError",
+    "Explanation",
+    "FilterResult",
+    "GoldpanError",
+    "MineResult",
+    "MiningError",
+    "PairResult",
+    "RunResult",
+    "UsageError",
+    "Workspace",
+    "WorkspaceError",
+    "__version__",
+    "evaluate",
+    "load",
+    "register",
+]
+
+_MODULES = {
+    "BuildResult": "builders.build",
+    "CheckResult": "check",
+    "Coverage": "miners.coverage",
+    "Dataset": "api.dataset",
+    "DatasetError": "core.errors",
+    "Evaluation": "api.evaluation",
+    "EvaluationError": "core.errors",
+    "Explanation": "explain",
+    "FilterResult": "filters.pipeline",
+    "GoldpanError": "core.errors",
+    "MineResult": "miners.mine",
+    "MiningError": "core.errors",
+    "PairResult": "miners.pairing",
+    "RunResult": "evaluation.run",
+    "UsageError": "core.errors",
+    "Workspace": "api.workspace",
+    "WorkspaceError": "core.errors",
+    "evaluate": "api.evaluation",
+    "load": "api.dataset",
+    "register": "plugins",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.archive import run_files
-from goldpan.core.errors import GoldpanError
+from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.lineage import check_inputs, check_outputs
 from goldpan.core.parquet import open_file
 from goldpan.core.progress import Reporter
@@ -23,7 +25,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
 from goldpan.evaluation.run import RESULT
 from goldpan.git.packs import is_damaged, pack_files
-from goldpan.miners.repair import check_archive
+from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.inputs import check_replies
 
 _REMADE = {"pairs": "pair", "revisions": "clone", "changes": "clone"}
@@ -90,6 +92,31 @@ def archives(workspace: Workspace) -> list[Path]:
     names = ("raw", "reviews", "prompts")
     found = {path.parent for name in names for path in (workspace.root / name).rglob("run-*.zst")}
     return sorted(path for path in found if path.name != "damaged")
+
+
+def repair_archives(workspace: Workspace) -> dict[str, Repair]:
+    """Mend all archives that are damaged; return what was done by directory.
+
+    Raises `WorkspaceError` where another process works in one.
+    """
+    done = {}
+    for directory in archives(workspace):
+        with _alone(directory):
+            if check_archive(directory):
+                done[str(directory.relative_to(workspace.root))] = repair(directory)
+    return done
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise WorkspaceError(f"Another goldpan works in {directory}", "Wait for it") from None
+    finally:
+        os.close(descriptor)
 
 
 def _verify(item: _Item) -> list[Damage]:

@@ -31,6 +31,7 @@ from goldpan.commands.examples import add_examples
 from goldpan.commands.shared import Directory, complain, reporting, settings_of
 from goldpan.core.errors import GoldpanError
 from goldpan.core.log import start_log
+from goldpan.core.plugins import use
 from goldpan.core.resources import explain
 from goldpan.core.secrets import mask, register_environment
 from goldpan.core.terminal import Terminal
@@ -86,8 +87,17 @@ def _goldpan(
         Path | None,
         typer.Option(help="Append messages and requests to this file, without secrets."),
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A Python file that registers criteria, models and the like (docs/plugins.md); "
+            "may be given several times."
+        ),
+    ] = None,
 ) -> None:
     start_log(log_file, verbose=verbose)
+    for file in plugin or ():
+        use(file)
 
 
 def demo(workspace: Directory = None) -> None:

@@ -23,6 +23,8 @@ from goldpan.builders import code_edit, fault_localization, qa
 from goldpan.builders.context import BuildContext
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError
+from goldpan.core.lineage import read_lineage
+from goldpan.core.plugins import blamed, digests, with_plugins
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -87,9 +89,10 @@ class BuildResult:
 
 def find_recipe(name: str) -> Recipe:
     """Return the recipe of a family; raises `UsageError` that lists those there are."""
-    if name not in RECIPES:
-        raise UsageError(f"There is no dataset {name!r}", f"Choose {', '.join(RECIPES)}")
-    return RECIPES[name]
+    known = with_plugins(RECIPES, "dataset")
+    if name not in known:
+        raise UsageError(f"There is no dataset {name!r}", f"Choose {', '.join(known)}")
+    return known[name]
 
 
 def build(
@@ -134,9 +137,10 @@ def build(
                 with open_material(workspace, repo, robots, duplicates, 1) as material:
                     stock = BuildContext(material, sources(workspace, repo), dropped, redacted)
                     stock.keep(judged, recipe.subject, (*recipe.required, *reviews))
-                    for row in recipe.rows(stock):
-                        task.advance()
-                        yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
+                    with blamed("dataset", recipe.family.name):
+                        for row in recipe.rows(stock):
+                            task.advance()
+                            yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
     # The counters fill while the rows are written, and are read after the last row.
     provenance = Provenance(
@@ -152,6 +156,7 @@ def build(
         versions={package: version(package) for package in _PACKAGES},
         counts=dropped,
         redactions=redacted,
+        plugins=_plugins(workspace, recipe, repos),
     )
     card = CardInputs(
         languages=profile.settings["language"].languages,
@@ -175,6 +180,14 @@ def build(
     return BuildResult(
         written, funnel.rows, funnel.kept, dropped, redacted, time.monotonic() - begun
     )
+
+
+def _plugins(workspace: Workspace, recipe: Recipe, repos: Sequence[str]) -> dict[str, str]:
+    """Return the digests of the plugins on which the rows depend."""
+    found = digests(("dataset", recipe.family.name), *(("criterion", name) for name in criteria()))
+    for repo in repos:
+        found |= read_lineage(workspace.tables(repo), "pair").get("plugins", {})
+    return found
 
 
 def _reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:

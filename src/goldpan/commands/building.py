@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from goldpan.commands import code_comments, crosscode, issue_type
 from goldpan.commands.filtering import ProfileName
-from goldpan.commands.shared import (
-    Directory,
-    Json,
-    Repos,
-    known_repositories,
-    print_result,
-    reporting,
-    settings_of,
-)
-from goldpan.core.workspace import Workspace
-from goldpan.filters.profile import load_profile
+from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
+from goldpan.core.plugins import registered
 from goldpan.show import datasets as show
 
+
+class _Datasets(TyperGroup):
+    """Those of Goldpan, and a command for each that a plugin registers."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *registered("dataset")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = super().get_command(ctx, cmd_name)
+        if known is not None or cmd_name not in registered("dataset"):
+            return known
+        command = copy(super().get_command(ctx, "qa"))
+        assert command is not None
+        command.name = cmd_name
+        return command
+
+
 app = typer.Typer(
+    cls=_Datasets,
     help="Build a dataset: Parquet files, card, Croissant metadata and provenance.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -58,19 +69,17 @@ def kept_subjects(
     The directory holds Parquet files, a card, Croissant metadata and the provenance; building
     twice gives the same bytes.
     """
-    from goldpan.builders.build import build as build_dataset
-    from goldpan.builders.build import find_recipe
-    from goldpan.datasets.splits import SplitPlan
-
-    family = str(context.info_name)
-    recipe, plan, chosen = find_recipe(family), SplitPlan.parse(split, seed), load_profile(profile)
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    repos = known_repositories(place, repo, "tables")
-    directory = output or place.dataset(family)
-    with reporting(json) as reporter:
-        built = build_dataset(
-            place, recipe, repos, chosen, plan, directory, reporter, reviews=require or ()
-        )
+    with opened(json, workspace=workspace) as lab:
+        built = lab.build(
+            str(context.info_name),
+            *(repo or ()),
+            profile=profile,
+            split=split,
+            seed=seed,
+            require=require or (),
+            output=output,
+        ).built
+    assert built is not None
     print_result(json, show.built_json(built), lambda: show.built(built))
 
 

@@ -14,14 +14,12 @@ from goldpan.commands.shared import (
     Directory,
     Json,
     Repos,
-    known_repositories,
+    opened,
     print_result,
     reporting,
-    settings_of,
 )
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.filters.profile import load_profile
 from goldpan.show import datasets as show
 
 Datasets = Annotated[
@@ -53,10 +51,8 @@ def trace(
 
     Exits with 3 where a source is no longer in the workspace.
     """
-    from goldpan.trace import trace as trace_example
-
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    found = trace_example(place, example_id, dataset or ())
+    with opened(json, workspace=workspace) as lab:
+        found = lab.trace(example_id, dataset or ())
     print_result(json, asdict(found), lambda: show.traced(found))
     raise typer.Exit(0 if found.complete else PARTIAL)
 
@@ -116,7 +112,6 @@ def report(
     With --runs, or where the workspace holds nothing but evaluation runs, the page says which
     models differ.
     """
-    place = Workspace(settings_of(workspace=workspace).workspace)
     if output.suffix != ".html":
         raise UsageError(f"--output {output} is no HTML file", "End it in .html")
     if runs and (repo or dataset):
@@ -124,31 +119,12 @@ def report(
             "--runs reports on all stored runs, not on repositories and datasets",
             "Leave out --repo and --dataset, or use goldpan evaluate compare --task",
         )
-    held = any(place.root.glob("runs/*/*/*/result.json"))
-    if runs or (held and not repo and not place.repositories("tables")):
-        _report_runs(place, output, json)
-    else:
-        _report_datasets(place, repo, profile, dataset, output, json)
-
-
-def _report_datasets(
-    place: Workspace,
-    repo: list[str] | None,
-    profile: str,
-    dataset: list[Path] | None,
-    output: Path,
-    json: bool,
-) -> None:
-    from goldpan.datasets.examples import FAMILIES
-    from goldpan.datasets.provenance import finished_datasets, read_provenance
-    from goldpan.report.page import write_report
-
-    repos = known_repositories(place, repo, "tables")
-    datasets = dataset
-    if datasets is None:  # imported tasks, which tell of no repository, lie there too
-        found = finished_datasets(place)
-        datasets = [each for each in found if read_provenance(each).get("family") in FAMILIES]
-    facts = write_report(place, repos, load_profile(profile), datasets, output)
+    with opened(json, workspace=workspace) as lab:
+        held = any(lab.path.glob("runs/*/*/*/result.json"))
+        if runs or (held and not repo and not lab.repositories()):
+            _report_runs(lab.layout, output, json)
+            return
+        facts = lab.report(output, *(repo or ()), profile=profile, datasets=dataset)
     print_result(json, asdict(facts), lambda: show.reported(facts))
 
 

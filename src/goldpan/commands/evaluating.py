@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import orjson
 import typer
@@ -17,16 +16,13 @@ from goldpan.commands.shared import (
     Directory,
     Json,
     complain,
+    opened,
     print_result,
-    reporting,
     settings_of,
 )
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.show import evaluating as show
-
-if TYPE_CHECKING:  # it takes long to import
-    from goldpan.evaluation.task_input import TaskInput
 
 app = typer.Typer(
     help="Score models on tasks: every prediction is kept, and metrics come from them alone.",
@@ -92,58 +88,44 @@ def run_models(
     Of several runs, those that cannot be done are told and the others are done. Exits with 1 when
     one failed, with 3 when a model behind an endpoint has not answered all yet.
     """
-    from goldpan.evaluation.held_out import hold_out
-    from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.prompting.errors import UnansweredError
-    from goldpan.evaluation.protocol import find_protocol
-    from goldpan.evaluation.run import estimate, run
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    chosen = find_protocol(protocol)
-    given = dict(_pair(text) for text in setting or ())
-    models = [find_model(name, given) for name in model or ("majority",)]
     results: list[Mapping[str, Any]] = []
     answered, failed = True, 0
-    names = list(_named(place, task, suite))
-    alone = len(names) * len(models) * len(seed or (0,)) == 1
-    with reporting(json) as reporter:
-        for name in names:
-            given_rows = _input(place, name, dataset, ablate or ())
-            data, rules = given_rows.data, chosen
-            if held_out is not None:
-                data, rules = hold_out(data, rules, held_out)
-            for each, number in product(models, seed or (0,)):
-                if dry_run:
-                    found = estimate(place, data, each, rules, number, reporter)
-                    facts = {"task": name, "model": each.name, "seed": number}
-                    results.append({**facts, "estimate": found and asdict(found)})
-                    if not json:
-                        show.estimate(name, each.name, number, found)
-                    continue
-                try:
-                    ran = run(
-                        place,
-                        data,
-                        each,
-                        rules,
-                        number,
-                        reporter,
-                        files=given_rows.files,
-                        ablated=given_rows.ablated,
-                    )
-                except UnansweredError as error:
-                    answered = False
-                    complain(error)
-                    continue
-                except EvaluationError as error:
-                    if alone:
-                        raise
-                    failed += 1
-                    complain(error)
-                    continue
-                results.append(ran.result)
+    with opened(json, workspace=workspace) as lab:
+        plan = lab.plan(
+            _named(lab.layout, task, suite),
+            model=model or "majority",
+            seeds=seed or (0,),
+            settings=dict(_pair(text) for text in setting or ()),
+            protocol=protocol,
+            directory=dataset,
+            ablate=ablate or (),
+            hold_out=held_out,
+        )
+        for planned in plan:
+            if dry_run:
+                found = planned.estimate()
+                facts = {"task": planned.task, "model": planned.model.name, "seed": planned.seed}
+                results.append({**facts, "estimate": found and asdict(found)})
                 if not json:
-                    show.ran(ran)
+                    show.estimate(planned.task, planned.model.name, planned.seed, found)
+                continue
+            try:
+                ran = planned.run()
+            except UnansweredError as error:
+                answered = False
+                complain(error)
+                continue
+            except EvaluationError as error:
+                if len(plan) == 1:
+                    raise
+                failed += 1
+                complain(error)
+                continue
+            results.append(ran.result)
+            if not json:
+                show.ran(ran)
     if json:
         print_result(json, results, lambda: None)
     if failed or not answered:
@@ -261,12 +243,3 @@ def _named(place: Workspace, task: list[str] | None, suite: str | None) -> list[
     if not names:
         raise UsageError("No task is named", "Give --task NAME or --suite NAME")
     return list(dict.fromkeys(names))
-
-
-def _input(place: Workspace, name: str, dataset: Path | None, ablated: Sequence[str]) -> TaskInput:
-    from goldpan.datasets.registry import find_task, tasks_directory
-    from goldpan.datasets.task_data import task_directory
-    from goldpan.evaluation.task_input import read_task_input
-
-    known = find_task(name, tasks_directory(place.root))
-    return read_task_input(dataset or task_directory(place, known), known, ablated)

@@ -8,23 +8,10 @@ from typing import Annotated
 
 import typer
 
-from goldpan.commands.shared import (
-    Directory,
-    Json,
-    Repos,
-    known_repositories,
-    print_result,
-    reporting,
-    settings_of,
-)
+from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
 from goldpan.core.terminal import Terminal
-from goldpan.core.workspace import Workspace
-from goldpan.explain import explain
 from goldpan.filters.catalogue import criteria
-from goldpan.filters.funnel import read_funnels
-from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
-from goldpan.filters.rejects import write_rejects
 from goldpan.show import explaining
 from goldpan.show import filtering as show
 
@@ -49,17 +36,15 @@ def filter(
 
     Nothing is deleted: a profile says which criteria decide, and with which settings.
     """
-    settings = settings_of(workspace=workspace)
-    chosen = load_profile(profile)
     if only_list:
+        chosen = load_profile(profile)
         known = list(criteria().values())
         print_result(json, chosen.plain(), lambda: show.criteria(known, chosen.decide))
         return
-    place = Workspace(settings.workspace)
-    repos = known_repositories(place, repo, "tables")
-    with reporting(json) as reporter:
-        found = run_filters(place, repos, chosen, reporter, workers=settings.processes)
-        count = write_rejects(place, repos, chosen.name, rejects) if rejects else 0
+    names = repo or ()
+    with opened(json, workspace=workspace) as lab:
+        found = lab.filter(*names, profile=profile)
+        count = lab.rejects(rejects, *names, profile=profile) if rejects else 0
     print_result(json, [asdict(one) for one in found], lambda: show.filtered(found))
     if rejects and not json:
         Terminal().print(f"\n{count:,} dropped subjects are in {rejects}")
@@ -75,10 +60,8 @@ def funnel(
     json: Json = False,
 ) -> None:
     """Show what each criterion takes out, alone and one after the other."""
-    chosen = load_profile(profile)
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    repos = known_repositories(place, repo, "tables")
-    issues, pairs = read_funnels(place, repos, chosen)
+    with opened(json, workspace=workspace) as lab:
+        issues, pairs = lab.funnel(*(repo or ()), profile=profile)
     if plot:
         from goldpan.report.plot import plot_funnel
 
@@ -97,6 +80,6 @@ def why(
     json: Json = False,
 ) -> None:
     """Explain one entry: references, signals, pairs, verdicts, and the raw replies."""
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    found = explain(place, subject)
+    with opened(json, workspace=workspace) as lab:
+        found = lab.why(subject)
     print_result(json, asdict(found), lambda: explaining.explanation(found))

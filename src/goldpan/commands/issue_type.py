@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from goldpan.api.repositories import known_repositories
 from goldpan.commands.shared import (
     Directory,
     Json,
     Repos,
-    known_repositories,
     names_of,
     print_result,
     reporting,

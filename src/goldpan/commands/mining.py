@@ -15,24 +15,13 @@ from goldpan.commands.shared import (
     Repos,
     complain,
     finish,
-    known_repositories,
     names_of,
+    opened,
     print_result,
-    reporting,
-    settings_of,
 )
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.workspace import Workspace
-from goldpan.miners.backup import mine_backup
-from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.estimate import Estimate
-from goldpan.miners.mine import MineResult, predict
-from goldpan.miners.mine import mine as mine_repository
-from goldpan.miners.pairing import find_rules
-from goldpan.miners.pairing import pair as pair_repository
-from goldpan.miners.repair import repair as repair_archive
-from goldpan.miners.tables.inputs import check_replies
-from goldpan.miners.tables.normalize import normalize as normalize_repository
+from goldpan.miners.mine import MineResult
 from goldpan.show import mining as show
 
 app = typer.Typer(
@@ -89,25 +78,26 @@ def mine(
                 f"Write them behind {context.invoked_subcommand}",
             )
         return
-    settings = settings_of(
+    with opened(
+        json,
         workspace=workspace,
         via=via,
         since=since,
         api_url=api_url,
         concurrency=concurrency,
         patience=patience,
-    )
-    names = names_of(repo, repos)
-    if not names:
-        raise UsageError("No repository was named", "Give --repo OWNER/NAME or --repos FILE")
-    if repair:
-        _repair(Workspace(settings.workspace), names, json=json)
-        return
-    with reporting(json) as reporter:
+    ) as lab:
+        names = names_of(repo, repos)
+        if not names:
+            raise UsageError("No repository was named", "Give --repo OWNER/NAME or --repos FILE")
+        if repair:
+            done = list(lab.repair(*names).values())
+            print_result(json, [asdict(one) for one in done], lambda: show.repairs(names, done))
+            return
         if from_backup is not None:
             if len(names) != 1:
                 raise UsageError("A backup holds one repository", "Give exactly one --repo")
-            coverage = mine_backup(settings, from_backup, names[0], reporter)
+            coverage = lab.from_backup(names[0], from_backup)
             print_result(json, [asdict(coverage)], lambda: show.coverage(coverage))
             finish([coverage.complete])
         costs: dict[str, Estimate] = {}
@@ -116,9 +106,9 @@ def mine(
         for name in names:
             try:
                 if dry_run:
-                    costs[name] = predict(settings, name, reporter)
+                    costs[name] = lab.predict(name)
                 else:
-                    results.append(mine_repository(settings, name, reporter))
+                    results.append(lab.mine(name))
             except UsageError:
                 raise
             except GoldpanError as error:  # of this repository: the others go on
@@ -140,28 +130,13 @@ def mine(
     finish([bool(result.coverage and result.coverage.complete) for result in results])
 
 
-def _repair(place: Workspace, names: list[str], *, json: bool) -> None:
-    """Mend the archives of repositories; asks nothing of the network."""
-    done = []
-    for name in names:
-        with place.lock(name):
-            done.append(repair_archive(place.raw(name)))
-    print_result(json, [asdict(one) for one in done], lambda: show.repairs(names, done))
-
-
 app.command()(gharchive)
 
 
 def normalize(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
     """Make the tables anew from the raw replies; asks nothing of the network."""
-    settings = settings_of(workspace=workspace)
-    place = Workspace(settings.workspace)
-    with reporting(json) as reporter:
-        counts = {}
-        for name in known_repositories(place, repo, "raw"):
-            with place.lock(name):
-                check_replies(place, name)
-                counts[name] = normalize_repository(place, name, reporter, workers=settings.workers)
+    with opened(json, workspace=workspace) as lab:
+        counts = lab.normalize(*(repo or ()))
     print_result(json, counts, lambda: show.tables(counts))
 
 
@@ -174,21 +149,14 @@ def pair(
     json: Json = False,
 ) -> None:
     """Find the pull requests that fix issues, with the evidence for each pair."""
-    chosen = find_rules(rules)
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    found = [
-        pair_repository(place, name, chosen) for name in known_repositories(place, repo, "tables")
-    ]
+    with opened(json, workspace=workspace) as lab:
+        found = lab.pair(*(repo or ()), rules=rules)
     print_result(json, [asdict(one) for one in found], lambda: show.pairs(found))
 
 
 def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
     """Show announced against stored counts, and list what is missing with the reason."""
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    found: list[Coverage] = []
-    for name in known_repositories(place, repo, "raw"):
-        coverage = measure_coverage(place, name)  # which tells damage from what was cut off
-        check_replies(place, name)
-        found.append(coverage)
+    with opened(json, workspace=workspace) as lab:
+        found = lab.status(*(repo or ()))
     print_result(json, [asdict(one) for one in found], lambda: show.status(found))
     finish([one.complete for one in found])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from goldpan.api.repositories import known_repositories
 from goldpan.commands.filtering import ProfileName
 from goldpan.commands.shared import (
     PARTIAL,
     Directory,
     Json,
     Repos,
-    known_repositories,
     print_result,
     reporting,
     settings_of,

@@ -5,21 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 import typer
 
+from goldpan.api.workspace import Workspace
 from goldpan.core.config import Settings, load_settings, repository_name
-from goldpan.core.errors import GoldpanError, StoppedError, UsageError, WorkspaceError
+from goldpan.core.errors import GoldpanError, StoppedError, UsageError
 from goldpan.core.log import LOG
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.terminal import Terminal
-from goldpan.core.workspace import Workspace
 
 Repos = Annotated[
     list[str] | None, typer.Option("--repo", help="OWNER/NAME; may be given several times.")
@@ -60,31 +59,29 @@ def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def known_repositories(place: Workspace, repo: list[str] | None, below: str) -> list[str]:
-    """Return the named repositories, else all of the workspace; `below` is raw or tables."""
-    there = place.repositories(below)
-    names = names_of(repo, None) or there
-    if not names:
-        raise WorkspaceError(
-            f"{place.root} holds no repository", "Run goldpan mine --repo OWNER/NAME"
-        )
-    for name in names:
-        if name.lower() not in there:
-            raise WorkspaceError(f"{place.root} does not hold {name}", _how_to_get(name, there))
-    return names
-
-
-def _how_to_get(name: str, there: list[str]) -> str:
-    near = get_close_matches(name.lower(), there, n=1)
-    return f"Did you mean {near[0]}" if near else f"Run goldpan mine --repo {name}"
+@contextmanager
+def opened(json: bool, **flags: Any) -> Iterator[Workspace]:
+    """Give the workspace that the flags name, for work that may be stopped."""
+    with stoppable():
+        yield Workspace(flags.pop("workspace", None), progress=not _silent(json), **flags)
 
 
 @contextmanager
 def reporting(json: bool) -> Iterator[Reporter]:
     """Give a reporter for work that takes its time and may be stopped."""
+    with stoppable(), Reporter(quiet=_silent(json)) as reporter:
+        yield reporter
+
+
+def _silent(json: bool) -> bool:
+    return json or _QUIET in sys.argv[1:]
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Tell people who press Ctrl-C what becomes of the work."""
     try:
-        with Reporter(quiet=json or _QUIET in sys.argv[1:]) as reporter:
-            yield reporter
+        yield
     except KeyboardInterrupt:  # before typer sees it, which would only say "Aborted"
         raise StoppedError("Stopped", "The same command goes on where it was") from None
 

@@ -12,6 +12,7 @@
     ├── EvaluationError          a model cannot be run or a run cannot be read
     │   └── UnansweredError      a prompted model did not answer all (`evaluation/prompting/`)
     ├── StatisticsError          scores cannot be compared (`evaluation/statistics/errors.py`)
+    ├── PluginError              a plugin cannot be imported, or fails (`core/plugins.py`)
     ├── StoppedError             the user pressed Ctrl-C
     └── MiningError
         ├── AuthenticationError  GitHub does not accept the token
@@ -63,6 +64,10 @@ class PublishError(GoldpanError):
 
 class EvaluationError(GoldpanError):
     """A model cannot be run, or a run cannot be read."""
+
+
+class PluginError(GoldpanError):
+    """A plugin cannot be imported, or what it brought fails."""
 
 
 class StoppedError(GoldpanError):

@@ -21,13 +21,18 @@ _FORMAT = 1
 
 
 def write_lineage(
-    directory: Path, stage: str, inputs: Mapping[str, Any], outputs: Sequence[Path]
+    directory: Path,
+    stage: str,
+    inputs: Mapping[str, Any],
+    outputs: Sequence[Path],
+    plugins: Mapping[str, str] | None = None,
 ) -> None:
-    """Say what a stage made its tables of, by digest; `inputs` and files by names."""
+    """Say what a stage made its tables of, by digest; `inputs`, files and plugins by names."""
     told = {
         "format": _FORMAT,
         "inputs": dict(inputs),
         "outputs": {path.name: seal_of_parquet(path) for path in outputs},
+        **({"plugins": dict(plugins)} if plugins else {}),
     }
     unfinished = directory / f"{stage}.json.new"
     with named(unfinished):
@@ -43,7 +48,8 @@ def read_lineage(directory: Path, stage: str) -> dict[str, dict[str, Any]]:
     path = directory / f"{stage}.json"
     try:
         told = read_json(path)
-        return {name: dict(told[name]) for name in ("inputs", "outputs")}
+        held = ("inputs", "outputs", *(name for name in ("plugins",) if name in told))
+        return {name: dict(told[name]) for name in held}
     except FileNotFoundError:
         return {"inputs": {}, "outputs": {}}
     except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):

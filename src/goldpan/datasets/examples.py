@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from goldpan.core.plugins import registered
 from goldpan.datasets.family import Column, Family
 
 _TEXT = pa.string()
@@ -209,4 +210,12 @@ CODE_EDIT = Family(
 )
 
 FAMILIES = {family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)}
+
+
+def find_family(name: str) -> Family | None:
+    """Return the family that Goldpan or a plugin builds by that name, None of others."""
+    recipe = registered("dataset").get(name)
+    return FAMILIES.get(name) or (recipe and recipe.family)
+
+
 """All kinds of datasets by name."""

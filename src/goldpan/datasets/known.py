@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 import pyarrow as pa
 
-from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.examples import find_family
 from goldpan.datasets.family import Column, Family
 
 COLUMNS = "columns"
@@ -43,8 +43,8 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
     the provenance describes.
     """
     name = str(provenance.get("family", ""))
-    if name in FAMILIES:
-        return FAMILIES[name]
+    if known := find_family(name):
+        return known
     described = provenance.get(COLUMNS)
     if schema is None or not isinstance(described, Sequence) or isinstance(described, str):
         return None

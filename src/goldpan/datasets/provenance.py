@@ -55,6 +55,8 @@ class Provenance:
     """Subjects that passed the filters and gave no row, by reason, and the like."""
     redactions: Mapping[str, int] = field(default_factory=dict)
     """What was made unreadable in texts, by kind."""
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of each plugin on which the rows depend, by its name."""
 
 
 _MAPPINGS = ("profile", "digests", "settings", "counts", "redactions")
@@ -70,6 +72,7 @@ def write_provenance(
             {**asdict(source), "inputs": dict(source.inputs)} for source in provenance.sources
         ],
         **{name: dict(getattr(provenance, name)) for name in _MAPPINGS},
+        **({"plugins": dict(provenance.plugins)} if provenance.plugins else {}),
         "goldpan": {"format": _FORMAT, "version": __version__},
         "versions": {"pyarrow": pa.__version__, **provenance.versions},
         "files": dict(files),

@@ -1,7 +1,7 @@
 """The registry of tasks: one TOML file a task, shipped or one's own.
 
-Shipped files lie in `datasets/tasks/`, one's own in `WORKSPACE/tasks/`. The name of a file is
-the name of its task; `task_file.py` says what stands in it.
+Shipped files lie in `datasets/tasks/`, one's own in `WORKSPACE/tasks/`; plugins register others.
+The name of a file is the name of its task; `task_file.py` says what stands in it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import with_plugins
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import read_task
 
@@ -39,7 +40,7 @@ def load_tasks(own: Path | None = None) -> dict[str, Task]:
             f"{own}/{twice[0]}{_ENDING} bears the name of a task that ships with Goldpan",
             "Give the file another name",
         )
-    return dict(sorted({**shipped, **added}.items()))
+    return dict(sorted(with_plugins({**shipped, **added}, "task").items()))
 
 
 def find_task(name: str, own: Path | None = None) -> Task:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.examples import find_family
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.splits import Candidate, SplitPlan, assign_splits, strata
 from goldpan.datasets.task import Task
@@ -66,7 +66,7 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
     `read_task_data` does.
     """
     family = read_provenance(directory).get("family")
-    held = FAMILIES.get(task.source.builder) if task.source.access == "built" else None
+    held = find_family(task.source.builder) if task.source.access == "built" else None
     if family not in (task.name, held.name if held else task.name):
         raise DatasetError(
             f"{directory} holds the dataset {family}, not {task.name}",

@@ -31,6 +31,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.parquet import read_table, write_table
+from goldpan.core.plugins import blamed, digests
 from goldpan.core.progress import Reporter
 from goldpan.core.resources import named
 from goldpan.core.sealed import read_json, sealed_json
@@ -101,7 +102,11 @@ def run(
             shutil.rmtree(work, ignore_errors=True)
             return RunResult(directory, read_result(directory), again=True)
         lesson, test = _lesson(workspace, data, protocol, seed, work, reporter)
-        with counting(lesson.costs), reporter.task(f"{data.task.name} by {model.name}", 2) as task:
+        with (
+            counting(lesson.costs),
+            reporter.task(f"{data.task.name} by {model.name}", 2) as task,
+            blamed("model", model.name),
+        ):
             fitted = model.fit(lesson)
             task.advance()
             opened = _open_test(work)
@@ -159,6 +164,7 @@ def identity(
 ) -> dict[str, Any]:
     """Return what tells a run apart from others, as plain JSON data."""
     facts = model.task_facts(data.task) if model.task_facts else {}
+    plugins = digests(("model", model.name), ("task", data.task.name))
     return {
         "format": FORMAT,
         "task": data.task.name,
@@ -170,6 +176,7 @@ def identity(
         "settings": {**model.settings, **facts, **({ABLATE: "+".join(ablated)} if ablated else {})},
         "protocol": asdict(protocol),
         "seed": seed,
+        **({"plugins": plugins} if plugins else {}),
     }
 
 

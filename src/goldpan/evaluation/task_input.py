@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.examples import find_family
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.task import Task
@@ -81,7 +81,7 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
 
 def built_family(task: Task) -> Family | None:
     """Return the family that Goldpan builds for a task, None of other tasks."""
-    return FAMILIES.get(task.source.builder) if task.source.access == "built" else None
+    return find_family(task.source.builder) if task.source.access == "built" else None
 
 
 def input_lengths(given: TaskInput) -> Mapping[str, int]:

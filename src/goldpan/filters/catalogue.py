@@ -1,4 +1,7 @@
-"""Finds the criteria: each module in `issues/` and `pairs/` holds one, called `CRITERION`."""
+"""Finds the criteria: each module in `issues/` and `pairs/` holds one, called `CRITERION`.
+
+Plugins register others.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from goldpan.core.plugins import with_plugins
 from goldpan.filters import issues, pairs
 from goldpan.filters.criterion import AnyCriterion
 
 
-@cache
 def criteria() -> dict[str, AnyCriterion]:
     """Return all criteria by name, those that judge issues first."""
+    known = with_plugins(_shipped(), "criterion")
+    return dict(sorted(known.items(), key=lambda item: item[1].subject))
+
+
+@cache
+def _shipped() -> dict[str, AnyCriterion]:
     found = [
         import_module(f"{package.__name__}.{module.name}").CRITERION
         for package in (issues, pairs)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.parquet import read_metadata, read_table, write, writer
+from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace, publish
@@ -92,7 +93,8 @@ def _filter(
                 rows = earlier.rows(criterion, digest)
                 (judged if rows is None else reused).append(criterion.name)
                 if rows is None:
-                    rows = _judge(material, criterion, profile.settings[criterion.name])
+                    with blamed("criterion", criterion.name):
+                        rows = _judge(material, criterion, profile.settings[criterion.name])
                 rows = _complete(rows, material.repo, criterion, profile, digest)
                 tables.append(rows)
                 if criterion.subject == "issue":
@@ -130,6 +132,9 @@ def _judge(material: RepoView, criterion: AnyCriterion, settings: object) -> pa.
             f"{criterion.name} judged {len(answer)} subjects of {len(subjects)}, "
             f"{len(matched)} of them known"
         )
+    dropped = answer.filter(pc.invert(pc.fill_null(answer["keep"], False)))
+    if dropped["reason"].null_count:
+        raise ValueError(f"{criterion.name} gives no reason for what it does not keep")
     return answer
 
 

@@ -22,6 +22,7 @@ import orjson
 
 from goldpan import __version__
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import digests
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.criterion import AnyCriterion
 
@@ -43,6 +44,7 @@ class Profile:
         parts = [__version__, criterion.name, criterion.version] + [
             asdict(self.settings[name]) for name in (criterion.name, *criterion.uses)
         ]
+        parts += digests(("criterion", criterion.name)).values()
         return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
     def plain(self) -> dict[str, Any]:

@@ -78,7 +78,12 @@ def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Ta
     stored = verdicts.group_by(["criterion", "settings"]).aggregate([]).to_pylist()
     for row in stored:
         criterion = criteria().get(row["criterion"])
-        if criterion is None or profile.digest(criterion) != row["settings"]:
+        if criterion is None:
+            raise WorkspaceError(
+                f"{repo} was filtered with the criterion {row['criterion']}, which is not known",
+                "Give the --plugin that brings it, or run goldpan filter again without it",
+            )
+        if profile.digest(criterion) != row["settings"]:
             raise WorkspaceError(
                 f"The criterion {row['criterion']} changed since {repo} was filtered", remedy
             )

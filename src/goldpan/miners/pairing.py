@@ -26,6 +26,7 @@ import pyarrow as pa
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import read_table, write, writer
+from goldpan.core.plugins import blamed, digests, with_plugins
 from goldpan.core.query import open_tables
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import seal_of_parquet
@@ -65,6 +66,17 @@ RULES: Mapping[str, Rules] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Signal:
+    """A signal that a plugin adds; rules use it where they name it."""
+
+    name: str
+    query: str
+    """SQL over `entries`, `commits`, `refs` and `repositories` that gives a row a pair:
+    `pull_repo`, `pull` and `issue`, and as it likes `source_id` and `excerpt`. ``$repo`` is the
+    repository."""
+
+
+@dataclass(frozen=True, slots=True)
 class PairResult:
     """What pairing a repository found."""
 
@@ -77,6 +89,14 @@ class PairResult:
     elsewhere: int
     """Links from pulls here to issues of other repositories: pair those where they are mined."""
 
+
+_ADDED = """
+CREATE TEMP TABLE added (
+  pull_repo VARCHAR NOT NULL, pull BIGINT NOT NULL, issue BIGINT NOT NULL,
+  signal VARCHAR NOT NULL, "where" VARCHAR DEFAULT 'plugin', source_id VARCHAR, excerpt VARCHAR,
+  confirmed BOOLEAN DEFAULT true
+)
+"""
 
 _FOUND = """
 CREATE TEMP TABLE found AS
@@ -118,6 +138,7 @@ commits_closing AS (
 signals AS (
   FROM keywords
   UNION ALL BY NAME SELECT *, 'timeline' AS "where", true AS confirmed FROM links
+  UNION ALL BY NAME FROM added
   UNION ALL BY NAME
   SELECT pull_repo, pull, issue, 'closed_by_commit' AS signal, 'commit' AS "where",
          commit_sha AS source_id, true AS confirmed FROM commits_closing
@@ -161,9 +182,10 @@ ORDER BY repo, issue, pull_repo, pull
 
 def find_rules(name: str) -> Rules:
     """Return the named rules; raises `UsageError` that lists those there are."""
-    if name not in RULES:
-        raise UsageError(f"--rules {name} is unknown", f"Choose one of {', '.join(RULES)}")
-    return RULES[name]
+    known = with_plugins(RULES, "rules")
+    if name not in known:
+        raise UsageError(f"--rules {name} is unknown", f"Choose one of {', '.join(known)}")
+    return known[name]
 
 
 def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
@@ -174,6 +196,7 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
     tables = ("repositories", "entries", "commits", "references")
     with open_tables(workspace, repo, tables) as connection, workspace.scratch() as scratch:
         name = _one(connection, "SELECT max(repo) FROM repositories")
+        _add_signals(connection, str(name), rules)
         connection.execute(_FOUND, {"repo": name})
         found: pa.Table = connection.sql(
             _PAIRS,
@@ -192,7 +215,9 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
         publish({path: workspace.table(repo, "pairs")})
         read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}
         seals = {table: seal_of_parquet(path) for table, path in read.items()}
-        write_lineage(workspace.tables(repo), "pair", seals, [workspace.table(repo, "pairs")])
+        plugins = digests(("rules", rules.name), *(("signal", one) for one in rules.signals))
+        outputs = [workspace.table(repo, "pairs")]
+        write_lineage(workspace.tables(repo), "pair", seals, outputs, plugins)
         by_signal = dict.fromkeys(rules.signals, 0)
         for signals in found["signals"].to_pylist():
             for signal in signals:
@@ -219,6 +244,28 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
                 )
             ),
         )
+
+
+def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules) -> None:
+    """Make the table `added` of the signals that rules name and plugins bring."""
+    connection.execute(_ADDED)
+    known = with_plugins(dict.fromkeys(SIGNALS), "signal")
+    for name in rules.signals:
+        if name not in known:
+            raise UsageError(
+                f"The rules {rules.name} name the signal {name!r}, which is unknown",
+                f"Choose of {', '.join(known)}",
+            )
+        signal: Signal | None = known[name]
+        if signal is not None:
+            with blamed("signal", name):
+                found: pa.Table = connection.sql(
+                    signal.query, params={"repo": repo} if "$repo" in signal.query else None
+                ).to_arrow_table()
+                found = found.append_column("signal", pa.repeat(name, len(found)))
+                connection.register("more", found)
+                connection.execute("INSERT INTO added BY NAME FROM more")
+                connection.unregister("more")
 
 
 def paired_rules(workspace: Workspace, repo: str) -> str | None:

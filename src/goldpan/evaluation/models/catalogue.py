@@ -1,4 +1,4 @@
-"""Finds models by name; adding one is adding its file and a line here."""
+"""Finds models by name; adding one is adding its file and a line here, or a plugin's."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import blamed, with_plugins
 from goldpan.evaluation.model import Model
 
 _FAMILIES = (
@@ -43,7 +44,7 @@ def catalogue() -> dict[str, Entry]:
     for family in _FAMILIES:
         module = import_module(f"goldpan.evaluation.models.{family}")
         entries |= {entry.name: entry for entry in module.MODELS}
-    return dict(sorted(entries.items()))
+    return dict(sorted(with_plugins(entries, "model").items()))
 
 
 def find_model(name: str, settings: Mapping[str, Any]) -> Model:
@@ -53,7 +54,8 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
         near = get_close_matches(name, entries, n=3)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
         raise UsageError(f"There is no model {name!r}", f"{hint}Choose {', '.join(entries)}")
-    return entries[name].make(settings)
+    with blamed("model", name):
+        return entries[name].make(settings)
 
 
 def settled(name: str, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""What `import goldpan` offers: the stages as methods of a workspace, datasets and evaluations."""

@@ -1,0 +1,191 @@
+"""A finished dataset: its rows for pandas, Arrow, DuckDB and `datasets`, and where they came from.
+
+Its files are verified by the digests in their provenance before they are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.query import connect
+from goldpan.datasets.card import CARD
+from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+
+if TYPE_CHECKING:  # both are optional
+    import datasets
+    import pandas as pd
+
+    from goldpan.api.workspace import Workspace
+    from goldpan.builders.build import BuildResult
+
+_ORDER = ("train", "validation", "test")
+_HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
+
+
+class Dataset:
+    """A directory of Parquet files with a card and provenance, as `goldpan build` writes it."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        built: BuildResult | None = None,
+        workspace: Workspace | None = None,
+    ) -> None:
+        """Open the dataset in a directory; raises `DatasetError` where it holds none."""
+        self.path = Path(path)
+        self.provenance: Mapping[str, Any] = read_provenance(self.path)
+        """What `provenance.json` tells: sources, settings, versions, digests of the files."""
+        self.built = built
+        """What building it gave, where this program built it."""
+        self.workspace = workspace
+        """The workspace that it was taken from, if any."""
+
+    def __repr__(self) -> str:
+        splits = ", ".join(f"{name}: {rows:,}" for name, rows in self.splits.items())
+        return f"Dataset({str(self.path)!r}, {self.family}, {splits})"
+
+    def __len__(self) -> int:
+        return sum(self.splits.values())
+
+    @property
+    def family(self) -> str:
+        """The kind of dataset, such as ``qa``, or the task that it was made for."""
+        return str(self.provenance["family"])
+
+    @cached_property
+    def splits(self) -> Mapping[str, int]:
+        """The rows of each split that has some."""
+        names = {path.name.rpartition("-of-")[0].rpartition("-")[0] for path in self._paths()}
+        ordered = [name for name in _ORDER if name in names]
+        ordered += sorted(names - set(_ORDER))
+        return {
+            name: sum(pq.read_metadata(path).num_rows for path in self._paths(name))
+            for name in ordered
+        }
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [str(name) for name in pq.read_schema(self._paths()[0]).names]
+
+    @property
+    def card(self) -> str:
+        """The card for people, in Markdown."""
+        return (self.path / CARD).read_text(encoding="utf-8")
+
+    def to_arrow(self, split: str | None = None) -> pa.Table:
+        """Return the rows of a split as an Arrow table, of all splits without one."""
+        names = list(self.splits) if split is None else [self._known(split)]
+        return pa.concat_tables(
+            pq.read_table(path, page_checksum_verification=True, partitioning=None)
+            for name in names
+            for path in self._paths(name)
+        )
+
+    def to_pandas(self, split: str | None = None) -> pd.DataFrame:
+        """Return the rows of a split as a data frame, of all splits without one."""
+        _optional("pandas")
+        frame: pd.DataFrame = self.to_arrow(split).to_pandas()
+        return frame
+
+    def to_datasets(self) -> datasets.DatasetDict:
+        """Return the splits as Hugging Face `datasets` has them."""
+        module = _optional("datasets")
+        made: datasets.DatasetDict = module.DatasetDict(
+            {name: module.Dataset(self.to_arrow(name)) for name in self.splits}
+        )
+        return made
+
+    def sql(self, query: str, **values: object) -> pa.Table:
+        """Answer a query in DuckDB's SQL; `data` has all rows and their `split`.
+
+        Each split is a table of its own name, too. `values` are the query's ``$name`` parameters.
+        """
+        with connect() as connection:
+            tables = {name: self.to_arrow(name) for name in self.splits}
+            for name, rows in tables.items():
+                connection.register(name, rows)
+            if "split" not in self.columns:
+                tables = {
+                    name: rows.append_column("split", pa.repeat(name, len(rows)))
+                    for name, rows in tables.items()
+                }
+            connection.register("data", pa.concat_tables(tables.values()))
+            try:
+                return connection.sql(query, params=values or None).to_arrow_table()
+            except duckdb.Error as error:
+                raise UsageError(
+                    f"The query cannot be answered: {str(error).splitlines()[0]}",
+                    f"The table data has the columns {', '.join(self.columns)}",
+                ) from None
+
+    def _paths(self, split: str = "*") -> list[Path]:
+        return shard_paths(self.path, split)
+
+    def _known(self, split: str) -> str:
+        if split not in self.splits:
+            raise UsageError(
+                f"{self.path} has no split {split!r}", f"It has {', '.join(self.splits)}"
+            )
+        return split
+
+
+def load(source: str | Path) -> Dataset:
+    """Open a dataset: its directory, or the ``OWNER/NAME`` of one on the Hugging Face Hub.
+
+    One on the Hub is fetched into the Hub's cache, and every file is verified by its digest.
+    """
+    if Path(source).is_dir() or not _HUB_ID.fullmatch(str(source)):
+        return Dataset(source)
+    return Dataset(_fetch(str(source)))
+
+
+def _fetch(repo_id: str) -> Path:
+    # The Hub's client takes long to import.
+    from huggingface_hub import get_token
+    from huggingface_hub.errors import EntryNotFoundError
+
+    from goldpan.datasets.hub_client import endpoint, open_hub, quiet
+    from goldpan.datasets.hub_errors import HubCall, explained
+
+    call = HubCall(repo_id, endpoint(), get_token())
+    api = open_hub(call.token)
+
+    def fetch(name: str) -> Path:
+        with explained(call, f"fetching {name}"), quiet():
+            return Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=commit))
+
+    with explained(call, "asking what is there"):
+        commit = api.dataset_info(repo_id).sha
+        try:
+            with quiet():
+                api.hf_hub_download(repo_id, PROVENANCE, repo_type="dataset", revision=commit)
+        except EntryNotFoundError:
+            raise DatasetError(
+                f"{repo_id} on {call.host} holds no {PROVENANCE}",
+                "Give a dataset that goldpan publish sent, or load it with datasets.load_dataset",
+            ) from None
+    directory = fetch(PROVENANCE).parent
+    for name in read_provenance(directory)["files"]:
+        fetch(str(name))
+    return directory
+
+
+def _optional(name: str) -> ModuleType:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(f"{name} is not installed", f"Run pip install {name}") from None

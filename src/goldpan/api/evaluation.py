@@ -1,0 +1,212 @@
+"""Evaluations: which runs they take, and what those scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.api.dataset import Dataset
+from goldpan.api.workspace import Workspace
+from goldpan.core.errors import UsageError
+from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
+from goldpan.datasets.task_data import TaskData, task_directory
+from goldpan.evaluation.held_out import hold_out as hold_documents_out
+from goldpan.evaluation.metrics.result import Scores, scores_of
+from goldpan.evaluation.model import Model
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.protocol import Protocol, find_protocol
+from goldpan.evaluation.run import RunResult
+from goldpan.evaluation.run import estimate as estimate_run
+from goldpan.evaluation.run import run as run_once
+from goldpan.evaluation.task_input import TaskInput, read_task_input
+from goldpan.llm.budget import Estimate
+
+if TYPE_CHECKING:  # it is optional
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The score that ranks, of one run."""
+
+    task: str
+    model: str
+    seed: int
+    metric: str
+    value: float | None
+    """None where it is not defined."""
+    low: float | None
+    """Of the 95 % bootstrap interval."""
+    high: float | None
+    examples: int
+    directory: Path
+    """Where the run's predictions and all its other scores lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The finished runs of some models on some tasks, in the order in which they were done."""
+
+    runs: tuple[RunResult, ...]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def scores(self) -> list[Score]:
+        """The score that ranks, of each run."""
+        return [_score(run, scores_of(run.result["scores"])) for run in self.runs]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the scores as a data frame, a row a run."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise UsageError("pandas is not installed", "Run pip install pandas") from None
+        return pd.DataFrame([asdict(score) for score in self.scores])
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A run that is to be done: a task, a model and a seed."""
+
+    workspace: Workspace
+    task: str
+    model: Model
+    protocol: Protocol
+    seed: int
+    data: TaskData
+    given: TaskInput
+
+    def run(self) -> RunResult:
+        """Do it, or return the finished run with the same settings."""
+        with self.workspace.reporter() as reporter:
+            return run_once(
+                self.workspace.layout,
+                self.data,
+                self.model,
+                self.protocol,
+                self.seed,
+                reporter,
+                files=self.given.files,
+                ablated=self.given.ablated,
+            )
+
+    def estimate(self) -> Estimate | None:
+        """Return what it would cost in money, None of models that cost none; nothing is sent."""
+        with self.workspace.reporter() as reporter:
+            return estimate_run(
+                self.workspace.layout, self.data, self.model, self.protocol, self.seed, reporter
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Runs that are to be done; the rows of a task are read when its first run comes."""
+
+    workspace: Workspace
+    tasks: tuple[tuple[str, Path | None], ...]
+    """With the directory of the rows, None for that of the workspace."""
+    models: tuple[Model, ...]
+    seeds: tuple[int, ...]
+    protocol: Protocol
+    ablate: tuple[str, ...]
+    hold_out: str | None
+
+    def __len__(self) -> int:
+        return len(self.tasks) * len(self.models) * len(self.seeds)
+
+    def __iter__(self) -> Iterator[PlannedRun]:
+        layout = self.workspace.layout
+        for name, directory in self.tasks:
+            task = find_task(name, tasks_directory(layout.root))
+            given = read_task_input(directory or task_directory(layout, task), task, self.ablate)
+            data, protocol = given.data, self.protocol
+            if self.hold_out is not None:
+                data, protocol = hold_documents_out(data, protocol, self.hold_out)
+            for model, seed in product(self.models, self.seeds):
+                yield PlannedRun(self.workspace, name, model, protocol, seed, data, given)
+
+
+def make_plan(
+    workspace: Workspace,
+    data: str | Dataset | Iterable[str | Dataset],
+    *,
+    model: str | Iterable[str],
+    seeds: Iterable[int],
+    settings: Mapping[str, Any],
+    protocol: str,
+    directory: Path | None,
+    ablate: Sequence[str],
+    hold_out: str | None,
+) -> Plan:
+    """Find what an evaluation names; raises `UsageError` for what there is not."""
+    chosen = find_protocol(protocol)
+    names = [model] if isinstance(model, str) else list(model)
+    models = tuple(find_model(name, settings) for name in names)
+    given = [data] if isinstance(data, str | Dataset) else list(data)
+    tasks = dict(
+        (_task_of(workspace, each), each.path) if isinstance(each, Dataset) else (each, directory)
+        for each in given
+    )
+    return Plan(
+        workspace, tuple(tasks.items()), models, tuple(seeds), chosen, tuple(ablate), hold_out
+    )
+
+
+def evaluate(
+    data: str | Dataset | Iterable[str | Dataset],
+    *,
+    model: str | Iterable[str] = "majority",
+    seeds: Iterable[int] = (0,),
+    settings: Mapping[str, Any] | None = None,
+    protocol: str = "default",
+    workspace: Workspace | str | Path | None = None,
+) -> Evaluation:
+    """Run models on a task or a dataset, once a seed, and return the runs with their scores.
+
+    Runs are kept in `workspace`, by default that of the dataset. A finished one is not run again.
+    """
+    if workspace is None and isinstance(data, Dataset):
+        workspace = data.workspace
+    place = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
+    return place.evaluate(data, model=model, seeds=seeds, settings=settings, protocol=protocol)
+
+
+def _task_of(workspace: Workspace, data: Dataset) -> str:
+    """Return the task whose rows a dataset holds."""
+    tasks = load_tasks(tasks_directory(workspace.path))
+    if data.family in tasks:
+        return data.family
+    found = [
+        task.name
+        for task in tasks.values()
+        if task.source.access == "built" and task.source.builder == data.family
+    ]
+    if len(found) == 1:
+        return found[0]
+    raise UsageError(
+        f"No task is that of {data.path}"
+        if not found
+        else f"{data.path} is of several tasks: {', '.join(found)}",
+        "Name one of goldpan tasks list, with the rows in the workspace",
+    )
+
+
+def _score(run: RunResult, scores: Scores) -> Score:
+    metric = scores.metric(scores.main)
+    interval = metric.interval
+    return Score(
+        str(run.result["task"]),
+        str(run.result["model"]),
+        int(run.result["seed"]),
+        metric.name,
+        metric.value,
+        None if interval is None else interval.low,
+        None if interval is None else interval.high,
+        scores.examples,
+        run.directory,
+    )

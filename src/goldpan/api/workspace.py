@@ -1,0 +1,399 @@
+"""A workspace and its stages, as Python and the commands use them.
+
+Each stage is imported when it is called, so that a program pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.api.repositories import known_repositories
+from goldpan.core.config import Settings, Via, load_settings
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace as Layout
+
+if TYPE_CHECKING:
+    from goldpan.annotation.llm.reviewer import ReviewResult
+    from goldpan.api.dataset import Dataset
+    from goldpan.api.evaluation import Evaluation, Plan
+    from goldpan.check import CheckResult
+    from goldpan.explain import Explanation
+    from goldpan.filters.funnel import Funnel
+    from goldpan.filters.pipeline import FilterResult
+    from goldpan.git.clone import CloneResult
+    from goldpan.miners.coverage import Coverage
+    from goldpan.miners.estimate import Estimate
+    from goldpan.miners.history.revisions import History
+    from goldpan.miners.mine import MineResult
+    from goldpan.miners.pairing import PairResult
+    from goldpan.miners.repair import Repair
+    from goldpan.report.page import ReportFacts
+    from goldpan.trace import Trace
+
+
+class Workspace:
+    """A directory that holds what Goldpan mined and made, with a method for each stage.
+
+    Methods take repositories as ``OWNER/NAME``; without one they work on all that are there.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        progress: bool = False,
+        api_url: str | None = None,
+        via: Via | None = None,
+        since: str | datetime | None = None,
+        concurrency: int | None = None,
+        patience: float | str | None = None,
+        workers: int | None = None,
+    ) -> None:
+        """Open the workspace at `path`, by default ``goldpan-workspace``.
+
+        Settings come from ``goldpan.toml`` in the workspace, then from the environment, then from
+        these arguments. With `progress`, standard error tells how far the work is.
+        """
+        self.settings: Settings = load_settings(
+            {
+                "workspace": path,
+                "api_url": api_url,
+                "via": via,
+                "since": since,
+                "concurrency": concurrency,
+                "patience": patience,
+                "workers": workers,
+            }
+        )
+        self._layout = Layout(self.settings.workspace)
+        self._progress = progress
+
+    def __repr__(self) -> str:
+        return f"Workspace({str(self.path)!r})"
+
+    @property
+    def path(self) -> Path:
+        """The directory."""
+        return self._layout.root
+
+    @property
+    def layout(self) -> Layout:
+        """Where each file lies."""
+        return self._layout
+
+    def repositories(self) -> list[str]:
+        """Return the repositories that have tables, sorted."""
+        return self._layout.repositories("tables")
+
+    def reporter(self) -> Reporter:
+        """Return what tells how far the work is, silent without `progress`."""
+        return Reporter(quiet=not self._progress)
+
+    def mine(self, repo: str) -> MineResult:
+        """Bring a repository's issues and pull requests home, or what changed since."""
+        from goldpan.miners.mine import mine
+
+        with self.reporter() as reporter:
+            return mine(self.settings, repo, reporter)
+
+    def predict(self, repo: str) -> Estimate:
+        """Return what `mine` would cost; nothing is written."""
+        from goldpan.miners.mine import predict
+
+        with self.reporter() as reporter:
+            return predict(self.settings, repo, reporter)
+
+    def from_backup(self, repo: str, source: str | Path) -> Coverage:
+        """Bring a repository home from a metadata backup: a folder, or .jsonl[.xz|.gz]."""
+        from goldpan.miners.backup import mine_backup
+
+        with self.reporter() as reporter:
+            return mine_backup(self.settings, Path(source), repo, reporter)
+
+    def normalize(self, *repos: str) -> dict[str, dict[str, int]]:
+        """Make the tables anew from the raw replies; return the rows of each by repository."""
+        from goldpan.miners.tables.inputs import check_replies
+        from goldpan.miners.tables.normalize import normalize
+
+        counts = {}
+        with self.reporter() as reporter:
+            for name in known_repositories(self._layout, repos, "raw"):
+                with self._layout.lock(name):
+                    check_replies(self._layout, name)
+                    counts[name] = normalize(
+                        self._layout, name, reporter, workers=self.settings.workers
+                    )
+        return counts
+
+    def clone(self, *repos: str, source: str | None = None) -> list[tuple[CloneResult, History]]:
+        """Fetch the history of the code, and find the states before and after each pull request.
+
+        `source` is a git address, a local mirror or a bundle of one repository, instead of GitHub.
+        """
+        from functools import partial
+
+        from goldpan.git.clone import clone
+        from goldpan.miners.github.connect import connect
+        from goldpan.miners.history.revisions import read_history
+
+        names = known_repositories(self._layout, repos, "tables")
+        if source is not None and len(names) != 1:
+            raise UsageError("--source holds one repository", "Give exactly one --repo")
+        place, host = self._layout, self.settings.git_host
+        token = self.settings.tokens[0] if self.settings.tokens else None
+        found = []
+        with self.reporter() as reporter:
+            client = partial(connect, self.settings, reporter)
+            for name in names:
+                with place.lock(name):
+                    cloned = clone(place, name, reporter, source=source, token=token, host=host)
+                    history = read_history(
+                        place, name, reporter, client=client, token=token, host=host
+                    )
+                found.append((cloned, history))
+        return found
+
+    def pair(self, *repos: str, rules: str = "default") -> list[PairResult]:
+        """Find the pull requests that fix issues, with the evidence for each pair."""
+        from goldpan.miners.pairing import find_rules, pair
+
+        chosen = find_rules(rules)
+        names = known_repositories(self._layout, repos, "tables")
+        return [pair(self._layout, name, chosen) for name in names]
+
+    def filter(self, *repos: str, profile: str | Path = "default") -> list[FilterResult]:
+        """Judge every issue and fix pair by every criterion, each verdict with its reason.
+
+        `profile` is ``default``, ``faun-eval``, or the path of a ``.toml`` of your own.
+        """
+        from goldpan.filters.pipeline import run_filters
+        from goldpan.filters.profile import load_profile
+
+        chosen = load_profile(str(profile))
+        names = known_repositories(self._layout, repos, "tables")
+        with self.reporter() as reporter:
+            workers = self.settings.processes
+            return run_filters(self._layout, names, chosen, reporter, workers=workers)
+
+    def rejects(self, output: str | Path, *repos: str, profile: str | Path = "default") -> int:
+        """Write what a profile drops, as .parquet, .jsonl or .csv; return how many subjects."""
+        from goldpan.filters.profile import load_profile
+        from goldpan.filters.rejects import write_rejects
+
+        names = known_repositories(self._layout, repos, "tables")
+        return write_rejects(self._layout, names, load_profile(str(profile)).name, Path(output))
+
+    def funnel(self, *repos: str, profile: str | Path = "default") -> tuple[Funnel, Funnel]:
+        """Count what each criterion takes out, of issues and of fix pairs."""
+        from goldpan.filters.funnel import read_funnels
+        from goldpan.filters.profile import load_profile
+
+        chosen = load_profile(str(profile))
+        return read_funnels(self._layout, known_repositories(self._layout, repos, "tables"), chosen)
+
+    def why(self, subject: str) -> Explanation:
+        """Explain one entry, ``OWNER/NAME#NUMBER``: references, pairs, verdicts, raw replies."""
+        from goldpan.explain import explain
+
+        return explain(self._layout, subject)
+
+    def trace(self, example_id: str, datasets: Sequence[str | Path] = ()) -> Trace:
+        """Walk from an example, as ``qa:OWNER/NAME#NUMBER``, back to replies and git objects."""
+        from goldpan.trace import trace
+
+        return trace(self._layout, example_id, [Path(each) for each in datasets])
+
+    def review(
+        self,
+        *repos: str,
+        models: Sequence[str] = (),
+        profile: str | Path = "default",
+        settings: str | Path | None = None,
+        **options: Any,
+    ) -> ReviewResult:
+        """Have language models judge what the profile keeps; no request is sent twice.
+
+        `options` are settings of ``docs/review.md``, such as `base_url` and `max_cost`; a file
+        with all of them is `settings`.
+        """
+        from goldpan.annotation.llm.review import run_review
+        from goldpan.annotation.llm.settings import load_review_settings
+        from goldpan.filters.profile import load_profile
+
+        flags = {**options, "models": list(models) or None}
+        wanted = load_review_settings(None if settings is None else Path(settings), flags)
+        chosen = load_profile(str(profile))
+        names = known_repositories(self._layout, repos, "tables")
+        with self.reporter() as reporter:
+            return run_review(self._layout, names, chosen, wanted, reporter)
+
+    def build(
+        self,
+        family: str,
+        *repos: str,
+        profile: str | Path = "default",
+        split: str = "none",
+        seed: int = 0,
+        require: Sequence[str] = (),
+        output: str | Path | None = None,
+    ) -> Dataset:
+        """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
+
+        `require` names reviews that have to keep every row. The dataset lies in `output`, by
+        default in the workspace; its `built` says what became of what was considered.
+        """
+        from goldpan.api.dataset import Dataset
+        from goldpan.builders.build import build, find_recipe
+        from goldpan.datasets.splits import SplitPlan
+        from goldpan.filters.profile import load_profile
+
+        recipe, plan = find_recipe(family), SplitPlan.parse(split, seed)
+        chosen = load_profile(str(profile))
+        names = known_repositories(self._layout, repos, "tables")
+        directory = Path(output) if output else self._layout.dataset(family)
+        with self.reporter() as reporter:
+            built = build(
+                self._layout, recipe, names, chosen, plan, directory, reporter, reviews=require
+            )
+        return Dataset(directory, built=built, workspace=self)
+
+    def datasets(self) -> list[Dataset]:
+        """Return the finished datasets of the workspace, sorted by name."""
+        from goldpan.api.dataset import Dataset
+        from goldpan.datasets.provenance import finished_datasets
+
+        return [Dataset(path, workspace=self) for path in finished_datasets(self._layout)]
+
+    def dataset(self, name: str) -> Dataset:
+        """Return a finished dataset by the name of its directory, such as ``qa``."""
+        from goldpan.api.dataset import Dataset
+
+        return Dataset(self._layout.dataset(name), workspace=self)
+
+    def evaluate(
+        self,
+        data: str | Dataset | Iterable[str | Dataset],
+        *,
+        model: str | Iterable[str] = "majority",
+        seeds: Iterable[int] = (0,),
+        settings: Mapping[str, Any] | None = None,
+        protocol: str = "default",
+        ablate: Sequence[str] = (),
+        hold_out: str | None = None,
+    ) -> Evaluation:
+        """Run models on tasks or datasets, once a seed; a finished run is not run again.
+
+        `settings` are those of the model. Raises what the first run that fails raises; those
+        before it are kept, so that the next call goes on there.
+        """
+        from goldpan.api.evaluation import Evaluation
+
+        plan = self.plan(
+            data,
+            model=model,
+            seeds=seeds,
+            settings=settings,
+            protocol=protocol,
+            ablate=ablate,
+            hold_out=hold_out,
+        )
+        return Evaluation(tuple(planned.run() for planned in plan))
+
+    def plan(
+        self,
+        data: str | Dataset | Iterable[str | Dataset],
+        *,
+        model: str | Iterable[str] = "majority",
+        seeds: Iterable[int] = (0,),
+        settings: Mapping[str, Any] | None = None,
+        protocol: str = "default",
+        directory: str | Path | None = None,
+        ablate: Sequence[str] = (),
+        hold_out: str | None = None,
+    ) -> Plan:
+        """Return the runs that `evaluate` would do, to be done or priced one by one.
+
+        `directory` holds the rows of the tasks, where they lie outside the workspace.
+        """
+        from goldpan.api.evaluation import make_plan
+
+        return make_plan(
+            self,
+            data,
+            model=model,
+            seeds=seeds,
+            settings=settings or {},
+            protocol=protocol,
+            directory=None if directory is None else Path(directory),
+            ablate=ablate,
+            hold_out=hold_out,
+        )
+
+    def status(self, *repos: str) -> list[Coverage]:
+        """Compare what GitHub announced with what is stored, and list what is missing."""
+        from goldpan.miners.coverage import measure_coverage
+        from goldpan.miners.tables.inputs import check_replies
+
+        found = []
+        for name in known_repositories(self._layout, repos, "raw"):
+            coverage = measure_coverage(self._layout, name)  # tells damage from what was cut off
+            check_replies(self._layout, name)
+            found.append(coverage)
+        return found
+
+    def check(self) -> CheckResult:
+        """Verify every file of the workspace by the digest that is kept with it."""
+        from goldpan.check import check_workspace
+
+        with self.reporter() as reporter:
+            return check_workspace(self._existing(), reporter)
+
+    def repair(self, *repos: str) -> dict[str, Repair]:
+        """Set damaged raw replies aside and keep what is sound; asks nothing of the network.
+
+        Without repositories, all archives of the workspace that are damaged are mended.
+        """
+        from goldpan.check import repair_archives
+        from goldpan.miners.repair import repair
+
+        if not repos:
+            return repair_archives(self._existing())
+        done = {}
+        for name in repos:
+            with self._layout.lock(name):
+                done[name] = repair(self._layout.raw(name))
+        return done
+
+    def report(
+        self,
+        output: str | Path,
+        *repos: str,
+        profile: str | Path = "default",
+        datasets: Sequence[str | Path | Dataset] | None = None,
+    ) -> ReportFacts:
+        """Write an HTML page with the funnel, distributions, and examples with their evidence.
+
+        By default it draws examples from all datasets that `build` wrote into the workspace.
+        """
+        from goldpan.api.dataset import Dataset
+        from goldpan.datasets.examples import FAMILIES
+        from goldpan.datasets.provenance import finished_datasets, read_provenance
+        from goldpan.filters.profile import load_profile
+        from goldpan.report.page import write_report
+
+        names = known_repositories(self._layout, repos, "tables")
+        if datasets is None:  # imported tasks, which tell of no repository, lie there too
+            found = finished_datasets(self._layout)
+            paths = [each for each in found if read_provenance(each).get("family") in FAMILIES]
+        else:
+            paths = [each.path if isinstance(each, Dataset) else Path(each) for each in datasets]
+        return write_report(self._layout, names, load_profile(str(profile)), paths, Path(output))
+
+    def _existing(self) -> Layout:
+        if not self.path.is_dir():
+            raise UsageError(f"There is no workspace {self.path}", "Give its directory")
+        return self._layout

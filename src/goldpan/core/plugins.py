@@ -1,0 +1,195 @@
+"""What users add without a fork: found by entry points, `--plugin FILE.py` and GOLDPAN_PLUGINS.
+
+A plugin is a Python file, or a module of an installed package, that calls `goldpan.register`.
+Files are imported from their own folder, as the last one on the path, so that processes which
+this one starts find them, too. What each plugin brought bears the digest of its file, as results
+depend on it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, TypeVar
+
+from goldpan.core.errors import GoldpanError, PluginError, UsageError
+
+Kind = Literal["criterion", "model", "dataset", "task", "rules", "signal"]
+T = TypeVar("T")
+
+GROUP = "goldpan.plugins"
+"""The entry points by which installed packages bring plugins."""
+VARIABLE = "GOLDPAN_PLUGINS"
+"""The environment variable that names files, separated as in PATH."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A file that registered something."""
+
+    name: str
+    """The name of the file, or of the module in a package."""
+    path: str
+    sha256: str
+    """Of the file; empty for what was typed into an interpreter."""
+
+
+_registered: dict[tuple[Kind, str], tuple[Plugin, object]] = {}
+_sought: set[str] = set()
+"""Where plugins were looked for: the entry points, files by their paths."""
+
+
+def add(kind: Kind, name: str, thing: object, module: Mapping[str, Any]) -> None:
+    """Keep what a module registers, in place of what the same file registered before.
+
+    Raises `UsageError` where another plugin registered the same name.
+    """
+    plugin = _plugin(module)
+    earlier = _registered.get((kind, name))
+    if earlier is not None and earlier[0].path != plugin.path:
+        raise UsageError(
+            f"Both {earlier[0].name} and {plugin.name} register the {kind} {name!r}",
+            "Leave one of them out, or give one another name",
+        )
+    _registered[kind, name] = (plugin, thing)
+
+
+def use(file: str | Path) -> None:
+    """Import a plugin's file, here and in the processes that this one starts.
+
+    Raises `UsageError` where there is none or its name is taken, `PluginError` where it fails.
+    """
+    path = Path(file).absolute()
+    if str(path) in _sought:
+        return
+    if path.suffix != ".py" or not path.is_file():
+        raise UsageError(f"There is no plugin {file}", "Give a Python file, as my_criterion.py")
+    if not path.stem.isidentifier():
+        raise UsageError(
+            f"The plugin {file} cannot be imported by that name",
+            "Name it of letters, digits and underscores, as my_criterion.py",
+        )
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    found = find_spec(path.stem)
+    if found is None or Path(found.origin or "").resolve() != path.resolve():
+        raise UsageError(
+            f"The plugin {file} bears the name of another module, {path.stem}",
+            "Give the file another name",
+        )
+    _sought.add(str(path))
+    named = os.environ.get(VARIABLE, "").split(os.pathsep)
+    if str(path) not in named:
+        os.environ[VARIABLE] = os.pathsep.join([*filter(None, named), str(path)])
+    _import(path.stem, str(file), f"Mend {file}, or leave it out")
+
+
+def registered(kind: Kind) -> dict[str, Any]:
+    """Return what plugins registered of a kind, by name, sorted."""
+    _seek()
+    return {
+        name: thing
+        for (held, name), (_, thing) in sorted(_registered.items(), key=_by_name)
+        if held == kind
+    }
+
+
+def with_plugins(builtin: Mapping[str, T], kind: Kind) -> dict[str, T]:
+    """Return what Goldpan has of a kind with what plugins add.
+
+    Raises `UsageError` where a plugin takes a name of Goldpan's own.
+    """
+    added: dict[str, T] = registered(kind)
+    if taken := sorted(builtin.keys() & added.keys()):
+        plugin, _ = _registered[kind, taken[0]]
+        raise UsageError(
+            f"{plugin.name} registers the {kind} {taken[0]!r}, which is one of Goldpan's own",
+            "Give it another name",
+        )
+    return {**builtin, **added}
+
+
+def digests(*used: tuple[Kind, str]) -> dict[str, str]:
+    """Return the SHA-256 of the plugins that brought these, by their names; none of others."""
+    _seek()
+    plugins = {_registered[each][0] for each in used if each in _registered}
+    return {plugin.name: plugin.sha256 for plugin in sorted(plugins, key=lambda one: one.name)}
+
+
+@contextmanager
+def blamed(kind: Kind, name: str) -> Iterator[None]:
+    """Tell of a failure in the block that it is the plugin's that registered the name.
+
+    What Goldpan brings itself fails as it does.
+    """
+    try:
+        yield
+    except GoldpanError:
+        raise
+    except Exception as error:
+        found = _registered.get((kind, name))
+        if found is None:
+            raise
+        plugin, _ = found
+        raise PluginError(
+            f"The {kind} {name} of the plugin {plugin.name} failed{_line(error, plugin.path)}: "
+            f"{type(error).__name__}: {error}",
+            f"Mend {plugin.path or plugin.name}",
+        ) from error
+
+
+def _seek() -> None:
+    """Import the plugins of installed packages and of the environment, once."""
+    if GROUP in _sought:
+        return
+    _sought.add(GROUP)
+    from importlib.metadata import entry_points
+
+    for entry in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+        package = entry.dist.name if entry.dist else entry.value
+        _import(entry.module, f"{entry.name} of {package}", f"Mend or uninstall {package}")
+    for file in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        use(file)
+
+
+def _import(module: str, name: str, remedy: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except GoldpanError:
+        raise
+    except Exception as error:
+        spec = None if isinstance(error, ImportError) else find_spec(module)
+        place = _line(error, spec.origin or "") if spec else ""
+        raise PluginError(
+            f"The plugin {name} cannot be imported{place}: {type(error).__name__}: {error}", remedy
+        ) from error
+
+
+def _plugin(module: Mapping[str, Any]) -> Plugin:
+    path = str(module.get("__file__") or "")
+    name = str(module.get("__name__"))
+    if path and not module.get("__package__"):
+        name = Path(path).name
+    digest = sha256(Path(path).read_bytes()).hexdigest() if path else ""
+    return Plugin(name, path, digest)
+
+
+def _line(error: Exception, path: str) -> str:
+    """Say at which line of a file a failure came up."""
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f" at line {error.lineno}"
+    lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == path]
+    return f" at line {lines[-1]}" if lines else ""
+
+
+def _by_name(item: tuple[tuple[Kind, str], object]) -> tuple[str, str]:
+    return item[0]

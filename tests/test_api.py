@@ -1,0 +1,169 @@
+"""What `import goldpan` offers does what the commands do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import goldpan
+from tests.demo_workspace import goldpan as program
+from tests.demo_workspace import make_demo
+from tests.hub import Hub
+
+REPO = "prospector/sluice"
+TASK = "nlbse23_issue_type"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture
+def lab(place: Path, tmp_path: Path) -> goldpan.Workspace:
+    """Return a copy that a test may change."""
+    return goldpan.Workspace(shutil.copytree(place, tmp_path / "lab"))
+
+
+def test_importing_goldpan_imports_no_stage() -> None:
+    told = "import sys, goldpan; goldpan.UsageError; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"pyarrow", "duckdb", "numpy", "httpx", "goldpan.miners"} & set(done)
+
+
+def test_all_names_are_there() -> None:
+    assert dir(goldpan) == sorted(goldpan.__all__)
+    for name in goldpan.__all__:
+        assert getattr(goldpan, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'gold'"):
+        goldpan.gold  # noqa: B018
+
+
+def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
+    assert lab.repositories() == [REPO]
+    assert lab.normalize()[REPO]["entries"] > 60
+    (paired,) = lab.pair(rules="faun-eval")
+    assert (paired.repo, paired.rules) == (REPO, "faun-eval")
+    (paired,) = lab.pair(REPO)
+    assert paired.pairs == 32
+    (filtered,) = lab.filter()
+    told = json.loads(program("filter", "--json", "--workspace", str(lab.path)))
+    assert told[0]["issues"]["kept"] == filtered.issues.kept == 16
+    issues, pairs = lab.funnel()
+    assert (issues.kept, pairs.kept) == (16, 11)
+    assert lab.rejects(lab.path / "rejects.csv") == 73
+    (coverage,) = lab.status()
+    assert coverage.complete
+    assert lab.why(f"{REPO}#1").entry
+    assert lab.trace(f"qa:{REPO}#1").complete
+    assert lab.report(lab.path / "page.html").repos == (REPO,)
+    assert lab.repair() == {}
+    assert lab.check().damaged == ()
+
+
+def test_nothing_is_printed_unless_progress_is_asked_for(
+    lab: goldpan.Workspace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lab.normalize()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
+    data = lab.build("qa", REPO, split="random:0.5,0.5", seed=7)
+    assert data.built is not None
+    assert data.built.kept == 16
+    assert len(data) == sum(data.splits.values()) == 16
+    assert list(data.splits) == ["train", "test"]
+    assert data.columns[:2] == ["id", "repo"]
+    assert data.card.startswith("---")
+    assert data.provenance["settings"]["seed"] == 7
+    assert repr(data).endswith(f"qa, train: {data.splits['train']}, test: {data.splits['test']})")
+    assert data.to_arrow().num_rows == 16
+    assert len(data.to_pandas("train")) == data.splits["train"]
+    assert dict(data.to_datasets().num_rows) == dict(data.splits)
+    counted = data.sql("SELECT split, count(*) AS n FROM data GROUP BY split ORDER BY split")
+    assert counted["n"].to_pylist() == [data.splits["test"], data.splits["train"]]
+    assert data.sql("FROM train WHERE issue = $issue", issue=-1).num_rows == 0
+    assert {each.path.name for each in lab.datasets()} >= {"qa", "code-edit", TASK}
+    assert goldpan.load(data.path).family == lab.dataset("qa").family == "qa"
+
+
+def test_mistakes_are_told(lab: goldpan.Workspace, tmp_path: Path) -> None:
+    data = lab.dataset("qa")
+    with pytest.raises(goldpan.UsageError, match=r"no split 'train'. It has test\."):
+        data.to_pandas("train")
+    with pytest.raises(goldpan.UsageError, match="columns id, repo"):
+        data.sql("SELECT nothing FROM data")
+    with pytest.raises(goldpan.DatasetError, match=r"holds no provenance\.json"):
+        goldpan.load(tmp_path)
+    with pytest.raises(goldpan.WorkspaceError, match="Did you mean prospector/sluice"):
+        lab.pair("prospector/slice")
+    with pytest.raises(goldpan.UsageError, match="Choose qa, fault-localization, code-edit"):
+        lab.build("question-answering")
+    with pytest.raises(goldpan.UsageError, match="There is no workspace"):
+        goldpan.Workspace(tmp_path / "nowhere").check()
+    damaged = next((data.path / "data").glob("*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-9] + b"garbage!!")
+    with pytest.raises(goldpan.DatasetError, match="is damaged"):
+        data.to_arrow()
+
+
+def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
+    pytest.importorskip("sklearn")
+    shutil.rmtree(lab.path / "runs")
+    data = lab.dataset(TASK)
+    done = goldpan.evaluate(data, model=["majority", "tfidf-svm"], seeds=[0, 1])
+    assert len(done) == 4
+    assert [run.again for run in done.runs] == [False] * 4
+    assert [(one.model, one.seed) for one in done.scores] == [
+        ("majority", 0),
+        ("majority", 1),
+        ("tfidf-svm", 0),
+        ("tfidf-svm", 1),
+    ]
+    again = lab.evaluate(TASK, model="majority")
+    assert again.runs[0].again
+    assert again.scores[0] == done.scores[0]
+    frame = done.to_pandas()
+    assert list(frame["metric"].unique()) == ["micro_f1"]
+    assert frame["directory"][0].is_dir()
+    with pytest.raises(goldpan.UsageError, match="no setting 'depth'"):
+        lab.evaluate(TASK, settings={"depth": 3})
+    with pytest.raises(goldpan.UsageError, match=r"no model .majorty.\. Did you mean"):
+        lab.plan(TASK, model="majorty")
+    assert lab.evaluate(lab.build("qa", split="random:0.5,0.5")).scores[0].task == "qa"
+
+
+def test_a_dataset_on_the_hub_is_loaded(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = goldpan.Workspace(place).dataset("qa")
+    with Hub(tmp_path / "hub", {}) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+        hub.create("lab/questions")
+        for path in built.path.rglob("*"):
+            if path.is_file():
+                hub.add("lab/questions", str(path.relative_to(built.path)), path.read_bytes())
+        hub.create("lab/other")
+        script = (
+            "import goldpan, sys; data = goldpan.load(sys.argv[1]);"
+            "print(len(data), len(data.to_arrow()), data.family)"
+        )
+
+        def load(name: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [sys.executable, "-c", script, name], capture_output=True, text=True, check=False
+            )
+
+        done = load("lab/questions")
+        assert done.stdout.split() == ["16", "16", "qa"], done.stderr
+        assert "holds no provenance.json" in load("lab/other").stderr
+        assert "PublishError" in load("lab/nothing").stderr
