@@ -167,10 +167,11 @@ def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> Non
     lineage = json.loads((place / "tables" / REPO / "pair.json").read_text())
     assert list(lineage["plugins"]) == ["nuggets.rules"]
     write(site / "nuggets" / "rules.py", "1 / 0\n")
+    people = [word for word in command if word != "--json"]
     assert (
         "The plugin rules of nuggets cannot be imported at line 1: ZeroDivisionError: division by "
         "zero. Mend or uninstall nuggets."
-    ) in attempt(*command, PYTHONPATH=path).stderr
+    ) in attempt(*people, PYTHONPATH=path).stderr
 
 
 CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('keyword',)))\n"
