@@ -18,10 +18,11 @@ from goldpan.cli import app
 from goldpan.core import schemas
 from goldpan.core.schemas import Table
 from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.task import TaskType
 from goldpan.evaluation.predictions import predictions_schema
 
 FOLDER = Path(__file__).parent
-_TYPES = (
+_TYPES: tuple[TaskType, ...] = (
     "binary",
     "multi-class",
     "multi-label",
