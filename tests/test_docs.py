@@ -27,6 +27,7 @@ from goldpan.core.schemas import (
 )
 from goldpan.filters.catalogue import criteria
 from goldpan.miners.pairing import RULES, SIGNALS
+from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
 from tests.twin import Twin
 from tests.twin.history import history_world
@@ -36,8 +37,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 OFFLINE = re.compile(r"^(make|export)\b")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
 def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
@@ -72,16 +73,46 @@ def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
             )
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
             assert done.stdout.strip(), command
-    for example in blocks("python"):
-        done = subprocess.run(
-            [sys.executable, "-c", example],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        assert "│ [keyword] │ fixes   │" in done.stdout
+        for example in blocks("python"):
+            done = subprocess.run(
+                [sys.executable, "-c", example.replace("numpy/numpy", "prospector/sluice")],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
+            wanted = "│ fixes   │" if "duckdb" in example else "rouge_l"
+            assert wanted in done.stdout
+
+
+def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
+    make_demo(tmp_path / "demo-workspace")
+    examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
+    assert len(examples) >= 5
+    done = subprocess.run(
+        [sys.executable, "-c", "\nprint('---')\n".join(examples)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    printed = done.stdout.split("---\n")
+    assert len(printed) == len(examples)
+    assert all(each.strip() for each in printed)
+    assert "Did you mean prospector/sluice" in printed[-1]
+
+
+def test_examples_of_plugins_are_those_that_tests_run() -> None:
+    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    files = [path.read_text("utf-8") for path in (ROOT / "examples" / "plugins").glob("*.py")]
+    for example in blocks("python", text):
+        assert any(example in file for file in files), example
 
 
 def _with_those_below(commands: dict[str, Any], prefix: str = "") -> dict[str, Any]:

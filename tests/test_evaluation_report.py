@@ -169,7 +169,7 @@ def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
     row = tables(found, "s8")["Overfitting and degradation by model"].rows[0]
     (run,) = [one for one in read_runs(place) if one.model == row[0]]
     assert run.value is not None
-    assert run.validation_scores.examples == run.result["learned_from"]["validation"] == 40
+    assert run.validation_scores.examples == run.record.learned_from.validation == 40
     validated = run.validation_scores.value("macro_f1")
     assert row[2] == validated
     assert row[5] == pytest.approx(run.value - (validated or 0))

@@ -28,8 +28,8 @@ class LabelWords:
 
 def fit(context: TrainingContext) -> LabelWords:
     """Answer the label whose name stands in the text, else the commonest of train."""
-    counts = Counter(context.whole_train[target_column(context.task.type).name].to_pylist())
-    return LabelWords(context.task.label_names, counts.most_common(1)[0][0])
+    targets = context.whole_train[target_column(context.task.type).name].to_pylist()
+    return LabelWords(context.task.label_names, Counter(targets).most_common(1)[0][0])
 
 
 register(Model("label-words", fit))

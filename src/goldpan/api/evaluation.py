@@ -14,7 +14,6 @@ from goldpan.core.errors import UsageError
 from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
 from goldpan.datasets.task_data import TaskData, task_directory
 from goldpan.evaluation.held_out import hold_out as hold_documents_out
-from goldpan.evaluation.metrics.result import Scores, scores_of
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol
@@ -58,7 +57,7 @@ class Evaluation:
     @property
     def scores(self) -> list[Score]:
         """The score that ranks, of each run."""
-        return [_score(run, scores_of(run.result["scores"])) for run in self.runs]
+        return [_score(run) for run in self.runs]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the scores as a data frame, a row a run."""
@@ -83,7 +82,7 @@ class PlannedRun:
 
     def run(self) -> RunResult:
         """Do it, or return the finished run with the same settings."""
-        with self.workspace.reporter() as reporter:
+        with self.workspace._reporter() as reporter:
             return run_once(
                 self.workspace.layout,
                 self.data,
@@ -97,7 +96,7 @@ class PlannedRun:
 
     def estimate(self) -> Estimate | None:
         """Return what it would cost in money, None of models that cost none; nothing is sent."""
-        with self.workspace.reporter() as reporter:
+        with self.workspace._reporter() as reporter:
             return estimate_run(
                 self.workspace.layout, self.data, self.model, self.protocol, self.seed, reporter
             )
@@ -196,13 +195,15 @@ def _task_of(workspace: Workspace, data: Dataset) -> str:
     )
 
 
-def _score(run: RunResult, scores: Scores) -> Score:
+def _score(run: RunResult) -> Score:
+    record = run.record
+    scores = record.scores
     metric = scores.metric(scores.main)
     interval = metric.interval
     return Score(
-        str(run.result["task"]),
-        str(run.result["model"]),
-        int(run.result["seed"]),
+        record.task,
+        record.model,
+        record.seed,
         metric.name,
         metric.value,
         None if interval is None else interval.low,

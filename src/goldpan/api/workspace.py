@@ -17,7 +17,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace as Layout
 
 if TYPE_CHECKING:
-    from goldpan.annotation.llm.reviewer import ReviewResult
+    from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Evaluation, Plan
     from goldpan.check import CheckResult
@@ -89,7 +89,7 @@ class Workspace:
         """Return the repositories that have tables, sorted."""
         return self._layout.repositories("tables")
 
-    def reporter(self) -> Reporter:
+    def _reporter(self) -> Reporter:
         """Return what tells how far the work is, silent without `progress`."""
         return Reporter(quiet=not self._progress)
 
@@ -97,21 +97,21 @@ class Workspace:
         """Bring a repository's issues and pull requests home, or what changed since."""
         from goldpan.miners.mine import mine
 
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             return mine(self.settings, repo, reporter)
 
     def predict(self, repo: str) -> Estimate:
         """Return what `mine` would cost; nothing is written."""
         from goldpan.miners.mine import predict
 
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             return predict(self.settings, repo, reporter)
 
     def from_backup(self, repo: str, source: str | Path) -> Coverage:
         """Bring a repository home from a metadata backup: a folder, or .jsonl[.xz|.gz]."""
         from goldpan.miners.backup import mine_backup
 
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             return mine_backup(self.settings, Path(source), repo, reporter)
 
     def normalize(self, *repos: str) -> dict[str, dict[str, int]]:
@@ -120,7 +120,7 @@ class Workspace:
         from goldpan.miners.tables.normalize import normalize
 
         counts = {}
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             for name in known_repositories(self._layout, repos, "raw"):
                 with self._layout.lock(name):
                     check_replies(self._layout, name)
@@ -146,7 +146,7 @@ class Workspace:
         place, host = self._layout, self.settings.git_host
         token = self.settings.tokens[0] if self.settings.tokens else None
         found = []
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             client = partial(connect, self.settings, reporter)
             for name in names:
                 with place.lock(name):
@@ -175,7 +175,7 @@ class Workspace:
 
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             workers = self.settings.processes
             return run_filters(self._layout, names, chosen, reporter, workers=workers)
 
@@ -220,15 +220,15 @@ class Workspace:
         `options` are settings of ``docs/review.md``, such as `base_url` and `max_cost`; a file
         with all of them is `settings`.
         """
-        from goldpan.annotation.llm.review import run_review
-        from goldpan.annotation.llm.settings import load_review_settings
+        from goldpan.annotation.review.run import run_review
+        from goldpan.annotation.review.settings import load_review_settings
         from goldpan.filters.profile import load_profile
 
         flags = {**options, "models": list(models) or None}
         wanted = load_review_settings(None if settings is None else Path(settings), flags)
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             return run_review(self._layout, names, chosen, wanted, reporter)
 
     def build(
@@ -255,7 +255,7 @@ class Workspace:
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
         directory = Path(output) if output else self._layout.dataset(family)
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             built = build(
                 self._layout, recipe, names, chosen, plan, directory, reporter, reviews=require
             )
@@ -349,7 +349,7 @@ class Workspace:
         """Verify every file of the workspace by the digest that is kept with it."""
         from goldpan.check import check_workspace
 
-        with self.reporter() as reporter:
+        with self._reporter() as reporter:
             return check_workspace(self._existing(), reporter)
 
     def repair(self, *repos: str) -> dict[str, Repair]:

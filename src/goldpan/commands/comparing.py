@@ -97,8 +97,8 @@ def compare_stored(
     _require(models, {run.model for run in every}, "model")
     runs = [run for run in every if not models or run.model in models]
     if protocol:
-        _require([protocol], {str(run.result["protocol"]["name"]) for run in runs}, "protocol")
-        runs = [run for run in runs if run.result["protocol"]["name"] == protocol]
+        _require([protocol], {run.record.protocol.name for run in runs}, "protocol")
+        runs = [run for run in runs if run.record.protocol.name == protocol]
     return compare_runs(runs, every, tasks, question, keep_models=bool(models))
 
 

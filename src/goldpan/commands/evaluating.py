@@ -150,7 +150,7 @@ def score(
     results = []
     for each in read_runs(place, tasks=task or (), models=model or ()):
         known = find_task(each.task, tasks_directory(place.root))
-        files = files_to_score(place, known, each.result["data_hash"], dataset)
+        files = files_to_score(place, known, each.record.data_hash, dataset)
         results.append(
             RunResult(each.directory, rescore(each.directory, known, files), again=False)
         )
@@ -175,7 +175,7 @@ def lengths(
     found = []
     for each in read_runs(place, tasks=task or (), models=model or ()):
         known = find_task(each.task, tasks_directory(place.root))
-        given = scored_input(place, known, each.result["data_hash"], dataset)
+        given = scored_input(place, known, each.record.data_hash, dataset)
         thirds = score_by_length(
             known, each.predictions(), input_lengths(given), seed=each.seed, files=given.files
         )

@@ -44,7 +44,7 @@ class Block:
 
 def split_of(run: Run) -> Split:
     """Return what names the data and the split of a run."""
-    return str(run.result["data_hash"]), str(run.result["split_hash"])
+    return run.record.data_hash, run.record.split_hash
 
 
 def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
@@ -74,7 +74,7 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     """
     _same_metric(runs)
     keys = _telling(runs)
-    protocols = {str(run.result["protocol"]["name"]) for run in runs}
+    protocols = {run.record.protocol.name for run in runs}
     found: dict[str, dict[str, dict[int, Run]]] = defaultdict(lambda: defaultdict(dict))
     for run in runs:
         name = _name(run, keys[run.model], with_protocol=len(protocols) > 1)
@@ -90,7 +90,7 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     for name, tasks in sorted(found.items()):
         ordered = {task: tuple(run for _, run in sorted(tasks[task].items())) for task in tasks}
         first = next(iter(ordered.values()))[0]
-        protocol = str(first.result["protocol"]["name"])
+        protocol = first.record.protocol.name
         systems.append(System(name, first.model, protocol, dict(sorted(ordered.items()))))
     return tuple(systems)
 
@@ -123,10 +123,7 @@ def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) 
 
 def _variants(runs: Iterable[Run]) -> int:
     return len(
-        {
-            (run.model, _plain(run.result["settings"]), _plain(run.result["protocol"]))
-            for run in runs
-        }
+        {(run.model, _plain(run.record.settings), _plain(run.record.protocol)) for run in runs}
     )
 
 
@@ -134,8 +131,8 @@ def _telling(runs: Iterable[Run]) -> dict[str, list[str]]:
     """Return the settings of each model that differ on one and the same task."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for run in runs:
-        key = (run.model, run.task, str(run.result["protocol"]["name"]))
-        groups[key].append(run.result["settings"])
+        key = (run.model, run.task, run.record.protocol.name)
+        groups[key].append(run.record.settings)
     keys: dict[str, set[str]] = defaultdict(set)
     for (model, _, _), settings in groups.items():
         names = {name for one in settings for name in one}
@@ -146,10 +143,10 @@ def _telling(runs: Iterable[Run]) -> dict[str, list[str]]:
 
 
 def _name(run: Run, keys: Iterable[str], *, with_protocol: bool) -> str:
-    settings = run.result["settings"]
+    settings = run.record.settings
     told = [f"{key}={setting(settings[key])}" for key in keys if key in settings]
     if with_protocol:
-        told.append(str(run.result["protocol"]["name"]))
+        told.append(run.record.protocol.name)
     return f"{run.model} ({', '.join(told)})" if told else run.model
 
 

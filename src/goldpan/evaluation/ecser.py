@@ -91,39 +91,39 @@ def positive_of(scores: Scores) -> str | None:
 
 def chosen_by(run: Run) -> str:
     """Return what settings were chosen on; empty where the model has nothing to choose."""
-    return str(run.result["learning"]["chosen_on"])
+    return run.record.learning.chosen_on
 
 
 def _splits(compared: ComparisonResult) -> Iterator[Split]:
     for task in compared.tasks:
         run = next(one.runs[task][0] for one in compared.systems if task in one.runs)
-        rows, split = run.result["rows"], split_of(run)
+        rows, split = run.record.rows, split_of(run)
         opened = [one for one in compared.every if one.task == task and split_of(one) == split]
         sizes: dict[Part, int] = {
             part: rows[part] for part in ("train", "validation", "test") if part in rows
         }
         yield Split(
             task=task,
-            method=run.result["split"] or "not known",
+            method=run.record.split or "not known",
             sizes=sizes,
             digest=split[1][:12],
-            test_opened=sum(int(one.result["test_opened"]) for one in opened),
+            test_opened=sum(one.record.test_opened for one in opened),
         )
 
 
 def _training(system: System, run: Run) -> Training:
-    settings = {name: setting(value) for name, value in run.result["settings"].items()}
-    learned = run.result["learned_from"]
-    learning = run.result["learning"]
+    settings = {name: setting(value) for name, value in run.record.settings.items()}
+    learned = run.record.learned_from
+    learning = run.record.learning
     return Training(
         model=system.name,
         task=run.task,
         seed=run.seed,
-        trained_on=learned["train"] + (learned["validation"] if learning["from_all"] else 0),
+        trained_on=learned.train + (learned.validation if learning.from_all else 0),
         settings=settings,
         tuned_on=chosen_by(run),
-        candidates=learning["candidates"],
-        retrained=learning["from_all"] and bool(learning["chosen_on"]),
+        candidates=learning.candidates,
+        retrained=learning.from_all and bool(learning.chosen_on),
     )
 
 

@@ -28,6 +28,7 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+from pydantic import ValidationError
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.parquet import read_table, write_table
@@ -44,6 +45,7 @@ from goldpan.evaluation.environment import read_environment
 from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
 from goldpan.evaluation.predictions import predictions_schema
 from goldpan.evaluation.protocol import Protocol
+from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.score import score
 from goldpan.evaluation.shared_task_rows import sibling_rows
 from goldpan.llm.budget import Estimate
@@ -69,8 +71,14 @@ class RunResult:
 
     directory: Path
     result: Mapping[str, Any]
+    """What `result.json` holds, as it stands there."""
     again: bool
     """Whether it was finished before."""
+
+    @property
+    def record(self) -> RunRecord:
+        """The same, typed."""
+        return record_of(self.directory, self.result)
 
 
 def run(
@@ -203,6 +211,19 @@ def read_result(directory: Path) -> dict[str, Any]:
             "Use the version of Goldpan that wrote it, or run it again",
         )
     return dict(result)
+
+
+def record_of(directory: Path, result: Mapping[str, Any]) -> RunRecord:
+    """Return what `read_result` read as a record; raises `EvaluationError` where it is none."""
+    try:
+        return RunRecord.model_validate(orjson.loads(orjson.dumps(result)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise EvaluationError(
+            f"{directory / RESULT} cannot be read ({key}: {first['msg']})",
+            "Remove its directory and run it again",
+        ) from None
 
 
 def rescore(directory: Path, task: Task, files: Mapping[str, str] | None = None) -> dict[str, Any]:

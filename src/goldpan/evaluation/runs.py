@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
-from goldpan.evaluation.metrics.result import Scores, scores_of
-from goldpan.evaluation.run import PREDICTIONS, RESULT, TRAIN, read_result
-
-_SCORES = ("scores", "train_scores", "validation_scores")
+from goldpan.evaluation.metrics.result import Scores
+from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.run import PREDICTIONS, RESULT, TRAIN, read_result, record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +21,37 @@ class Run:
     """A finished run."""
 
     directory: Path
-    result: dict[str, Any]
-    scores: Scores
-    train_scores: Scores
-    validation_scores: Scores
+    record: RunRecord
 
     @property
     def task(self) -> str:
         """The task's name."""
-        return str(self.result["task"])
+        return self.record.task
 
     @property
     def model(self) -> str:
         """The model's name."""
-        return str(self.result["model"])
+        return self.record.model
 
     @property
     def seed(self) -> int:
         """The run's seed."""
-        return int(self.result["seed"])
+        return self.record.seed
+
+    @property
+    def scores(self) -> Scores:
+        """The scores on test."""
+        return self.record.scores
+
+    @property
+    def train_scores(self) -> Scores:
+        """The scores on train rows."""
+        return self.record.train_scores
+
+    @property
+    def validation_scores(self) -> Scores:
+        """The scores on the rows that chose."""
+        return self.record.validation_scores
 
     @property
     def value(self) -> float | None:
@@ -69,8 +79,7 @@ def read_runs(
         result = read_result(path.parent)
         if (tasks and result["task"] not in tasks) or (models and result["model"] not in models):
             continue
-        parts = [scores_of(result[name]) for name in _SCORES]
-        found.append(Run(path.parent, result, *parts))
+        found.append(Run(path.parent, record_of(path.parent, result)))
     if not found:
         raise UsageError(
             f"{workspace.root} holds no finished run of what was asked for",

@@ -27,40 +27,39 @@ _ANSWERS = 5
 def ran(done: RunResult) -> None:
     """Show the scores of a run and where it lies."""
     console = Terminal()
-    result = done.result
-    scores = result["scores"]
+    record = done.record
+    scores = record.scores
     console.print(
-        f"\n{result['task']} by {result['model']}, seed {result['seed']}, "
-        f"protocol {result['protocol']['name']}"
-        + (f", without {result['settings']['ablate']}" if "ablate" in result["settings"] else "")
+        f"\n{record.task} by {record.model}, seed {record.seed}, "
+        f"protocol {record.protocol.name}"
+        + (f", without {record.settings['ablate']}" if "ablate" in record.settings else "")
         + (" (was run before)" if done.again else "")
     )
-    metrics = [each for each in scores["metrics"] if each["label"] is None]
-    metrics.sort(key=lambda each: each["name"] != scores["main"])
+    metrics = [each for each in scores.metrics if each.label is None]
+    metrics.sort(key=lambda each: each.name != scores.main)
     for metric in metrics[: _METRICS + 1]:
-        value = metric["value"]
-        told = f"not defined ({metric['reason']})" if value is None else f"{value:.4f}"
-        interval = metric["interval"]
+        value, interval = metric.value, metric.interval
+        told = f"not defined ({metric.reason})" if value is None else f"{value:.4f}"
         if interval is not None:
-            told += f" [{interval['low']:.4f}, {interval['high']:.4f}]"
-        console.print(f"  {metric['name']}: {told}")
-    invalid = f", {scores['invalid']:,} answers not valid" if scores["invalid"] else ""
+            told += f" [{interval.low:.4f}, {interval.high:.4f}]"
+        console.print(f"  {metric.name}: {told}")
+    invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
     console.print(
-        f"  {scores['examples']:,} examples{invalid}; "
-        f"{result['costs']['wall_seconds']:.1f} s; {done.directory}"
+        f"  {scores.examples:,} examples{invalid}; "
+        f"{record.costs.wall_seconds:.1f} s; {done.directory}"
     )
-    costs, told = result["costs"], result["answers"]
-    if costs["input_tokens"]:
-        money = f", cost {costs['money']:,.2f}" if costs["money"] else ""
+    costs, answers = record.costs, record.answers
+    if costs.input_tokens:
+        money = f", cost {costs.money:,.2f}" if costs.money else ""
         console.print(
-            f"  {costs['input_tokens']:,} tokens read and {costs['output_tokens']:,} written{money}"
+            f"  {costs.input_tokens:,} tokens read and {costs.output_tokens:,} written{money}"
         )
-    if told["notes"]:
-        notes = ", ".join(f"{name} {count:,}" for name, count in told["notes"].items())
+    if answers.notes:
+        notes = ", ".join(f"{name} {count:,}" for name, count in answers.notes.items())
         console.print(f"  answers: {notes}")
-    for answer in told["invalid"][:_ANSWERS]:
-        if answer["raw"]:
-            console.print(f"  not valid, {answer['count']:,} times: {line(answer['raw'])}")
+    for answer in answers.invalid[:_ANSWERS]:
+        if answer.raw:
+            console.print(f"  not valid, {answer.count:,} times: {line(answer.raw)}")
 
 
 def estimate(task: str, model: str, seed: int, found: Estimate | None) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any
 
 import orjson
 
 from goldpan.core.sanitize import line
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import split_of
+from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.report.formatted import count
 from goldpan.evaluation.report.shapes import Content, Section, Table, folded, listed
 from goldpan.evaluation.runs import Run
@@ -35,7 +35,7 @@ def conditions_section(compared: ComparisonResult) -> Section:
             run.task,
             run.seed,
             *(each[:12] for each in split_of(run)),
-            int(run.result["test_opened"]),
+            run.record.test_opened,
             run.directory.name,
         )
         for name, run in runs
@@ -52,25 +52,25 @@ def conditions_section(compared: ComparisonResult) -> Section:
 
 
 def _protocols(runs: list[Run]) -> list[Content]:
-    found: dict[bytes, dict[str, Any]] = {}
+    found: dict[bytes, Protocol] = {}
     used: Counter[bytes] = Counter()
     for run in runs:
-        protocol = run.result["protocol"]
+        protocol = run.record.protocol
         key = orjson.dumps(protocol, option=orjson.OPT_SORT_KEYS)
         found[key] = protocol
         used[key] += 1
     content: list[Content] = []
-    for key in sorted(found, key=lambda one: (found[one]["name"], one)):
+    for key in sorted(found, key=lambda one: (found[one].name, one)):
         protocol = found[key]
         content.append(
             Text(
-                f"Protocol {protocol['name']}: {protocol['title']} ({protocol['source']});"
-                f" {_CHOOSES.get(protocol['validation'], protocol['validation'])}."
+                f"Protocol {protocol.name}: {protocol.title} ({protocol.source});"
+                f" {_CHOOSES.get(protocol.validation, protocol.validation)}."
                 f" {count(used[key], 'run')}."
             )
         )
-        content += [Text(f"Known defect: {defect}") for defect in protocol["defects"]]
-        if not protocol["defects"]:
+        content += [Text(f"Known defect: {defect}") for defect in protocol.defects]
+        if not protocol.defects:
             content.append(Text("No defect of the protocol is known."))
     return content
 
@@ -83,9 +83,9 @@ def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
     total = sum(run.scores.invalid for _, run in bad)
     rows: list[tuple[Cell, ...]] = []
     for name, run in bad:
-        shown = run.result["answers"]["invalid"][:_PER_RUN]
+        shown = run.record.answers.invalid[:_PER_RUN]
         told = "; ".join(
-            f"{line(redact(one['raw']).text, 120) or '(nothing)'!r} ({one['count']} times)"
+            f"{line(redact(one.raw).text, 120) or '(nothing)'!r} ({one.count} times)"
             for one in shown
         )
         notes = ", ".join(f"{what} {count:,}" for what, count in _notes(run))
@@ -103,13 +103,13 @@ def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
 
 def _notes(run: Run) -> list[tuple[str, int]]:
     """Return how many answers were refused, cut off or the like."""
-    return sorted(run.result["answers"]["notes"].items())
+    return sorted(run.record.answers.notes.items())
 
 
 def _environments(runs: list[Run]) -> list[Content]:
     groups: dict[bytes, list[Run]] = defaultdict(list)
     for run in runs:
-        told = {key: run.result["environment"].get(key) for key in _HARDWARE + _SOFTWARE}
+        told = {key: getattr(run.record.environment, key) for key in _HARDWARE + _SOFTWARE}
         groups[orjson.dumps(told, option=orjson.OPT_SORT_KEYS)].append(run)
     rows: list[tuple[Cell, ...]] = []
     for key in sorted(groups, key=lambda one: (-len(groups[one]), one)):

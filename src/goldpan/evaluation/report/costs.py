@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.model import Costs
 from goldpan.evaluation.report.formatted import seconds
 from goldpan.evaluation.report.shapes import Content, Section, Table, listed
 from goldpan.evaluation.statistics.drawing import INK, PALE, SOFT, canvas, colours, name
@@ -124,7 +125,7 @@ def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
 
 def _row(compared: ComparisonResult, one: System) -> tuple[Cell, ...]:
     def every(key: str) -> float:
-        return _over(one, list(one.runs), lambda costs: float(costs[key]))
+        return _over(one, list(one.runs), lambda costs: float(getattr(costs, key)))
 
     return (
         one.name,
@@ -145,12 +146,12 @@ def _mean(compared: ComparisonResult, one: System) -> float | None:
 
 
 def _sum(compared: ComparisonResult, one: System, key: str) -> float:
-    return _over(one, compared.block.tasks, lambda costs: float(costs[key]))
+    return _over(one, compared.block.tasks, lambda costs: float(getattr(costs, key)))
 
 
-def _over(one: System, tasks: Sequence[str], cost: Callable[[dict[str, float]], float]) -> float:
+def _over(one: System, tasks: Sequence[str], cost: Callable[[Costs], float]) -> float:
     return math.fsum(
-        math.fsum(cost(run.result["costs"]) for run in one.runs[task]) / len(one.runs[task])
+        math.fsum(cost(run.record.costs) for run in one.runs[task]) / len(one.runs[task])
         for task in tasks
         if task in one.runs
     )

@@ -194,7 +194,7 @@ def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
 
 
 def _reads(system: System) -> bool:
-    return any(run.result["uses_neighbours"] for run in system.every())
+    return any(run.record.uses_neighbours for run in system.every())
 
 
 def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
@@ -204,9 +204,7 @@ def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
         compared.elsewhere, key=lambda one: (one.task, one.model, split_of(one), one.seed)
     ):
         value = turned(run.scores)
-        settings = ", ".join(
-            f"{key}={told}" for key, told in sorted(run.result["settings"].items())
-        )
+        settings = ", ".join(f"{key}={told}" for key, told in sorted(run.record.settings.items()))
         data, split = split_of(run)
         rows.append(
             (run.task, run.model, settings, run.seed, data[:8], split[:8], value.name, value.value)

@@ -25,7 +25,7 @@ def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
     """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
     run = next(one.runs[task.name][0] for one in compared.systems if task.name in one.runs)
     names = {
-        str(one.runs[task.name][0].result["protocol"]["name"])
+        one.runs[task.name][0].record.protocol.name
         for one in compared.systems
         if task.name in one.runs
     }

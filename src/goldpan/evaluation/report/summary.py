@@ -217,13 +217,13 @@ def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
     tests = set()
     for one in compared.systems:
         for run in one.every():
-            protocol = run.result["protocol"]
+            protocol = run.record.protocol
             if chosen_by(run) == TEST:
                 tests.add(one.name)
-            for defect in protocol["defects"]:
-                names = defects.setdefault(str(defect), [])
-                if protocol["name"] not in names:
-                    names.append(protocol["name"])
+            for defect in protocol.defects:
+                names = defects.setdefault(defect, [])
+                if protocol.name not in names:
+                    names.append(protocol.name)
     if tests:
         yield (
             f"The test itself chose settings or the best epoch of {listed(sorted(tests))}: these"
@@ -240,7 +240,7 @@ def _opened(compared: ComparisonResult) -> Iterator[str]:
     for run in compared.every:
         kept = [one.runs[run.task][0] for one in compared.systems if run.task in one.runs]
         if kept and split_of(run) == split_of(kept[0]):
-            opened[run.task] = opened.get(run.task, 0) + int(run.result["test_opened"])
+            opened[run.task] = opened.get(run.task, 0) + run.record.test_opened
     most = max(opened.values(), default=0)
     if most > 1:
         task = max(sorted(opened), key=lambda name: opened[name])
@@ -279,7 +279,7 @@ def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
 
 
 def _single(one: System) -> bool:
-    return any(len(runs) == 1 and runs[0].result["settings"] for runs in one.runs.values())
+    return any(len(runs) == 1 and bool(runs[0].record.settings) for runs in one.runs.values())
 
 
 def _invalid(compared: ComparisonResult) -> Iterator[str]:

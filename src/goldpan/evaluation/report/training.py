@@ -116,7 +116,7 @@ def _settings(one: System) -> str:
     """Return the settings of a system, those that differ between its tasks as such."""
     values: dict[str, set[str]] = {}
     for run in one.every():
-        for name, value in run.result["settings"].items():
+        for name, value in run.record.settings.items():
             values.setdefault(name, set()).add(_HASH.sub(r"\1", setting(value)))
     if not values:
         return "none"

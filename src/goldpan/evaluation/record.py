@@ -1,0 +1,110 @@
+"""What `result.json` of a finished run says, typed: a viewer or a script reads it by this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from goldpan.evaluation.environment import Environment
+from goldpan.evaluation.metrics.result import Scores
+from goldpan.evaluation.model import Costs
+from goldpan.evaluation.protocol import Protocol
+
+
+class _Part(BaseModel):
+    """Data that nobody changes; what a later version adds is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class LearnedFrom(_Part):
+    """How many rows the model learned from."""
+
+    train: int
+    """Rows of train."""
+    validation: int
+    """Rows that chose, of a split or carved out of train."""
+
+
+class Learning(_Part):
+    """How the model came to be."""
+
+    chosen_on: str
+    """What chose among candidates; empty where there was nothing to choose."""
+    candidates: int
+    """How many there were."""
+    from_all: bool
+    """Whether it learned from all of train, the rows that chose included."""
+    facts: Mapping[str, Any]
+    """What else happened, by model."""
+
+
+class InvalidAnswer(_Part):
+    """An answer that is not valid."""
+
+    raw: str
+    """As the model gave it, cut to 500 characters."""
+    count: int
+    """How often it was given."""
+
+
+class AnswersTold(_Part):
+    """What there is to know of the answers to test rows."""
+
+    notes: Mapping[str, int]
+    """How many are not what was hoped for, by what they are: refused, truncated."""
+    invalid: tuple[InvalidAnswer, ...]
+    """The commonest ones that are not valid."""
+
+
+class RunRecord(_Part):
+    """A finished run: a task, a model and a seed, with all that tells it from others."""
+
+    format: int
+    """Of the file; another one is refused."""
+    task: str
+    """The task's name."""
+    metric: str
+    """The metric that ranks."""
+    labels: tuple[str, ...]
+    """Of a classification task, in the order of scores."""
+    data_hash: str
+    """SHA-256 of all rows, whatever their split."""
+    split_hash: str
+    """SHA-256 of which row lies in which split."""
+    model: str
+    """The model's name."""
+    settings: Mapping[str, Any]
+    """The model's, with what of the task's file bears on it; `ablate` names what was left out."""
+    protocol: Protocol
+    """The rules by which settings were chosen and the test was opened."""
+    seed: int
+    """What random draws began with."""
+    plugins: Mapping[str, str] = {}
+    """SHA-256 of the plugins that brought the model or the task, by their names."""
+    environment: Environment
+    """Goldpan's revision, packages and hardware."""
+    rows: Mapping[str, int]
+    """How many rows each split has."""
+    split: str
+    """How rows were split, as `--split` writes it; empty where it is not known."""
+    learned_from: LearnedFrom
+    """How many rows the model learned from."""
+    learning: Learning
+    """How the model came to be."""
+    uses_neighbours: bool
+    """Whether the model reads the texts around a row, those of test rows included."""
+    test_opened: int
+    """How often the test was opened: once, and once more after each kill."""
+    answers: AnswersTold
+    """What there is to know of the answers."""
+    costs: Costs
+    """Tokens, money and time."""
+    scores: Scores
+    """On test, from the stored predictions alone."""
+    train_scores: Scores
+    """On train rows, to see overfitting."""
+    validation_scores: Scores
+    """On the rows that chose, to see degradation."""

@@ -1,0 +1,1 @@
+"""What people and programs stand on, as texts: `python -m tests.snapshots` renews them."""

@@ -1,0 +1,136 @@
+"""Renders the public names, the commands and the tables, whatever the terminal and its width."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import typer.main
+
+import goldpan
+from goldpan import plugins
+from goldpan.cli import app
+from goldpan.core import schemas
+from goldpan.core.schemas import Table
+from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.task import TaskType
+from goldpan.evaluation.predictions import predictions_schema
+
+FOLDER = Path(__file__).parent
+_TYPES: tuple[TaskType, ...] = (
+    "binary",
+    "multi-class",
+    "multi-label",
+    "regression",
+    "ner",
+    "mlm",
+    "text-generation",
+)
+
+
+def python() -> str:
+    """Return the public names of `goldpan` and `goldpan.plugins` with their signatures."""
+    return "\n".join(line for module in (goldpan, plugins) for line in _module(module)) + "\n"
+
+
+def commands() -> str:
+    """Return what `--help` says of every command."""
+    program = typer.main.get_command(app)
+    return "\n".join(_command(program, "goldpan")).strip() + "\n"
+
+
+def tables() -> str:
+    """Return the columns of every table and dataset."""
+    found = [each for each in vars(schemas).values() if isinstance(each, Table)]
+    found += [family.table for family in FAMILIES.values()]
+    lines = []
+    for table in found:
+        lines.append(f"{table.name}: key {', '.join(table.key)}; order {', '.join(table.order)}")
+        lines += [*_columns(table.schema), ""]
+    for kind in _TYPES:
+        lines += [f"predictions, {kind}:", *_columns(predictions_schema(kind)), ""]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _module(module: ModuleType) -> Iterator[str]:
+    for name in sorted(module.__all__):
+        full = f"{module.__name__}.{name}"
+        thing = getattr(module, name)
+        if name == "__version__":
+            yield full
+        elif inspect.isclass(thing):
+            yield from _class(full, thing)
+        elif callable(thing):
+            yield f"{full}{_signature(thing)}"
+        else:
+            yield f"{full} = {thing!r}"
+        yield ""
+
+
+def _class(name: str, kind: type[Any]) -> Iterator[str]:
+    if issubclass(kind, Exception):
+        yield f"{name}({kind.__base__.__name__ if kind.__base__ else ''})"
+        return
+    if is_dataclass(kind):
+        yield name
+        for field in fields(kind):
+            yield f"    {field.name}: {field.type}"
+    else:
+        yield f"{name}{_signature(kind)}"
+    for attribute, held in sorted(vars(kind).items()):
+        if attribute.startswith("_") and attribute != "__len__":
+            continue
+        if inspect.isfunction(held):
+            yield f"    {attribute}{_signature(held)}"
+        elif hasattr(held, "__get__") and not inspect.ismemberdescriptor(held):
+            getter = getattr(held, "fget", None) or getattr(held, "func", None)
+            if getter is not None:
+                yield f"    {attribute} -> {_signature(getter).return_annotation}"
+
+
+class _Plain(str):
+    """An annotation that is written without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _signature(thing: Callable[..., Any]) -> inspect.Signature:
+    told = inspect.signature(thing)
+    parameters = [
+        each.replace(annotation=_plain(each.annotation)) for each in told.parameters.values()
+    ]
+    return told.replace(parameters=parameters, return_annotation=_plain(told.return_annotation))
+
+
+def _plain(annotation: object) -> object:
+    return _Plain(annotation) if isinstance(annotation, str) else annotation
+
+
+def _command(command: Any, name: str) -> Iterator[str]:
+    yield f"$ {name} --help"
+    yield from (line.rstrip() for line in inspect.cleandoc(command.help or "").splitlines())
+    context = command.make_context(name, [], resilient_parsing=True)
+    for parameter in command.params:
+        if record := parameter.get_help_record(context):
+            yield f"  {record[0]}  {record[1]}".rstrip()
+    yield ""
+    if hasattr(command, "list_commands"):
+        for below in command.list_commands(context):
+            yield from _command(command.get_command(context, below), f"{name} {below}")
+
+
+def _columns(schema: pa.Schema) -> list[str]:
+    return [f"    {f.name}: {f.type}{'' if f.nullable else ', never null'}" for f in schema]
+
+
+SNAPSHOTS: dict[str, Callable[[], str]] = {
+    "python.txt": python,
+    "commands.txt": commands,
+    "tables.txt": tables,
+}
