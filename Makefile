@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 LOCKS := requirements
 DEMO_READY := $(VENV)/demo-ready
 TEST_READY := $(VENV)/test-ready
+DOCS_READY := $(VENV)-docs/ready
 UV := $(shell command -v uv 2>/dev/null)
 PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,\
 	$(BIN)/python -m pip install --quiet --no-compile)
@@ -14,7 +15,7 @@ INSTALL := $(PIP) --no-deps --require-hashes --requirement
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo demo-annotate test check bench chaos lock clean
+.PHONY: demo demo-annotate test check bench chaos docs lock clean
 
 demo: $(DEMO_READY)  ## run the whole pipeline offline on a small repository
 	$(BIN)/goldpan demo
@@ -46,11 +47,14 @@ bench: $(TEST_READY)  ## measure; takes some minutes
 chaos: $(TEST_READY)  ## kill, fill, flip and race every stage; takes at most 15 minutes
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.chaos --minutes 15
 
+docs: $(DOCS_READY)  ## build the site into dist/site; a page that links nowhere fails
+	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --quiet
+
 lock:  ## write the locks; UPGRADE=--upgrade takes new versions
 	$(PYTHON) $(LOCKS)/lock.py $(UPGRADE)
 
 clean:
-	rm -rf $(VENV) demo-workspace
+	rm -rf $(VENV) $(VENV)-docs demo-workspace
 
 $(DEMO_READY): pyproject.toml $(LOCKS)/demo.txt
 	$(PYTHON) -m venv $(VENV)
@@ -63,4 +67,9 @@ $(DEMO_READY): pyproject.toml $(LOCKS)/demo.txt
 $(TEST_READY): $(DEMO_READY) $(LOCKS)/test.txt $(LOCKS)/torch.txt $(LOCKS)/torch-cpu.txt
 	$(INSTALL) $(LOCKS)/test.txt
 	$(INSTALL) $(LOCKS)/torch-cpu.txt 2>/dev/null || $(INSTALL) $(LOCKS)/torch.txt
+	touch $@
+
+$(DOCS_READY): $(LOCKS)/docs.txt
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --no-deps --require-hashes -r $(LOCKS)/docs.txt
 	touch $@

@@ -42,6 +42,7 @@ def main(uv: str, more: list[str]) -> None:
     # torch and CUDA's libraries are apart: see the Makefile.
     test.write_text("".join(each for each in found if not WITH_CUDA.match(each)), encoding="utf-8")
     torch.write_text("".join(each for each in found if WITH_CUDA.match(each)), encoding="utf-8")
+    resolve(uv, REQUIREMENTS / "docs.txt", ["requirements/docs.in"], more)
     for name in ISOLATED:
         resolve(uv, SHIPPED / f"{name}.txt", [f"requirements/{name}.in"], more)
 

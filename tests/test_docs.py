@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -41,18 +42,44 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
-def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def attempt(
+    program: Sequence[str], folder: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", *program],
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+PROGRAM = "from goldpan.cli import main; main()"
+"""What runs a command of the documentation."""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [(README, "rouge_l"), (page("guide.md"), "│ fixes   │")],
+    ids=["README", "guide"],
+)
+def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:
     """In order, in one directory, with the local GitHub in the place of the real one."""
     commands = [
         line.removeprefix("$ ").replace("numpy/numpy", "prospector/sluice")
-        for block in blocks("console")
+        for block in blocks("console", text)
         for line in block.splitlines()
     ]
     ours = [command for command in commands if not OFFLINE.match(command)]
-    assert len(ours) >= 7
+    assert len(ours) >= 6
     with Twin(history_world(tmp_path / "sluice.git")) as twin:
         environment = {
-            **os.environ,
             "GOLDPAN_API_URL": twin.url,
             "GITHUB_TOKEN": "token-of-a-test",
             "COLUMNS": "120",
@@ -62,44 +89,37 @@ def test_every_example_of_the_readme_runs(tmp_path: Path) -> None:
             assert program == "goldpan"
             if arguments[0] == "clone":
                 arguments += ["--source", str(tmp_path / "sluice.git")]
-            done = subprocess.run(
-                [sys.executable, "-c", "from goldpan.cli import main; main()", *arguments],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
+            done = attempt([PROGRAM, *arguments], tmp_path, environment)
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
             assert done.stdout.strip(), command
-        for example in blocks("python"):
-            done = subprocess.run(
-                [sys.executable, "-c", example.replace("numpy/numpy", "prospector/sluice")],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
-            assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
-            wanted = "│ fixes   │" if "duckdb" in example else "rouge_l"
-            assert wanted in done.stdout
+        (example,) = blocks("python", text)
+        example = example.replace("numpy/numpy", "prospector/sluice")
+        done = attempt([example], tmp_path, environment)
+        assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
+        assert shown in done.stdout
+
+
+def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+    make_demo(tmp_path / "demo-workspace")
+    environment = {"GOLDPAN_WORKSPACE": "demo-workspace", "COLUMNS": "160"}
+    said = ""
+    for line in "".join(blocks("console", page("tutorial.md"))).splitlines():
+        if not line.startswith("$ "):
+            start, _, _ = line.partition("...")
+            assert " ".join(start.split()) in said, line
+        elif not OFFLINE.match(line[2:]):
+            done = attempt([PROGRAM, *line.split()[2:]], tmp_path, environment)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+            said = " ".join(done.stdout.split())
+    (example,) = blocks("python", page("tutorial.md"))
+    assert "16 rows: id, repo" in attempt([example], tmp_path, environment).stdout
 
 
 def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
     examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
     assert len(examples) >= 5
-    done = subprocess.run(
-        [sys.executable, "-c", "\nprint('---')\n".join(examples)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = attempt(["\nprint('---')\n".join(examples)], tmp_path)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     printed = done.stdout.split("---\n")
