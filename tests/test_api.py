@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import goldpan
+from goldpan.core.sealed import read_json
 from tests.demo_workspace import goldpan as program
 from tests.demo_workspace import make_demo
 from tests.hub import Hub
@@ -131,6 +132,10 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     again = lab.evaluate(TASK, model="majority")
     assert again.runs[0].again
     assert again.scores[0] == done.scores[0]
+    record = done.runs[0].record
+    assert isinstance(record, goldpan.RunRecord)
+    stored = read_json(done.runs[0].directory / "result.json")
+    assert record.model_dump(mode="json", exclude_unset=True) == stored
     frame = done.to_pandas()
     assert list(frame["metric"].unique()) == ["micro_f1"]
     assert frame["directory"][0].is_dir()

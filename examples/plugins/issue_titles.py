@@ -21,7 +21,7 @@ TITLES = Family(
     columns=(
         Column("id", pa.string(), "The identifier, as issue-titles:owner/name#ISSUE."),
         Column("repo", pa.string(), "The repository, as owner/name."),
-        Column("license", pa.string(), "The SPDX identifier of the repository's licence."),
+        Column("license", pa.string(), "The SPDX identifier of the repository's license."),
         Column("issue", pa.int64(), "The number of the issue."),
         Column("created_at", pa.timestamp("us", tz="UTC"), "When the issue was opened."),
         Column("body", pa.string(), "The first text of the issue.", holds="prose"),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UsageError,
         WorkspaceError,
     )
+    from goldpan.evaluation.record import RunRecord
     from goldpan.evaluation.run import RunResult
     from goldpan.explain import Explanation
     from goldpan.filters.pipeline import FilterResult
@@ -53,6 +54,7 @@ __all__ = [
     "MineResult",
     "MiningError",
     "PairResult",
+    "RunRecord",
     "RunResult",
     "UsageError",
     "Workspace",
@@ -77,6 +79,7 @@ _MODULES = {
     "MineResult": "miners.mine",
     "MiningError": "core.errors",
     "PairResult": "miners.pairing",
+    "RunRecord": "evaluation.record",
     "RunResult": "evaluation.run",
     "UsageError": "core.errors",
     "Workspace": "api.workspace",

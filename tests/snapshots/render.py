@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import typer.main
+from pydantic import BaseModel
 
 import goldpan
 from goldpan import plugins
@@ -80,6 +81,10 @@ def _class(name: str, kind: type[Any]) -> Iterator[str]:
         yield name
         for field in fields(kind):
             yield f"    {field.name}: {field.type}"
+    elif issubclass(kind, BaseModel):
+        yield name
+        yield from (f"    {field}: {told}" for field, told in kind.__annotations__.items())
+        return
     else:
         yield f"{name}{_signature(kind)}"
     for attribute, held in sorted(vars(kind).items()):
