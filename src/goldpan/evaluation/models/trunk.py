@@ -23,10 +23,10 @@ import orjson
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.models.cache import digest
 from goldpan.evaluation.models.encoder import Encoder, load_encoder
-from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.shared_rows import SharedRows
 from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
 
