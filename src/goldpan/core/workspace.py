@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import hold_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +105,12 @@ class Workspace:
         """
         path = self.raw(repo)
         make_directory(path)
-        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        busy = WorkspaceError(
+            f"Another goldpan works on {repo} in {self.root}",
+            "Wait for it, or give this one a --workspace of its own",
+        )
+        with hold_lock(path / "lock", busy):
             yield
-        except BlockingIOError:
-            raise WorkspaceError(
-                f"Another goldpan works on {repo} in {self.root}",
-                "Wait for it, or give this one a --workspace of its own",
-            ) from None
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager

@@ -6,8 +6,6 @@ trunk of a task has never seen the answer to a row that any of them tests, and a
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -22,6 +20,7 @@ import numpy.typing as npt
 import orjson
 
 from goldpan.core.errors import EvaluationError
+from goldpan.core.locks import hold_lock
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.weights import Weights
@@ -101,7 +100,7 @@ def find_trunk(
         FORMAT, weights.digest, rows.columns, pairs, rows.targets.tolist(), asdict(training), seed
     )
     place = cache / name
-    with _alone(cache / f"{name}.lock"):
+    with hold_lock(cache / f"{name}.lock"):
         if not place.exists():
             scratch = Path(tempfile.mkdtemp(dir=cache, prefix="unfinished-"))
             try:
@@ -220,16 +219,6 @@ def _seeded(torch: Any, seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def fast_in_half() -> bool:
