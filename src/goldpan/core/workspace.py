@@ -27,7 +27,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,6 +96,31 @@ class Workspace:
         finally:
             shutil.rmtree(path, ignore_errors=True)
             os.close(descriptor)
+
+    @contextmanager
+    def replacing(self, directory: Path) -> Iterator[Path]:
+        """Give an empty directory that takes the place of another when the block ends well.
+
+        It lies where one rename reaches that; other unfinished work may lie beside it.
+        """
+        for place in (self.root, directory.parent):
+            make_directory(place)
+        if self.root.stat().st_dev == directory.parent.stat().st_dev:
+            beside: AbstractContextManager[Path | str] = self.scratch()
+        else:
+            beside = tempfile.TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
+        with beside as scratch:
+            building, replaced = Path(scratch, "building"), Path(scratch, "replaced")
+            building.mkdir()
+            yield building
+            if directory.exists():
+                directory.rename(replaced)
+            try:
+                building.rename(directory)
+            except OSError:
+                if replaced.exists():
+                    replaced.rename(directory)
+                raise
 
     @contextmanager
     def lock(self, repo: str) -> Iterator[None]:
