@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from goldpan.builders.crosscode.budget import find_counter
-from goldpan.builders.crosscode.methods import find_method
 from goldpan.builders.crosscode.shortcuts import find_shortcut
 from goldpan.cli import app
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.predictions import predictions_schema
 from tests.crosscode_tasks import sample_rows, write_public, write_rows

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from goldpan.builders.crosscode.budget import Budget, count_words, longest_fitting
 from goldpan.builders.crosscode.kinds import Kind
-from goldpan.builders.crosscode.markers import escaped, unescaped
 from goldpan.builders.crosscode.meta import Example, Meta
-from goldpan.builders.crosscode.methods import METHODS, Side, find_method
 from goldpan.builders.crosscode.prompt import Prompter
 from goldpan.builders.crosscode.shortcuts import copied_example
 from goldpan.core.errors import UsageError
+from goldpan.datasets.prompt_methods import METHODS, Side, find_method
+from goldpan.text.markers import escaped, unescaped
 
 META = Meta(
     "task_001_set_translation",

@@ -19,13 +19,13 @@ from goldpan.builders.crosscode.instance import instance_of, read_instances
 from goldpan.builders.crosscode.kinds import kind_of_task
 from goldpan.builders.crosscode.read_meta import list_metas, read_meta
 from goldpan.builders.crosscode.task_instances import RowReader, instance_of_row
-from goldpan.builders.crosscode.wording import blanks, wording_of
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Label, Task, TaskType
 from goldpan.datasets.task_checks import check_task
+from goldpan.datasets.wording import blanks, wording_of
 from tests.crosscode_tasks import TYPES, make_row, make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)

@@ -16,7 +16,6 @@ from goldpan.builders.crosscode.drawing import draw_instances
 from goldpan.builders.crosscode.instance import Instance
 from goldpan.builders.crosscode.kinds import find_kind
 from goldpan.builders.crosscode.meta import Meta
-from goldpan.builders.crosscode.methods import find_method
 from goldpan.builders.crosscode.prompt_table import CrossSettings
 from goldpan.builders.crosscode.splits import (
     assign_tasks,
@@ -27,6 +26,7 @@ from goldpan.builders.crosscode.splits import (
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.provenance import read_provenance
 from tests.crosscode_tasks import write_public
 

@@ -19,8 +19,6 @@ from goldpan.builders.code_comments.marks import unmarked
 from goldpan.builders.code_comments.notes import Notes
 from goldpan.builders.code_comments.smalltalk import read_tonel
 from goldpan.builders.code_comments.text import Span
-from goldpan.builders.crosscode.markers import escaped, unescaped
-from goldpan.builders.crosscode.wording import wording_of
 from goldpan.builders.qa import choose_answer
 from goldpan.builders.tree import parse_tree
 from goldpan.code.edits.headings import find_path
@@ -31,6 +29,7 @@ from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
 from goldpan.datasets.bibtex import bibtex_problem
+from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.metrics.bleu import tokenize
 from goldpan.evaluation.metrics.paths import extract_path, mentions_path
 from goldpan.evaluation.metrics.rouge import rouge_l, rouge_tokens
@@ -52,6 +51,7 @@ from goldpan.text.keywords import find_closing_keywords, may_close
 from goldpan.text.language import detect_languages, model_languages
 from goldpan.text.lines import classify
 from goldpan.text.markdown import blocks
+from goldpan.text.markers import escaped, unescaped
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
 from goldpan.text.mentions import find_mentions
 from goldpan.text.normal_form import nfkc

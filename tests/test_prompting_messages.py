@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.builders.crosscode.methods import METHODS, find_method
-from goldpan.builders.crosscode.wording import wording_of
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.examples import FAMILIES
+from goldpan.datasets.prompt_methods import METHODS, find_method
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
+from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.prompting.examples import own_examples, train_examples
 from goldpan.evaluation.prompting.inputs import show_row
 from goldpan.evaluation.prompting.messages import Message, Script

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldpan.builders.crosscode.wording import wording_of
 from goldpan.datasets.task import Label, TaskType
+from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.prompting.inputs import Shown
 from goldpan.evaluation.prompting.reading import Read, align, read_answer, without_thought
 from tests.crosscode_tasks import TYPES, make_task

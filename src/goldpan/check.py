@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +15,7 @@ import pyarrow as pa
 from goldpan.core.archive import run_files
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.lineage import check_inputs, check_outputs
+from goldpan.core.locks import hold_lock
 from goldpan.core.parquet import open_file
 from goldpan.core.progress import Reporter
 from goldpan.core.run_file import Flaw
@@ -101,22 +100,11 @@ def repair_archives(workspace: Workspace) -> dict[str, Repair]:
     """
     done = {}
     for directory in archives(workspace):
-        with _alone(directory):
+        busy = WorkspaceError(f"Another goldpan works in {directory}", "Wait for it")
+        with hold_lock(directory / "lock", busy):
             if check_archive(directory):
                 done[str(directory.relative_to(workspace.root))] = repair(directory)
     return done
-
-
-@contextmanager
-def _alone(directory: Path) -> Iterator[None]:
-    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise WorkspaceError(f"Another goldpan works in {directory}", "Wait for it") from None
-    finally:
-        os.close(descriptor)
 
 
 def _verify(item: _Item) -> list[Damage]:

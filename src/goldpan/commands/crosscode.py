@@ -173,9 +173,9 @@ def split(
     """
     from goldpan.builders.crosscode.budget import Budget, find_counter
     from goldpan.builders.crosscode.build import build_split, find_tasks
-    from goldpan.builders.crosscode.methods import find_method
     from goldpan.builders.crosscode.prompt_table import CrossSettings
     from goldpan.builders.crosscode.splits import assign_tasks, find_split, load_splits
+    from goldpan.datasets.prompt_methods import find_method
 
     known = load_splits(splits_file)
     chosen = find_split(name, known)

@@ -27,11 +27,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import hold_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,31 @@ class Workspace:
             os.close(descriptor)
 
     @contextmanager
+    def replacing(self, directory: Path) -> Iterator[Path]:
+        """Give an empty directory that takes the place of another when the block ends well.
+
+        It lies where one rename reaches that; other unfinished work may lie beside it.
+        """
+        for place in (self.root, directory.parent):
+            make_directory(place)
+        if self.root.stat().st_dev == directory.parent.stat().st_dev:
+            beside: AbstractContextManager[Path | str] = self.scratch()
+        else:
+            beside = tempfile.TemporaryDirectory(prefix=".goldpan-", dir=directory.parent)
+        with beside as scratch:
+            building, replaced = Path(scratch, "building"), Path(scratch, "replaced")
+            building.mkdir()
+            yield building
+            if directory.exists():
+                directory.rename(replaced)
+            try:
+                building.rename(directory)
+            except OSError:
+                if replaced.exists():
+                    replaced.rename(directory)
+                raise
+
+    @contextmanager
     def lock(self, repo: str) -> Iterator[None]:
         """Keep other processes from writing this repository meanwhile.
 
@@ -104,17 +130,12 @@ class Workspace:
         """
         path = self.raw(repo)
         make_directory(path)
-        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        busy = WorkspaceError(
+            f"Another goldpan works on {repo} in {self.root}",
+            "Wait for it, or give this one a --workspace of its own",
+        )
+        with hold_lock(path / "lock", busy):
             yield
-        except BlockingIOError:
-            raise WorkspaceError(
-                f"Another goldpan works on {repo} in {self.root}",
-                "Wait for it, or give this one a --workspace of its own",
-            ) from None
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager

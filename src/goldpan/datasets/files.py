@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
 from goldpan.datasets.family import GROUP, REPO, Family
@@ -53,20 +51,17 @@ def write_dataset(
     """
     _refuse_foreign(directory)
     batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
-    with _scratch(workspace, directory) as scratch:
-        building = scratch / "dataset"
-        try:
-            written = _write_data(
-                building, scratch / "rows.arrow", family, batches, plan, shard_bytes
-            )
+    try:
+        with workspace.replacing(directory) as building:
+            spool_path = building.with_name("rows.arrow")
+            written = _write_data(building, spool_path, family, batches, plan, shard_bytes)
             write_card(written, card, provenance)
             write_croissant(written, card, provenance)
             _write_provenance(written, provenance)
-        except OSError as error:
-            raise DatasetError(
-                f"{directory} cannot be written: {error}", "Make room on the disk"
-            ) from None
-        _move(building, directory, scratch / "replaced")
+    except OSError as error:
+        raise DatasetError(
+            f"{directory} cannot be written: {error}", "Make room on the disk, or choose another"
+        ) from None
     return replace(written, directory=directory)
 
 
@@ -206,31 +201,4 @@ def _refuse_foreign(directory: Path) -> None:
     except DatasetError as error:
         raise DatasetError(
             f"{directory} is not replaced, as it is no dataset: {error.problem}", remedy
-        ) from None
-
-
-@contextmanager
-def _scratch(workspace: Workspace, directory: Path) -> Iterator[Path]:
-    """Give a place for unfinished work from which a rename reaches the directory."""
-    for place in (workspace.root, directory.parent):
-        make_directory(place)
-    if workspace.root.stat().st_dev == directory.parent.stat().st_dev:
-        with workspace.scratch() as scratch:
-            yield scratch
-    else:
-        with TemporaryDirectory(prefix=".goldpan-", dir=directory.parent) as name:
-            yield Path(name)
-
-
-def _move(building: Path, directory: Path, replaced: Path) -> None:
-    try:
-        if directory.exists():
-            directory.rename(replaced)
-        building.rename(directory)
-    except OSError as error:
-        if replaced.exists() and not directory.exists():
-            replaced.rename(directory)
-        raise DatasetError(
-            f"The dataset cannot be moved to {directory}: {error.strerror}",
-            "Choose another directory",
         ) from None

@@ -15,7 +15,6 @@ other settings are another run. What a model keeps while it learns lies beside, 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -31,6 +30,7 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from goldpan.core.errors import EvaluationError
+from goldpan.core.locks import hold_lock
 from goldpan.core.parquet import read_table, write_table
 from goldpan.core.plugins import blamed, digests
 from goldpan.core.progress import Reporter
@@ -389,13 +389,8 @@ def _read(path: Path) -> pa.Table:
 @contextmanager
 def _alone(work: Path) -> Iterator[None]:
     make_directory(work)
-    descriptor = os.open(work / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    busy = EvaluationError(
+        f"Another goldpan does the run in {work}", "Wait for it, or choose another --seed"
+    )
+    with hold_lock(work / "lock", busy):
         yield
-    except BlockingIOError:
-        raise EvaluationError(
-            f"Another goldpan does the run in {work}", "Wait for it, or choose another --seed"
-        ) from None
-    finally:
-        os.close(descriptor)

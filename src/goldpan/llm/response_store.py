@@ -8,8 +8,6 @@ twice, and a later run pays only for what is new. Batches of the Batch API are r
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from typing import Any
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.workspace import make_directory
 from goldpan.llm.outcome import Outcome, Reply, Usage
 from goldpan.llm.request import Request
@@ -145,18 +144,10 @@ def open_responses(place: Path, what: str, *, write: bool = True) -> Iterator[Re
         yield ResponseStore(Archive(place))
         return
     make_directory(place)
-    lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with Archive(place) as archive:
-            archive.begin(resume=archive.runs > 0)
-            yield ResponseStore(archive)
-    except BlockingIOError:
-        raise WorkspaceError(
-            f"Another {what} works in {place.parent}", "Wait for it to end"
-        ) from None
-    finally:
-        os.close(lock)
+    busy = WorkspaceError(f"Another {what} works in {place.parent}", "Wait for it to end")
+    with hold_lock(place / "lock", busy), Archive(place) as archive:
+        archive.begin(resume=archive.runs > 0)
+        yield ResponseStore(archive)
 
 
 def _plain(batch: Batch) -> dict[str, Any]:

@@ -14,7 +14,6 @@ WORKSPACE/annotations/
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import secrets
@@ -30,6 +29,7 @@ from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import Workspace, make_directory
 
@@ -178,16 +178,9 @@ def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Pro
 @contextmanager
 def locked(project: Project) -> Iterator[None]:
     """Keep other processes from pushing to and pulling from this project meanwhile."""
-    descriptor = os.open(project.path("lock"), os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    busy = WorkspaceError(f"Another goldpan works on the project {project.name}", "Wait for it")
+    with hold_lock(project.path("lock"), busy):
         yield
-    except BlockingIOError:
-        raise WorkspaceError(
-            f"Another goldpan works on the project {project.name}", "Wait for it"
-        ) from None
-    finally:
-        os.close(descriptor)
 
 
 def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:

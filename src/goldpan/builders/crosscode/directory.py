@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
 
 
@@ -20,14 +19,9 @@ def replacing(workspace: Workspace, directory: Path, family: str) -> Iterator[Pa
     Raises `DatasetError` where `directory` holds anything but an earlier one of that family.
     """
     stored_provenance(directory, family)
-    for place in (workspace.root, directory.parent):
-        make_directory(place)
     try:
-        with _scratch(workspace, directory) as scratch:
-            building = scratch / "building"
-            building.mkdir()
+        with workspace.replacing(directory) as building:
             yield building
-            _move(building, directory, scratch / "replaced")
     except OSError as error:
         raise DatasetError(
             f"{directory} cannot be written: {error}", "Make room on the disk, or choose another"
@@ -65,25 +59,3 @@ def files_of(building: Path) -> dict[str, Any]:
         for path in paths
         if path.name != PROVENANCE
     }
-
-
-@contextmanager
-def _scratch(workspace: Workspace, directory: Path) -> Iterator[Path]:
-    """Give a place for unfinished work from which a rename reaches the directory."""
-    if workspace.root.stat().st_dev == directory.parent.stat().st_dev:
-        with workspace.scratch() as scratch:
-            yield scratch
-    else:
-        with TemporaryDirectory(prefix=".goldpan-", dir=directory.parent) as name:
-            yield Path(name)
-
-
-def _move(building: Path, directory: Path, replaced: Path) -> None:
-    if directory.exists():
-        directory.rename(replaced)
-    try:
-        building.rename(directory)
-    except OSError:
-        if replaced.exists():
-            replaced.rename(directory)
-        raise

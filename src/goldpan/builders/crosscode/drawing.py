@@ -1,13 +1,13 @@
-"""Draws by hash: what is drawn depends on the seed and the names alone, and stays as data grow."""
+"""Draws the instances of a task that it is evaluated on."""
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from goldpan.builders.crosscode.instance import Instance
+from goldpan.datasets.drawing import draw_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,6 @@ class Drawn:
     """How many the file holds."""
     shown: int
     """How many could not be drawn because the task's examples show them."""
-
-
-def draw_number(seed: int, *names: str) -> int:
-    """Return a number below 2^64 that a seed and names give."""
-    text = "\0".join((str(seed), *names))
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
 def draw_instances(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
-from goldpan.builders.crosscode.drawing import draw_number
 from goldpan.builders.crosscode.instance import Instance
 from goldpan.builders.crosscode.meta import Example
 from goldpan.builders.crosscode.read_meta import EXAMPLES
+from goldpan.datasets.drawing import draw_number
 from goldpan.datasets.task import Task
 
 _SHORT = 400

@@ -16,12 +16,12 @@ from goldpan.builders.crosscode.meta import DATA, META, Meta, meta_json, stem_of
 from goldpan.builders.crosscode.numbering import number_tasks
 from goldpan.builders.crosscode.task_instances import task_instances
 from goldpan.builders.crosscode.task_settings import task_settings
-from goldpan.builders.crosscode.wording import answer_form
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import PROVENANCE, Provenance, digest, write_provenance
 from goldpan.datasets.task import Task
+from goldpan.datasets.wording import answer_form
 
 TASK_FILES = "crosscode-tasks"
 """The family of a directory of task files, in its provenance."""

@@ -21,11 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goldpan.builders.crosscode.budget import Budget, longest_fitting
-from goldpan.builders.crosscode.drawing import draw_number
-from goldpan.builders.crosscode.markers import escaped
 from goldpan.builders.crosscode.meta import Example, Meta
-from goldpan.builders.crosscode.methods import Method, Side
 from goldpan.core.errors import UsageError
+from goldpan.datasets.drawing import draw_number
+from goldpan.datasets.prompt_methods import Method, Side
+from goldpan.text.markers import escaped
 
 _BEFORE_INPUT = "Now complete the following example -\nInput: "
 _AFTER_INPUT = "\nOutput:"

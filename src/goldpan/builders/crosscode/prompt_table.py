@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from goldpan.builders.crosscode.budget import Budget
 from goldpan.builders.crosscode.instance import Instance
-from goldpan.builders.crosscode.methods import Method, Side
 from goldpan.builders.crosscode.prompt import Prompter
 from goldpan.builders.crosscode.spool import Spooled, TaskFiles
+from goldpan.datasets.prompt_methods import Method, Side
 from goldpan.datasets.shards import write_shards
 from goldpan.filters.duplicates.settings import DuplicateSettings
 

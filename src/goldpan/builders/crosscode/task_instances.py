@@ -11,7 +11,11 @@ import pyarrow as pa
 
 from goldpan.builders.crosscode.instance import INSTANCES, Instance
 from goldpan.builders.crosscode.problems import FieldError, text_of
-from goldpan.builders.crosscode.wording import (
+from goldpan.core.errors import DatasetError
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import task_batches
+from goldpan.datasets.task_rows import input_column, target_column, task_family
+from goldpan.datasets.wording import (
     Wording,
     WordingError,
     input_text,
@@ -19,10 +23,6 @@ from goldpan.builders.crosscode.wording import (
     read_texts,
     wording_of,
 )
-from goldpan.core.errors import DatasetError
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import task_batches
-from goldpan.datasets.task_rows import input_column, target_column, task_family
 
 
 def task_instances(directory: Path, task: Task) -> Iterator[Instance]:

@@ -20,9 +20,9 @@ import orjson
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.engines import Engine
 from goldpan.evaluation.finetune.runtime import ProcessGroup
-from goldpan.evaluation.models.extras import load
 
 _KEPT = 2
 _STATE = "state.json"

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.datasets.task import Task
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
     Asker,
@@ -28,7 +29,6 @@ from goldpan.evaluation.finetune.heads import (
 from goldpan.evaluation.finetune.tagging import cross_entropy
 from goldpan.evaluation.finetune.words import Words, stream
 from goldpan.evaluation.model import Answers
-from goldpan.evaluation.models.extras import load
 
 _CUE = "\n\nANSWER:\n"
 """What tells a decoder that its turn has come."""

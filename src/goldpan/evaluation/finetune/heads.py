@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.batches import rows_at_once
 from goldpan.evaluation.finetune.words import Words
 from goldpan.evaluation.model import Answers
-from goldpan.evaluation.models.extras import load
 
 Tensor = Any
 """torch is an extra without which this must import, and a strict check must pass."""

@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.loading import pick_device
 from goldpan.evaluation.finetune.settings import Settings
-from goldpan.evaluation.models.extras import load
 
 
 @dataclass(frozen=True, slots=True)

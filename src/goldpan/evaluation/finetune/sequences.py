@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.heads import (
     Asker,
     Batch,
@@ -22,7 +23,6 @@ from goldpan.evaluation.finetune.heads import (
 )
 from goldpan.evaluation.finetune.words import Words, stream
 from goldpan.evaluation.model import Answers
-from goldpan.evaluation.models.extras import load
 
 
 @dataclass(frozen=True, slots=True)

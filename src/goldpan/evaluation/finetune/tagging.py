@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.datasets.task import Task
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
     Asker,
@@ -26,7 +27,6 @@ from goldpan.evaluation.finetune.heads import (
 )
 from goldpan.evaluation.finetune.words import Span, Words, covering, windows
 from goldpan.evaluation.model import Answers
-from goldpan.evaluation.models.extras import load
 
 _NONE = "O"
 

@@ -18,6 +18,7 @@ import orjson
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
 from goldpan.evaluation.finetune.checkpoints import State, resume, save
 from goldpan.evaluation.finetune.engines import Engine, Plain, Zero
@@ -27,7 +28,6 @@ from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, qui
 from goldpan.evaluation.finetune.runtime import ProcessGroup
 from goldpan.evaluation.finetune.validation import validate
 from goldpan.evaluation.finetune.zero import accumulation
-from goldpan.evaluation.models.extras import load
 
 LEARNED = "learned.pt"
 """The weights that training changed, at their best."""

@@ -15,11 +15,11 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.choosing import value_of
-from goldpan.evaluation.models.extras import load
 
 Numbers = npt.NDArray[np.float64]
 _NAME = "tfidf-xgboost"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import UsageError
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.loading import quiet
-from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.vectors import Pair, Vectors
 
 _BATCH = 32

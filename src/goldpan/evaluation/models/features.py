@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.models.context import Documents, Surroundings
-from goldpan.evaluation.models.extras import load
 
 CONTEXTS = ("none", "document", "neighbours")
 NEIGHBOUR, NAME, PLACE = 0.4, 0.5, 0.5

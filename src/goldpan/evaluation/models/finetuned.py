@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
@@ -20,7 +21,6 @@ from goldpan.evaluation.finetune.training import LEARNED
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.model import Answers, Costs, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
-from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.minilm import encoder_weights
 
 NAME = "finetuned"

@@ -17,8 +17,8 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.model import Answers, Fitted, TrainingContext
-from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.thresholds import best_threshold
 
 Numbers = npt.NDArray[np.float64]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.builders.crosscode.methods import find_method
-from goldpan.builders.crosscode.wording import wording_of
 from goldpan.core.errors import UsageError
+from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.task import Task
+from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.model import Answer, Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.prompting.asking import Reply, ask_rows, estimate_rows

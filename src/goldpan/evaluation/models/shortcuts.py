@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.builders.crosscode.drawing import draw_number
-from goldpan.builders.crosscode.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.core.errors import EvaluationError
+from goldpan.datasets.drawing import draw_number
 from goldpan.datasets.task import CLASSIFICATION
+from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.evaluation.model import Answer, Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.cache import cache_directory
@@ -27,7 +28,6 @@ from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
 from goldpan.evaluation.models.context import Documents, spoken
 from goldpan.evaluation.models.embedded import Frozen
-from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.features import Features
 from goldpan.evaluation.models.heads import (
     SIMILARITY,

@@ -6,8 +6,6 @@ trunk of a task has never seen the answer to a row that any of them tests, and a
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -22,11 +20,12 @@ import numpy.typing as npt
 import orjson
 
 from goldpan.core.errors import EvaluationError
+from goldpan.core.locks import hold_lock
 from goldpan.core.progress import Reporter
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.models.cache import digest
 from goldpan.evaluation.models.encoder import Encoder, load_encoder
-from goldpan.evaluation.models.extras import load
 from goldpan.evaluation.models.shared_rows import SharedRows
 from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
 
@@ -101,7 +100,7 @@ def find_trunk(
         FORMAT, weights.digest, rows.columns, pairs, rows.targets.tolist(), asdict(training), seed
     )
     place = cache / name
-    with _alone(cache / f"{name}.lock"):
+    with hold_lock(cache / f"{name}.lock"):
         if not place.exists():
             scratch = Path(tempfile.mkdtemp(dir=cache, prefix="unfinished-"))
             try:
@@ -220,16 +219,6 @@ def _seeded(torch: Any, seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def fast_in_half() -> bool:

@@ -6,9 +6,9 @@ import hashlib
 
 import orjson
 
-from goldpan.builders.crosscode.methods import Method
-from goldpan.builders.crosscode.wording import wording_of
+from goldpan.datasets.prompt_methods import Method
 from goldpan.datasets.task import Task
+from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.prompting.examples import own_examples
 from goldpan.evaluation.prompting.forms import KEYS, answer_schema
 from goldpan.evaluation.prompting.inputs import show_row

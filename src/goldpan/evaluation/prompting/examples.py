@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.builders.crosscode.drawing import draw_number
-from goldpan.builders.crosscode.wording import Wording, WordingError, output_text, read_texts
 from goldpan.core.errors import EvaluationError
+from goldpan.datasets.drawing import draw_number
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.datasets.task_rows import input_column, target_column
+from goldpan.datasets.wording import Wording, WordingError, output_text, read_texts
 from goldpan.evaluation.prompting.forms import KEYS, written_answer
 from goldpan.evaluation.prompting.inputs import Shown, show_row, show_text
 

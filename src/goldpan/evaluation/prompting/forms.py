@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from goldpan.builders.crosscode.wording import Wording
 from goldpan.datasets.task import TaskType
+from goldpan.datasets.wording import Wording
 
 KEYS: Mapping[TaskType, str] = {
     "binary": "label",

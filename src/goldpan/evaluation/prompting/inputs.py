@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goldpan.builders.crosscode.wording import blanks
 from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.datasets.task import Task
+from goldpan.datasets.wording import blanks
 from goldpan.evaluation.task_input import FILE, PATH, built_family
 from goldpan.llm.parts import Part, PartKind
 from goldpan.llm.truncate import cut

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from goldpan.builders.crosscode.markers import escaped
-from goldpan.builders.crosscode.methods import Method
-from goldpan.builders.crosscode.wording import Wording, answer_form
+from goldpan.datasets.prompt_methods import Method
+from goldpan.datasets.wording import Wording, answer_form
 from goldpan.evaluation.prompting.examples import Example
 from goldpan.evaluation.prompting.forms import asked_form
 from goldpan.evaluation.prompting.inputs import Shown
 from goldpan.llm.fence import fence_code, fenced
+from goldpan.text.markers import escaped
 
 Message = dict[str, str]
 _RULES = files("goldpan.evaluation.prompting") / "rules"

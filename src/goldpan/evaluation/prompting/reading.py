@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from goldpan.builders.crosscode.wording import Wording
+from goldpan.datasets.wording import Wording
 from goldpan.evaluation.model import Answer
 from goldpan.evaluation.prompting.forms import KEYS
 from goldpan.evaluation.prompting.inputs import Shown

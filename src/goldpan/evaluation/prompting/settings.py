@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from goldpan.builders.crosscode.methods import METHODS, Method, find_method
 from goldpan.core.errors import UsageError
+from goldpan.datasets.prompt_methods import METHODS, Method, find_method
 from goldpan.datasets.task import TaskType
 from goldpan.evaluation.protocol import Protocol
 from goldpan.llm.settings import OPENAI, EndpointSettings, load_prices, load_settings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from goldpan.builders.crosscode.drawing import draw_number
-from goldpan.builders.crosscode.wording import Wording, WordingError, output_text, wording_of
+from goldpan.datasets.drawing import draw_number
 from goldpan.datasets.task import Task
+from goldpan.datasets.wording import Wording, WordingError, output_text, wording_of
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.metrics.crosscodebench import Percentages, percentages
 from goldpan.evaluation.report.materials import Material, Row

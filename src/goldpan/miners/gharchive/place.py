@@ -9,8 +9,6 @@ WORKSPACE/gharchive/
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.miners.gharchive.hours import file_name, hour_name
 
@@ -58,14 +57,9 @@ class ArchivePlace:
     def lock(self) -> Iterator[None]:
         """Keep other processes from writing here meanwhile; raises `WorkspaceError` if one does."""
         make_directory(self.root)
-        descriptor = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        busy = WorkspaceError(
+            f"Another goldpan mines GH Archive into {self.root}",
+            "Wait for it, or give this one a --workspace of its own",
+        )
+        with hold_lock(self.root / "lock", busy):
             yield
-        except BlockingIOError:
-            raise WorkspaceError(
-                f"Another goldpan mines GH Archive into {self.root}",
-                "Wait for it, or give this one a --workspace of its own",
-            ) from None
-        finally:
-            os.close(descriptor)
