@@ -17,7 +17,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace as Layout
 
 if TYPE_CHECKING:
-    from goldpan.annotation.llm.reviewer import ReviewResult
+    from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Evaluation, Plan
     from goldpan.check import CheckResult
@@ -220,8 +220,8 @@ class Workspace:
         `options` are settings of ``docs/review.md``, such as `base_url` and `max_cost`; a file
         with all of them is `settings`.
         """
-        from goldpan.annotation.llm.review import run_review
-        from goldpan.annotation.llm.settings import load_review_settings
+        from goldpan.annotation.review.run import run_review
+        from goldpan.annotation.review.settings import load_review_settings
         from goldpan.filters.profile import load_profile
 
         flags = {**options, "models": list(models) or None}
