@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
-import typer.core
 
 from goldpan import __version__
-from goldpan.commands import (
-    annotating,
-    building,
-    checking,
-    datasets,
-    evaluating,
-    filtering,
-    history,
-    importing,
-    mining,
-    reviewing,
-    starting,
-    tasks,
-)
 from goldpan.commands.examples import add_examples
-from goldpan.commands.shared import Directory, complain, reporting, settings_of
+from goldpan.commands.lazy import Entry, LazyGroup
 from goldpan.core.errors import GoldpanError
 from goldpan.core.log import start_log
 from goldpan.core.plugins import use
@@ -38,21 +22,126 @@ from goldpan.core.terminal import Terminal
 
 _START, _MINE, _FILTER = "Start", "Mine and pair", "Filter and review"
 _BUILD, _EVALUATE, _LOOK = "Build and publish", "Evaluate", "Look and verify"
-_ORDER = (
-    *("demo", "init", "doctor"),
-    *("mine", "normalize", "clone", "pair", "status"),
-    *("filter", "funnel", "why", "review", "annotate"),
-    *("build", "tasks", "import", "publish", "apply-edit"),
-    "evaluate",
-    *("report", "open", "trace", "check", "config"),
-)
 
 
-class _Pipeline(typer.core.TyperGroup):
-    """Lists the commands in the order of the pipeline."""
-
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        return sorted(super().list_commands(ctx), key=_ORDER.index)
+class _Pipeline(LazyGroup):
+    entries: ClassVar = {
+        "demo": Entry(
+            "starting.demo",
+            _START,
+            "Run the whole pipeline offline on a small repository that comes with Goldpan.",
+        ),
+        "init": Entry(
+            "starting.init", _START, "Make a workspace with a settings file that explains itself."
+        ),
+        "doctor": Entry(
+            "starting.doctor",
+            _START,
+            "Examine git, disk, tokens and their limits, extras and servers, before a long run "
+            "does.",
+        ),
+        "mine": Entry(
+            "mining.app",
+            _MINE,
+            "Mine repositories, or the events of all public ones from GH Archive.",
+        ),
+        "normalize": Entry(
+            "mining.normalize",
+            _MINE,
+            "Make the tables anew from the raw replies; asks nothing of the network.",
+        ),
+        "clone": Entry(
+            "history.clone",
+            _MINE,
+            "Fetch the history of the code, and find the states before and after each pull "
+            "request.",
+        ),
+        "pair": Entry(
+            "mining.pair",
+            _MINE,
+            "Find the pull requests that fix issues, with the evidence for each pair.",
+        ),
+        "status": Entry(
+            "mining.status",
+            _MINE,
+            "Show announced against stored counts, and list what is missing with the reason.",
+        ),
+        "filter": Entry(
+            "filtering.filter",
+            _FILTER,
+            "Judge every issue and fix pair by every criterion, each verdict with its reason.",
+        ),
+        "funnel": Entry(
+            "filtering.funnel",
+            _FILTER,
+            "Show what each criterion takes out, alone and one after the other.",
+        ),
+        "why": Entry(
+            "filtering.why",
+            _FILTER,
+            "Explain one entry: references, signals, pairs, verdicts, and the raw replies.",
+        ),
+        "review": Entry(
+            "reviewing.review",
+            _FILTER,
+            "Have language models judge what the profile keeps (FAUN-Eval, section 3.3.3).",
+        ),
+        "annotate": Entry(
+            "annotating.app",
+            _FILTER,
+            "Send rows to annotators in Label Studio, and collect their answers.",
+        ),
+        "build": Entry(
+            "building.app",
+            _BUILD,
+            "Build a dataset: Parquet files, card, Croissant metadata and provenance.",
+        ),
+        "tasks": Entry(
+            "tasks.tasks_app",
+            _BUILD,
+            "See the tasks that models are trained for, and import their data.",
+        ),
+        "import": Entry(
+            "importing.import_source",
+            _BUILD,
+            "Import every task of a source from its files; goldpan tasks import takes one.",
+        ),
+        "publish": Entry(
+            "datasets.publish", _BUILD, "Publish a dataset on the Hugging Face Hub in one commit."
+        ),
+        "apply-edit": Entry(
+            "datasets.apply_edit",
+            _BUILD,
+            "Apply SEARCH/REPLACE blocks to files: all of them, or none.",
+        ),
+        "evaluate": Entry(
+            "evaluating.app",
+            _EVALUATE,
+            "Score models on tasks: every prediction is kept, and metrics come from them alone.",
+        ),
+        "report": Entry(
+            "datasets.report",
+            _LOOK,
+            "Write an HTML page with the funnel, distributions, and examples with their evidence.",
+        ),
+        "open": Entry(
+            "starting.open_result",
+            _LOOK,
+            "Open the newest report, or an annotation project in Label Studio, in the browser.",
+        ),
+        "trace": Entry(
+            "datasets.trace",
+            _LOOK,
+            "Walk from a published example back to raw replies and git objects.",
+        ),
+        "check": Entry(
+            "checking.check",
+            _LOOK,
+            "Verify every file of a workspace, and say what to run again where one is damaged.",
+        ),
+        "config": Entry("starting.config_app", _LOOK, "See the settings that are in force."),
+    }
+    """The commands in the order of the pipeline."""
 
 
 app = typer.Typer(
@@ -100,35 +189,6 @@ def _goldpan(
         use(file)
 
 
-def demo(workspace: Directory = None) -> None:
-    """Run the whole pipeline offline on a small repository that comes with Goldpan."""
-    from goldpan.demo import run_demo
-
-    settings = settings_of(workspace=workspace or Path("demo-workspace"))
-    with reporting(False) as reporter:
-        run_demo(settings, reporter)
-
-
-for panel, commands in {
-    _START: (demo, starting.init, starting.doctor),
-    _MINE: (mining.normalize, history.clone, mining.pair, mining.status),
-    _FILTER: (filtering.filter, filtering.funnel, filtering.why, reviewing.review),
-    _BUILD: (datasets.publish, datasets.apply_edit),
-    _LOOK: (datasets.report, datasets.trace, checking.check),
-}.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
-app.command("import", rich_help_panel=_BUILD)(importing.import_source)
-app.command("open", rich_help_panel=_LOOK)(starting.open_result)
-app.add_typer(mining.app, name="mine", rich_help_panel=_MINE)
-app.add_typer(annotating.app, name="annotate", rich_help_panel=_FILTER)
-app.add_typer(building.app, name="build", rich_help_panel=_BUILD)
-app.add_typer(tasks.tasks_app, name="tasks", rich_help_panel=_BUILD)
-app.add_typer(evaluating.app, name="evaluate", rich_help_panel=_EVALUATE)
-app.add_typer(starting.config_app, name="config", rich_help_panel=_LOOK)
-add_examples(app)
-
-
 def main() -> None:
     """Run `goldpan`."""
     _run(app)
@@ -136,6 +196,9 @@ def main() -> None:
 
 def mine_main() -> None:
     """Run `mine`, which is `goldpan mine`."""
+    from goldpan.commands import mining
+
+    add_examples(mining.app, "mine ")
     _run(mining.app)
 
 
@@ -144,7 +207,7 @@ def _run(program: Callable[..., Any]) -> NoReturn:
     try:
         program()
     except GoldpanError as error:
-        complain(error)
+        _complain(error)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(141)
@@ -152,21 +215,29 @@ def _run(program: Callable[..., Any]) -> NoReturn:
         known = explain(error)
         if known is None:
             _defect(error)
-        complain(known)
+        _complain(known)
         sys.exit(known.exit_code)
     sys.exit(0)
 
 
 def _defect(error: Exception) -> NoReturn:
     """Keep the trace of a defect of our own in a file and say where."""
+    import tempfile
+
     with tempfile.NamedTemporaryFile(
         "w", prefix="goldpan-error-", suffix=".txt", delete=False, encoding="utf-8"
     ) as file:
         file.write(mask("".join(traceback.format_exception(error))))
-    complain(
+    _complain(
         GoldpanError(
             f"Goldpan itself failed ({type(error).__name__}: {error})",
             f"Please report it with {file.name}. What was fetched is kept; run the command again",
         )
     )
     sys.exit(1)
+
+
+def _complain(error: GoldpanError) -> None:
+    from goldpan.commands.shared import complain
+
+    complain(error)

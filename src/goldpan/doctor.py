@@ -6,20 +6,21 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx
-from packaging.requirements import Requirement
 
 from goldpan import __version__
 from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.config import PUBLIC_API, Settings
 from goldpan.core.errors import GoldpanError
+from goldpan.core.extras import EXTRAS, install_remedy
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 
@@ -138,32 +139,19 @@ def _left(kind: str, limit: Any) -> str:
 
 
 def _extras() -> Iterator[Finding]:
-    """Tell which optional parts are installed, as the distribution itself lists them."""
-    wanted: dict[str, list[str]] = {}
-    for text in requires("goldpan") or ():
-        need = Requirement(text)
-        for extra in _NAMES:
-            here = need.marker is not None and need.marker.evaluate({"extra": extra})
-            if here and not need.marker.evaluate({"extra": ""}):  # type: ignore[union-attr]
-                wanted.setdefault(extra, []).append(need.name)
-    for extra, packages in wanted.items():
-        lacking = [name for name in packages if not _is_installed(name)]
+    """Tell which extras are installed."""
+    for extra in sorted(set(EXTRAS.values())):
+        packages = [name for name, one in EXTRAS.items() if one == extra and _has_build(name)]
+        lacking = [name for name in packages if find_spec(name) is None]
         if lacking:
             told = f"without {', '.join(lacking)}"
-            yield Finding(f"Extra {extra}", "note", told, f'pip install "goldpan[{extra}]"')
+            yield Finding(f"Extra {extra}", "note", told, install_remedy(lacking[0]))
         else:
             yield Finding(f"Extra {extra}", "ok", "installed")
 
 
-_NAMES = ("evaluation", "training", "ray", "nlp", "xlsx")
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
+def _has_build(package: str) -> bool:
+    return package != "deepspeed" or sys.platform == "linux"
 
 
 def _label_studio(environment: Mapping[str, str]) -> Finding:

@@ -20,7 +20,6 @@ from goldpan.commands.shared import (
     settings_of,
 )
 from goldpan.core.workspace import Workspace
-from goldpan.filters.profile import load_profile
 from goldpan.show import annotating as show
 
 app = typer.Typer(
@@ -63,6 +62,7 @@ def push(
     from goldpan.annotation.studio.forms import find_form, read_tasks
     from goldpan.annotation.studio.push import push as push_tasks
     from goldpan.annotation.studio.suggestions import find_suggestions
+    from goldpan.filters.profile import load_profile
 
     asked = find_form(form)
     place = Workspace(settings_of(workspace=workspace).workspace)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldpan.check import CheckResult
 from goldpan.commands.shared import Directory, Json, opened, print_result
 from goldpan.core.terminal import Terminal, clean
-from goldpan.miners.repair import Repair
 from goldpan.show.mining import repairs
+
+if TYPE_CHECKING:
+    from goldpan.check import CheckResult
+    from goldpan.miners.repair import Repair
 
 
 def check(

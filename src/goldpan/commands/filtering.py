@@ -10,8 +10,6 @@ import typer
 
 from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
 from goldpan.core.terminal import Terminal
-from goldpan.filters.catalogue import criteria
-from goldpan.filters.profile import load_profile
 from goldpan.show import explaining
 from goldpan.show import filtering as show
 
@@ -37,6 +35,9 @@ def filter(
     Nothing is deleted: a profile says which criteria decide, and with which settings.
     """
     if only_list:
+        from goldpan.filters.catalogue import criteria
+        from goldpan.filters.profile import load_profile
+
         chosen = load_profile(profile)
         known = list(criteria().values())
         print_result(json, chosen.plain(), lambda: show.criteria(known, chosen.decide))

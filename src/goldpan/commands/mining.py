@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,9 +20,11 @@ from goldpan.commands.shared import (
     print_result,
 )
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.miners.estimate import Estimate
-from goldpan.miners.mine import MineResult
 from goldpan.show import mining as show
+
+if TYPE_CHECKING:
+    from goldpan.miners.estimate import Estimate
+    from goldpan.miners.mine import MineResult
 
 app = typer.Typer(
     help="Mine repositories, or the events of all public ones from GH Archive.",

@@ -20,7 +20,6 @@ from goldpan.commands.shared import (
     settings_of,
 )
 from goldpan.core.workspace import Workspace
-from goldpan.filters.profile import load_profile
 from goldpan.show import reviewing as show
 
 if TYPE_CHECKING:  # it takes long to import
@@ -73,6 +72,7 @@ def review(
     """
     from goldpan.annotation.review.run import estimate_review, run_review
     from goldpan.annotation.review.settings import load_review_settings
+    from goldpan.filters.profile import load_profile
 
     flags = {
         "models": model,
@@ -123,6 +123,7 @@ def _calibrate(
 ) -> None:
     """Show how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.review.calibration import calibrate_reviews
+    from goldpan.filters.profile import load_profile
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     repos = known_repositories(place, repo, "tables")

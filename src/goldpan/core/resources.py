@@ -9,12 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import duckdb
-import pyarrow as pa
 
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.sealed import DamagedError
@@ -38,6 +36,8 @@ _CAUSES = {
 }
 _NUMBERS = {os.strerror(number).lower(): number for number in _CAUSES}
 _QUOTED = re.compile(r"""["']([^"'\n]*/[^"'\n]*)["']""")
+_MEMORY_ERRORS = (("pyarrow", "ArrowMemoryError"), ("duckdb", "OutOfMemoryException"))
+_LIBRARY_ERRORS = (("pyarrow", "ArrowException"), ("duckdb", "Error"))
 _MEMORY = "Close other programs, set workers = 1 in goldpan.toml, or use a larger machine"
 
 
@@ -55,7 +55,7 @@ def explain(error: BaseException, path: Path | None = None) -> GoldpanError | No
         return WorkspaceError(
             str(error), "Run goldpan check, which says what to restore or make anew"
         )
-    if isinstance(error, MemoryError | pa.ArrowMemoryError | duckdb.OutOfMemoryException):
+    if isinstance(error, MemoryError) or _is_one(error, _MEMORY_ERRORS):
         return WorkspaceError("There is too little memory", _MEMORY)
     number = _number(error)
     if number not in _CAUSES:
@@ -80,10 +80,17 @@ def _number(error: BaseException) -> int | None:
     """Return the system's number of an error, which Arrow and DuckDB may tell in words alone."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    if not isinstance(error, OSError | duckdb.Error | pa.ArrowException):
+    if not isinstance(error, OSError) and not _is_one(error, _LIBRARY_ERRORS):
         return None
     text = str(error).lower()
     return next((number for words, number in _NUMBERS.items() if words in text), None)
+
+
+def _is_one(error: BaseException, classes: tuple[tuple[str, str], ...]) -> bool:
+    """Tell whether an error is of a library's class; one that is not loaded raised nothing."""
+    return any(
+        isinstance(error, getattr(sys.modules.get(library), name, ())) for library, name in classes
+    )
 
 
 def _file(error: BaseException) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from goldpan.core.terminal import Terminal, clean
-from goldpan.explain import Explanation
+
+if TYPE_CHECKING:
+    from goldpan.explain import Explanation
 
 
 def explanation(found: Explanation) -> None:

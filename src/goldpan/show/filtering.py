@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from goldpan.core.terminal import Terminal, clean, titled
-from goldpan.filters.criterion import AnyCriterion
-from goldpan.filters.funnel import Funnel, Step
-from goldpan.filters.pipeline import FilterResult
+
+if TYPE_CHECKING:
+    from goldpan.filters.criterion import AnyCriterion
+    from goldpan.filters.funnel import Funnel, Step
+    from goldpan.filters.pipeline import FilterResult
 
 _BAR = 24
 _WIDE = 100

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from goldpan.core.terminal import Terminal, titled
-from goldpan.git.clone import CloneResult
-from goldpan.miners.history.revisions import History
+
+if TYPE_CHECKING:
+    from goldpan.git.clone import CloneResult
+    from goldpan.miners.history.revisions import History
 
 _MOST_NUMBERS = 20
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.terminal import Terminal, clean, titled
-from goldpan.miners.coverage import Coverage
-from goldpan.miners.estimate import Estimate
-from goldpan.miners.mine import MineResult, duration
-from goldpan.miners.pairing import PairResult
-from goldpan.miners.repair import Repair
+
+if TYPE_CHECKING:
+    from goldpan.miners.coverage import Coverage
+    from goldpan.miners.estimate import Estimate
+    from goldpan.miners.mine import MineResult
+    from goldpan.miners.pairing import PairResult
+    from goldpan.miners.repair import Repair
 
 _MOST_GAPS = 20
 
 
 def mined(results: Sequence[MineResult]) -> None:
     """Show what mining brought, and predicted against spent cost."""
+    from goldpan.miners.mine import duration
+
     for result in results:
         console = Terminal(soft_wrap=False)
         path = "GraphQL" if result.via == "graphql" else "REST"
@@ -60,6 +64,8 @@ def failed_json(repo: str, error: GoldpanError) -> dict[str, Any]:
 
 def estimates(costs: Mapping[str, Estimate]) -> None:
     """Show predicted costs."""
+    from goldpan.miners.mine import duration
+
     table = Table("repository", "requests", "points", "time", box=None, header_style="dim")
     for name, cost in costs.items():
         points = f"{cost.points:,}" if cost.points else "-"
