@@ -30,7 +30,8 @@ app = typer.Typer(
 
 ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
 Url = Annotated[
-    str | None, typer.Option(help="The Label Studio server. (default: LABEL_STUDIO_URL)")
+    str | None,
+    typer.Option(help="The Label Studio server. (default: LABEL_STUDIO_URL, else serve's)"),
 ]
 
 
@@ -58,15 +59,15 @@ def push(
     json: Json = False,
 ) -> None:
     """Put the rows of a dataset before annotators; only what is new is added."""
-    from goldpan.annotation.studio.client import find_server
     from goldpan.annotation.studio.forms import find_form, read_tasks
+    from goldpan.annotation.studio.handover import choose_server
     from goldpan.annotation.studio.push import push as push_tasks
     from goldpan.annotation.studio.suggestions import find_suggestions
     from goldpan.filters.profile import load_profile
 
     asked = find_form(form)
     place = Workspace(settings_of(workspace=workspace).workspace)
-    server = find_server(url, os.environ)
+    server = choose_server(place, url, os.environ)
     with reporting(json) as reporter:
         tasks = read_tasks(dataset, asked)
         suggest = None
@@ -101,12 +102,12 @@ def pull(
     json: Json = False,
 ) -> None:
     """Fetch what is new of the answers, check it, and decide where people agree."""
-    from goldpan.annotation.studio.client import find_server
     from goldpan.annotation.studio.decisions import write_decisions
+    from goldpan.annotation.studio.handover import choose_server
     from goldpan.annotation.studio.pull import pull as pull_answers
 
     place = Workspace(settings_of(workspace=workspace).workspace)
-    server = find_server(url, os.environ)
+    server = choose_server(place, url, os.environ)
     with reporting(json) as reporter:
         pulled = pull_answers(
             place, server, project, reporter, named=names, accept_configuration=accept_configuration
@@ -162,10 +163,10 @@ def adjudicate(
 ) -> None:
     """Put the conflicts, with both answers, into a project for a third person."""
     from goldpan.annotation.studio.adjudicate import adjudicate as adjudicate_project
-    from goldpan.annotation.studio.client import find_server
+    from goldpan.annotation.studio.handover import choose_server
 
     place = Workspace(settings_of(workspace=workspace).workspace)
-    server = find_server(url, os.environ)
+    server = choose_server(place, url, os.environ)
     with reporting(json) as reporter:
         pushed = adjudicate_project(place, server, project, reporter, doubts=doubts)
     print_result(json, asdict(pushed), lambda: show.pushed(pushed))
@@ -188,16 +189,17 @@ def serve(
 ) -> None:
     """Run a Label Studio of one's own until Ctrl-C, with accounts for annotators."""
     from goldpan.annotation.studio.forms import find_form, read_tasks
+    from goldpan.annotation.studio.handover import handed_over, server_directory
     from goldpan.annotation.studio.push import push as push_tasks
     from goldpan.annotation.studio.serve import serve as serve_studio
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     addresses: Sequence[str] = annotator or ("one@example.org", "two@example.org")
+    directory = server_directory(place)
     with (
         reporting(False) as reporter,
-        serve_studio(
-            place.root / "label-studio", port, addresses, reporter, installing=install
-        ) as running,
+        serve_studio(directory, port, addresses, reporter, installing=install) as running,
+        handed_over(directory, running.server),
     ):
         if dataset is not None:
             asked = find_form(form)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import goldpan
 from goldpan.core.errors import GoldpanError
-from goldpan.core.progress import Reporter
+from goldpan.core.progress import Reporter, Task
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 
 LOCKS = Path(goldpan.__file__).parent / "locks"
 _READY, _BEGUN = "goldpan-ready", "goldpan-begun"
 _SECONDS = 1800
+_PINNED = re.compile(r"^\S+==", re.M)
+_COLLECTED = ("Collecting ", "Processing ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +65,11 @@ class IsolatedEnv:
             place.mkdir(parents=True, exist_ok=True)
             (place / _BEGUN).touch()
             self._run([sys.executable, "-m", "venv", str(place)])
-            pip = [str(interpreter(place)), "-m", "pip"]
-            install = ["install", "--quiet", "--no-deps", "--require-hashes", "--requirement"]
-            self._run([*pip, *install, str(self.lock)])
+            pip = [str(interpreter(place)), "-m", "pip", "--disable-pip-version-check"]
+            install = ["install", "--no-deps", "--require-hashes", "--requirement", str(self.lock)]
+            packages = len(_PINNED.findall(self.lock.read_text(encoding="utf-8")))
+            with reporter.task(f"Installing {self.name}, packages", packages) as task:
+                self._run([*pip, *install], task)
             (place / _READY).touch()
         except OSError as error:
             raise GoldpanError(
@@ -69,26 +77,49 @@ class IsolatedEnv:
                 f"Set {self.variable} to another directory",
             ) from None
 
-    def _run(self, command: list[str]) -> None:
+    def _run(self, command: list[str], task: Task | None = None) -> None:
+        """Run a command, and count the packages that pip says it collects."""
         # Constraints on the packages of this environment are not meant for another.
         environment = {key: each for key, each in os.environ.items() if key != "PIP_CONSTRAINT"}
-        try:
-            done = subprocess.run(  # noqa: S603 - our own interpreter and fixed arguments
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and fixed arguments
                 command,
-                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
                 text=True,
-                timeout=_SECONDS,
-                check=False,
                 env=environment,
             )
-        except subprocess.TimeoutExpired:
-            raise GoldpanError(f"Installing {self.name} took too long", "Try again") from None
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise GoldpanError(
-                f"{self.name} cannot be installed: {line(mask(last), 300)}",
-                f"Install it yourself with: {' '.join(command)}",
-            )
+            with process, _killed_after(process, _SECONDS) as expired:
+                for said in process.stdout or ():
+                    if task is not None and said.startswith(_COLLECTED):
+                        task.advance()
+            if expired.is_set():
+                raise GoldpanError(f"Installing {self.name} took too long", "Try again")
+            if process.returncode:
+                complaints.seek(0)
+                last = (complaints.read().strip().splitlines() or ["no reason given"])[-1]
+                raise GoldpanError(
+                    f"{self.name} cannot be installed: {line(mask(last), 300)}",
+                    f"Install it yourself with: {' '.join(command)}",
+                )
+
+
+@contextmanager
+def _killed_after(process: subprocess.Popen[str], seconds: float) -> Iterator[threading.Event]:
+    """Kill a process that runs for longer; the event then is set."""
+    expired = threading.Event()
+
+    def end() -> None:
+        expired.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, end)
+    timer.start()
+    try:
+        yield expired
+    finally:
+        timer.cancel()
 
 
 def interpreter(place: Path) -> Path:

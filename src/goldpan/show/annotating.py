@@ -133,12 +133,7 @@ def running(found: Running) -> None:
     console.print(titled("Label Studio", f" runs at {found.server.url} until Ctrl-C"))
     for account in found.accounts:
         console.print(clean(f"  {account.address}  password {account.password}"))
-    console.print(
-        clean(
-            "For goldpan annotate push and pull, copy a token from Account & Settings there into "
-            "LABEL_STUDIO_API_KEY"
-        )
-    )
+    console.print("goldpan annotate push and pull find it by themselves, with the same --workspace")
 
 
 def _estimate(value: Estimate) -> str:
