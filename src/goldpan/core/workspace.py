@@ -177,3 +177,14 @@ def publish(files: dict[Path, Path]) -> None:
     for source, target in files.items():
         make_directory(target.parent)
         source.replace(target)
+
+
+def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file so that it is there whole or not at all."""
+    draft = path.with_name(f".{path.name}.new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

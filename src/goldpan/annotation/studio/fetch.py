@@ -14,9 +14,10 @@ import orjson
 
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.errors import StudioFaultError
-from goldpan.annotation.studio.project import Journal, Project, write_whole
+from goldpan.annotation.studio.project import Journal, Project
 from goldpan.annotation.studio.raw import History, RawExports
 from goldpan.core.progress import Reporter
+from goldpan.core.workspace import write_whole
 
 _AT_ONCE = 250
 

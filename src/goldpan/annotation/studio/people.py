@@ -18,8 +18,9 @@ from pathlib import Path
 import orjson
 
 from goldpan.annotation.studio.client import User
-from goldpan.annotation.studio.project import Project, write_whole
+from goldpan.annotation.studio.project import Project
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.workspace import write_whole
 
 _LENGTH = 10
 

@@ -31,7 +31,7 @@ from goldpan.annotation.studio.errors import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import Workspace, make_directory, write_whole
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 
@@ -181,17 +181,6 @@ def locked(project: Project) -> Iterator[None]:
     busy = WorkspaceError(f"Another goldpan works on the project {project.name}", "Wait for it")
     with hold_lock(project.path("lock"), busy):
         yield
-
-
-def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Write a file so that it is there whole or not at all."""
-    draft = path.with_name(f".{path.name}.new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o644)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 def _save(project: Project) -> None:

@@ -28,7 +28,6 @@ from goldpan.annotation.studio.project import (
     Project,
     locked,
     open_project,
-    write_whole,
 )
 from goldpan.annotation.studio.push import reconcile
 from goldpan.annotation.studio.raw import History
@@ -38,7 +37,7 @@ from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import Workspace, publish, write_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ from typing import Any
 import orjson
 import zstandard
 
-from goldpan.annotation.studio.project import write_whole
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import make_directory
+from goldpan.core.workspace import make_directory, write_whole
 
 KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull")
 """What in a task's data says which subject it is; the rest is what annotators see."""

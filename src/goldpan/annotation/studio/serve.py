@@ -26,13 +26,12 @@ import orjson
 
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.errors import StudioError
-from goldpan.annotation.studio.project import write_whole
 from goldpan.core.errors import UsageError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, without_secrets
-from goldpan.core.workspace import make_directory
+from goldpan.core.workspace import make_directory, write_whole
 
 SERVER = IsolatedEnv(
     name="Label Studio",

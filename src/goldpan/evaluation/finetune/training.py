@@ -18,6 +18,7 @@ import orjson
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.progress import Reporter, Task
+from goldpan.core.workspace import write_whole
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
 from goldpan.evaluation.finetune.checkpoints import State, resume, save
@@ -234,10 +235,7 @@ def _finish(training: _Training, state: State) -> None:
             each.numel() for each in loaded.module.parameters() if each.requires_grad
         ),
     }
-    path = job.directory / TRAINED
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
-    unfinished.replace(path)
+    write_whole(job.directory / TRAINED, orjson.dumps(told, option=orjson.OPT_INDENT_2))
 
 
 def read_trained(directory: Path) -> dict[str, Any] | None:
