@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
+from tests.drawing import examples
 
 BODIES = [b'{"a": 1}', b"", b"\x00\xff" * 1000, "höhe 🪙".encode()]
 
@@ -33,7 +34,7 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 @given(cut=st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_file_cut_anywhere_keeps_all_whole_records_and_goes_on(
     tmp_path_factory: pytest.TempPathFactory, cut: int
 ) -> None:

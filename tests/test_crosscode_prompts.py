@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.builders.crosscode.budget import Budget, count_words, longest_fitting
@@ -148,14 +148,12 @@ def test_the_longest_that_fits_is_found(length: int, most: int) -> None:
     assert longest_fitting(length, lambda size: size <= most) == min(length, most)
 
 
-@settings(deadline=None)
 @given(PIECES)
 def test_escaping_is_undone(text: str) -> None:
     assert unescaped(escaped(text)) == text
     assert unescaped(unescaped(escaped(escaped(text)))) == text
 
 
-@settings(deadline=None)
 @given(PIECES, PIECES, PIECES, PIECES, st.sampled_from(list(METHODS)))
 def test_texts_cannot_imitate_the_structure(
     given_text: str, shown: str, output: str, said: str, method: str

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.builders.crosscode.export import TaskDataset, export_tasks, meta_of
@@ -70,7 +70,6 @@ def test_every_registry_task_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@settings(deadline=None)
 @given(data=st.data())
 def test_any_row_comes_back(kind: TaskType, data: st.DataObject) -> None:
     labels = tuple(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.builders.crosscode import json_stream
@@ -190,7 +190,6 @@ def test_what_is_no_array_of_json_is_refused(tmp_path: Path, content: bytes, pro
     assert problem in str(caught.value)
 
 
-@settings(deadline=None)
 @given(
     values=st.lists(JSON), others=st.dictionaries(st.text(), JSON), indent=st.none() | st.just(4)
 )
@@ -217,7 +216,6 @@ def test_a_value_without_end_is_refused_in_linear_time(tmp_path: Path) -> None:
     assert time.monotonic() - begun < 30
 
 
-@settings(deadline=None)
 @given(
     texts=st.lists(
         st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))

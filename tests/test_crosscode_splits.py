@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.builders.crosscode.build import CrossBuilt, build_split, find_tasks
@@ -122,7 +122,6 @@ def instances(count: int) -> list[Instance]:
     return [Instance(f"input {at}", "out", "train", str(at)) for at in range(count)]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 40), st.integers(1, 20), st.integers(0, 3))
 def test_what_is_drawn_stays_as_data_grow(small: int, more: int, cap: int, seed: int) -> None:
     few, many = instances(small), instances(small + more)

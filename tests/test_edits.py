@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldpan.code.edits import find as find_module
@@ -17,6 +17,7 @@ from goldpan.code.edits.diff import diff_lines
 from goldpan.code.edits.edit import Edit, FileEdits
 from goldpan.code.edits.find import find_edits, find_file_edits
 from goldpan.code.edits.lines import split_lines
+from tests.drawing import examples
 
 FEW = ["a\n", "b\n", "xa\n", "\n", " a\n"]
 ENDS = ["a\n", "a\r\n", "a\r", "\r", "\n", "\r\n", "a\u2028b\n", "\x0c\n", "\x85"]
@@ -44,7 +45,7 @@ ANY = st.text(st.sampled_from("ab\r\n \u2028") | st.characters(), max_size=40)
 VERSIONS = PAIRS | st.tuples(ANY, ANY)
 
 
-@settings(max_examples=1_500)
+@examples(1_500)
 @given(VERSIONS)
 @example(("", ""))
 @example(("a", "a\n"))
@@ -61,7 +62,7 @@ def test_edits_give_the_file_after_in_any_order(versions: tuple[str, str]) -> No
     assert bool(edits) == (before != after)
 
 
-@settings(max_examples=1_500)
+@examples(1_500)
 @given(VERSIONS)
 def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
     versions: tuple[str, str],
@@ -75,7 +76,7 @@ def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
     assert text == after
 
 
-@settings(max_examples=1_000)
+@examples(1_000)
 @given(VERSIONS)
 @example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
 @example(("b\nb\nb\na\nx\nx\nx\nx\nb\na\na\na\n", "x\nb\nb\nx\nb\nx\n"))
@@ -94,7 +95,7 @@ def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
         text = text.replace(edit.search, edit.replace)
 
 
-@settings(max_examples=1_000)
+@examples(1_000)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.data())
 def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> None:
     lines = [f"{letter}\n" for letter in letters]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldpan.code.edits.edit import Edit, FileEdits, MalformedError
 from goldpan.code.edits.format import format_edits
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.path_names import quote_path, unquote_path
+from tests.drawing import examples
 
 BLOCK = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
 EDIT = Edit("old\n", "new\n")
@@ -38,7 +39,7 @@ NAMES = st.sampled_from(
 PATHS = NAMES | st.text(max_size=12)
 
 
-@settings(max_examples=1_500)
+@examples(1_500)
 @given(PATHS | st.none(), EDITS)
 @example("p", [Edit("", "")])
 @example("p", [Edit("\r", "\r\n")])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError, WorkspaceError
@@ -92,7 +92,6 @@ def test_the_funnel_counts_alone_only_and_left(place: Workspace, profile: str) -
     assert read_funnels(place, [REPO], load_profile(profile)) == (found.issues, found.pairs)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 3), min_size=1, max_size=12),
     st.sampled_from(list(permutations(["a", "b", "c"]))),

@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.miners.gharchive.lines import LongLine, lines_of, pieces_of
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
+from tests.drawing import examples
 
 _chance = random.Random(4)
 LINES = [
@@ -73,7 +74,7 @@ def zlib_all(data: bytes) -> bytes:
     return out
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(0, len(packed()) - 1))
 def test_a_cut_file_gives_all_lines_before_the_cut(
     tmp_path_factory: pytest.TempPathFactory, length: int
@@ -86,7 +87,7 @@ def test_a_cut_file_gives_all_lines_before_the_cut(
     assert found.problems
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(10, len(packed()) - 1), st.integers(1, 255))
 def test_a_wrong_byte_is_always_found(
     tmp_path_factory: pytest.TempPathFactory, place: int, change: int

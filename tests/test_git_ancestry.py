@@ -6,11 +6,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import GitError
 from goldpan.git.ancestry import Ancestry, Fork, read_ancestry
+from tests.drawing import examples
 from tests.git_repositories import Repository
 
 Parents = tuple[int, ...]
@@ -71,7 +72,7 @@ def test_before_is_the_last_commit_of_the_trunk_without_it(history: list[Parents
         assert known.before(str(commit)) == wanted
 
 
-@settings(deadline=None, max_examples=12)
+@examples(12)
 @given(histories())
 def test_forks_are_those_of_git(
     tmp_path_factory: pytest.TempPathFactory, history: list[Parents]

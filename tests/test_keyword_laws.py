@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.text.keywords import closing_keywords, find_closing_keywords, may_close
 from goldpan.text.markdown import blocks
+from tests.drawing import examples
 from tests.test_keywords import URL, WORDS, short
 
 REFERENCES = [("#7", None), ("GH-7", None), ("gh-7", None), ("o-x/r.y#7", "o-x/r.y")]
 REFERENCES += [(f"https://github.com/o/r/{kind}/7", "o/r") for kind in ("issues", "pull", "pulls")]
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["", "a ", "(", "- ", "* [ ] ", "## ", "a\n", "**", "x-", '"', "text.\n\n"]),
     st.sampled_from(WORDS).flatmap(
@@ -136,7 +136,7 @@ NEAR = st.tuples(
 ).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(NEAR | TEXT | st.text(st.characters(), max_size=60))
 def test_the_cheap_scan_misses_nothing(text: str) -> None:
     found = [keyword for block in blocks(text) for keyword in closing_keywords(block)]
@@ -144,7 +144,6 @@ def test_the_cheap_scan_misses_nothing(text: str) -> None:
     assert find_closing_keywords(text) == found
 
 
-@settings(deadline=None)
 @given(NEAR, st.booleans())
 def test_any_text_gives_sound_keywords(text: str, markdown: bool) -> None:
     for keyword in find_closing_keywords(text, markdown=markdown):

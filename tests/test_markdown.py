@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.text.markdown import LIMIT, OBJECT, blocks, paragraphs
@@ -149,7 +149,6 @@ TEXT = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join) | st.text(
 )
 
 
-@settings(deadline=None)
 @given(TEXT)
 def test_any_text_gives_sound_blocks(text: str) -> None:
     last = 1

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.curves import curves
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.score import score
+from tests.drawing import examples
 from tests.scoring import make_predictions, make_task
 
 sklearn: Any = pytest.importorskip("sklearn.metrics")
@@ -35,7 +36,7 @@ def scored(truths: list[str], answers: list[str | None], **more: Any) -> Scores:
     return score(task, make_predictions("multi-class", truths, answers, **more), resamples=0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(single_labels())
 def test_single_labels_agree_with_scikit_learn(
     case: tuple[list[str], list[str | None]],
@@ -73,7 +74,7 @@ def test_single_labels_agree_with_scikit_learn(
     assert found.confusion and np.array_equal(matrix[:4], np.array(found.confusion.counts))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(single_labels(), st.randoms(use_true_random=False))
 def test_values_are_bounded_and_the_order_of_rows_does_not_matter(
     case: tuple[list[str], list[str | None]], random: Any
@@ -131,7 +132,7 @@ def test_the_positive_label_of_a_binary_task_is_its_first() -> None:
     assert score(other, table, resamples=0).value("precision") == 1
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(
         st.tuples(st.booleans(), st.integers(0, 4).map(lambda place: place / 4)),

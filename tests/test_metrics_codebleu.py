@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.code.languages import LANGUAGES
@@ -15,6 +15,7 @@ from goldpan.evaluation.metrics.codebleu import CodePair, TreeMatch, codebleu, m
 from goldpan.evaluation.metrics.data_flow import Flow, data_flow
 from goldpan.evaluation.metrics.keywords import KEYWORDS
 from goldpan.evaluation.metrics.syntax import read_code, same_code
+from tests.drawing import examples
 
 ADD = "def f(a):\n    b = a + 1\n    return b"
 ADD_RENAMED = "def f(x):\n    y = x + 1\n    return y"
@@ -57,7 +58,7 @@ def test_the_package_gives_a_quarter_for_nothing() -> None:
     assert found.score < 0.1
 
 
-@settings(max_examples=3, deadline=None)  # each starts processes; the pairs are many
+@examples(3)  # each starts processes; the pairs are many
 @given(st.lists(st.tuples(SNIPPETS, SNIPPETS), min_size=20, max_size=60))
 def test_values_are_bounded_and_a_text_is_perfect_with_itself(pairs: list[tuple[str, str]]) -> None:
     both = [CodePair("x.py", *pair) for pair in pairs]

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.score import score
+from tests.drawing import examples
 from tests.scoring import make_predictions, make_task
 
 sklearn: Any = pytest.importorskip("sklearn.metrics")
@@ -23,7 +24,7 @@ def indicators(rows: list[list[str]]) -> np.ndarray[Any, Any]:
     return np.array([[label in row for label in LABELS] for row in rows]).astype(int)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(SOME, SOME), min_size=1, max_size=20))
 def test_agrees_with_scikit_learn(rows: list[tuple[list[str], list[str]]]) -> None:
     truths, answers = [row[0] for row in rows], [row[1] for row in rows]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.bleu import bleu_counts, bleu_of_counts, tokenize
@@ -16,6 +16,7 @@ from goldpan.evaluation.metrics.paths import extract_path, mentions_path
 from goldpan.evaluation.metrics.rouge import rouge_1, rouge_l, rouge_tokens
 from goldpan.evaluation.metrics.similarity import MOST_CHARACTERS, edit_similarity
 from goldpan.evaluation.score import score
+from tests.drawing import examples
 from tests.scoring import make_predictions, make_task
 
 WORDS = st.text(alphabet="ab1.,-&;\n <Zé", max_size=60)
@@ -24,7 +25,7 @@ TASK = make_task("text-generation", metric="rouge_l")
 PATH_TASK = make_task("text-generation", metric="exact_match", builder="fault-localization")
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(PAIRS)
 @example([("x &amp;quot; -\n <skipped> 1.5, a-b 2-3", "x & quot 1.5 a-b")])
 def test_bleu_agrees_with_sacrebleu(pairs: list[tuple[str, str]]) -> None:
@@ -50,7 +51,7 @@ def test_bleu_agrees_with_nltk_where_nothing_has_to_be_smoothed() -> None:
     assert bleu_of_counts(counts)[0] == pytest.approx(peer.sentence_bleu([reference], answer))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(WORDS, WORDS)
 def test_rouge_agrees_with_rouge_score(reference: str, answer: str) -> None:
     peer: Any = pytest.importorskip("rouge_score.rouge_scorer")
@@ -70,7 +71,7 @@ def plain_distance(one: str, other: str) -> int:
     return row[-1]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(WORDS, WORDS)
 def test_edit_similarity_is_one_less_the_distance_by_the_longer_length(
     reference: str, answer: str
@@ -81,7 +82,7 @@ def test_edit_similarity_is_one_less_the_distance_by_the_longer_length(
     assert edit_similarity(answer, reference) == pytest.approx(wanted)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(WORDS, WORDS)
 def test_texts_are_bounded_and_perfect_only_with_themselves(reference: str, answer: str) -> None:
     same = compare_text(reference, reference)

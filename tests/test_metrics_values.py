@@ -7,11 +7,12 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.entities import Entity, entities
 from goldpan.evaluation.score import score
+from tests.drawing import examples
 from tests.scoring import make_predictions, make_task
 
 REGRESSION = make_task("regression", metric="smape")
@@ -73,7 +74,7 @@ def sentences(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
     return texts[0], texts[1]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(sentences())
 def test_entities_agree_with_seqeval(case: tuple[list[list[str]], list[list[str]]]) -> None:
     peer: Any = pytest.importorskip("seqeval.metrics")

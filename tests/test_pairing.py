@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError, WorkspaceError
@@ -20,6 +20,7 @@ from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORI
 from goldpan.core.workspace import Workspace
 from goldpan.miners.former import candidate_names
 from goldpan.miners.pairing import RULES, PairResult, find_rules, pair, paired_rules
+from tests.drawing import examples
 from tests.mining import SLUICE, Row, mine_twin, rows
 from tests.twin import Editor, Twin, synthetic_world
 from tests.twin.world import Ref
@@ -307,7 +308,7 @@ LINKS = st.lists(
 
 
 @given(links=LINKS.flatmap(lambda one: st.tuples(st.just(one), st.permutations(one))))
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_rules_nest_and_order_of_rows_does_not_matter(
     tmp_path_factory: pytest.TempPathFactory, links: tuple[list[Row], list[Row]]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError
@@ -18,6 +18,7 @@ from goldpan.evaluation.prompting.examples import own_examples, train_examples
 from goldpan.evaluation.prompting.inputs import show_row
 from goldpan.evaluation.prompting.messages import Message, Script
 from tests.crosscode_tasks import make_task
+from tests.drawing import examples
 from tests.evaluating import rows
 from tests.prompting import PROMPT, issue_task, issues
 
@@ -164,7 +165,7 @@ def test_each_family_that_is_built_has_rules(builder: str) -> None:
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(text=st.one_of(st.sampled_from(ATTACKS), st.text(max_size=200)))
 def test_no_text_changes_how_a_request_is_built(method: str, text: str) -> None:
     harmless = made(issue_task(), method, "harmless")
@@ -175,7 +176,7 @@ def test_no_text_changes_how_a_request_is_built(method: str, text: str) -> None:
     assert "<|" not in attacked[-1]["content"]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     title=st.one_of(st.sampled_from(ATTACKS), st.text(max_size=100)),
     body=st.one_of(st.sampled_from(ATTACKS), st.text(max_size=100)),

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.datasets.task import Label, TaskType
@@ -14,6 +14,7 @@ from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.prompting.inputs import Shown
 from goldpan.evaluation.prompting.reading import Read, align, read_answer, without_thought
 from tests.crosscode_tasks import TYPES, make_task
+from tests.drawing import examples
 
 NOT_BUG = (Label("bug", "", "bug"), Label("other", "", "not a bug"))
 WORDS = ("I", "use", "std::vector", "and", "git", "daily")
@@ -150,7 +151,7 @@ def test_json_that_is_broken_or_of_another_form_is_read_as_words() -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(said=st.text(max_size=300), structured=st.booleans())
 def test_whatever_is_said_gives_a_valid_answer_or_none(
     kind: TaskType, said: str, structured: bool

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.statistics.compare import compare
@@ -18,6 +18,7 @@ from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.evaluation.statistics.few_tasks import permute_seeds
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
 from goldpan.evaluation.statistics.tiers import agreement, open_places, tiers
+from tests.drawing import examples
 
 pytest.importorskip("scipy")
 
@@ -225,7 +226,7 @@ def beaten(flags: list[bool]) -> tuple[list[str], dict[str, frozenset[str]]]:
     return order, {name: frozenset(below) for name, below in found.items()}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(DECISIONS)
 def test_no_other_division_of_the_ranking_agrees_better(flags: list[bool]) -> None:
     order, beats = beaten(flags)
@@ -239,7 +240,7 @@ def test_no_other_division_of_the_ranking_agrees_better(flags: list[bool]) -> No
     assert set(found.values()) == set(range(1, max(found.values()) + 1))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(DECISIONS)
 def test_open_places_hold_what_was_decided(flags: list[bool]) -> None:
     order, beats = beaten(flags)

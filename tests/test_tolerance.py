@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.progress import Reporter
@@ -19,6 +19,7 @@ from goldpan.miners.announced import Path as Via
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
+from tests.drawing import examples
 from tests.mining import BOTH, SLUICE, Row, rows, rows_of, undisturbed
 
 FAR = "10000-01-01T00:00:00Z"
@@ -229,7 +230,7 @@ def leaves(data: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("via", BOTH)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25)
 @given(data=st.data())
 def test_no_value_costs_the_tables(via: Via, data: st.DataObject) -> None:
     records = records_of(via)

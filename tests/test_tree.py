@@ -6,10 +6,11 @@ import random
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.builders.tree import TreeError, count_directories, draw_tree, parse_tree, prune
+from tests.drawing import examples
 
 CODE = frozenset({".py", ".c", ".ts"})
 PATHS = ("setup.py", "docs/conf.py", "src/core/a.c", "src/core/b.c", "src/main.c")
@@ -126,7 +127,7 @@ NAMES = st.sampled_from(
 FILES = st.lists(st.lists(NAMES, min_size=1, max_size=5).map("/".join), max_size=12)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(FILES)
 def test_a_drawing_is_read_back(paths: list[str]) -> None:
     files = {path for path in paths if not any(other.startswith(f"{path}/") for other in paths)}
