@@ -17,8 +17,9 @@ from goldpan.core.progress import Reporter
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace
 from goldpan.demo import run_demo
+from tests.console import run
+from tests.program import Done
 from tests.studio import Annotators, installed, prepared, studio, task_numbers
-from tests.test_cli import Done, run
 
 __all__ = ["installed", "prepared", "studio"]
 

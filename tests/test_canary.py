@@ -22,6 +22,7 @@ from goldpan.cli import main
 from goldpan.core import secrets
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import QA
+from tests.console import ENTRY
 from tests.examples import examples, write
 from tests.hostile import (
     ESCAPES,
@@ -41,7 +42,6 @@ from tests.hub import Hub
 from tests.openai_server import OpenAIServer, Said
 from tests.reviewing import workspace as reviewed_workspace
 from tests.tasks import own_task
-from tests.test_cli import ENTRY
 from tests.twin import Twin, synthetic_world
 
 pytestmark = [

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,10 +23,10 @@ from goldpan.filters.profile import load_profile
 from goldpan.filters.stored import current_verdicts
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
+from tests.program import goldpan
 
 REPO = "prospector/sluice"
 QUIET = Reporter(quiet=True)
-PROGRAM = "from goldpan.cli import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +44,9 @@ def root(made: Path, tmp_path: Path) -> Path:
 
 
 def check(root: Path, *options: str) -> tuple[int, str]:
-    code = "from goldpan.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "check", str(root), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    return done.returncode, done.stdout
+    done = goldpan("check", root, *options)
+    assert done.err == ""
+    return done.code, done.out
 
 
 def flip(path: Path, place: int) -> None:
@@ -135,15 +127,10 @@ def test_tables_are_not_made_anew_of_fewer_replies(command: str, root: Path) -> 
     path = place.raw(REPO) / "run-0001.zst"
     path.write_bytes(path.read_bytes()[: Archive(path.parent).records[-3].end])
     before = place.table(REPO, "entries").read_bytes()
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, command, "--workspace", str(root)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert f"{path} no longer holds" in done.stderr
-    assert f"goldpan mine --repo {REPO}" in done.stderr
+    done = goldpan(command, "--workspace", root)
+    assert done.code == 1
+    assert f"{path} no longer holds" in done.err
+    assert f"goldpan mine --repo {REPO}" in done.err
     assert place.table(REPO, "entries").read_bytes() == before
 
 
@@ -155,14 +142,9 @@ def test_a_damaged_history_is_not_taken_for_one_that_lacks_commits(root: Path) -
         GitError, match=r"\.pack is damaged.*goldpan clone --repo prospector/sluice"
     ):
         read_history(Workspace(root), REPO, QUIET)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "build", "code-edit", "--workspace", str(root)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert f"{pack} is damaged" in done.stderr
+    done = goldpan("build", "code-edit", "--workspace", root)
+    assert done.code == 1
+    assert f"{pack} is damaged" in done.err
 
 
 def test_tables_of_two_runs_are_not_mixed(root: Path) -> None:
@@ -206,12 +188,6 @@ def test_no_damaged_test_file_is_evaluated(root: Path) -> None:
 
 
 def test_no_such_workspace(tmp_path: Path) -> None:
-    code = "from goldpan.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "check", str(tmp_path / "none")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "There is no workspace" in done.stderr
+    done = goldpan("check", tmp_path / "none")
+    assert done.code == 2
+    assert "There is no workspace" in done.err

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -19,59 +16,12 @@ import pytest
 from goldpan import __version__
 from goldpan.core.archive import Archive
 from goldpan.core.workspace import Workspace
+from tests.console import ENTRY, run, sentence
 from tests.mining import SLUICE
 from tests.twin import Faults, Limits, Twin, synthetic_world, workload_world
 
 PAN = "prospector/pan"
 TOKEN = "ghp_SecretOfTheMountain0042"
-NOWHERE = "http://127.0.0.1:9"
-HIDDEN = {"GITHUB_TOKEN", "GH_TOKEN", "GITHUB_API_URL", "GOLDPAN_WORKSPACE", "FORCE_COLOR"}
-ENTRY = {
-    "number": 1,
-    "title": "\x1b[31mred \x9b1m [bold]loud[/bold] [/nope] \x07",
-    "state": "open",
-    "created_at": "2024-03-01T10:00:00Z",
-    "updated_at": "2024-03-01T10:00:00Z",
-}
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def run(
-    *arguments: str | Path, folder: Path, program: str = "main", timeout: float = 60, **given: str
-) -> Done:
-    """Run a console script where no token, no `gh` and no network is to be had."""
-    kept = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-    (folder / "tmp").mkdir(exist_ok=True)
-    own = {"PATH": str(folder), "TMPDIR": str(folder / "tmp"), "GOLDPAN_API_URL": NOWHERE}
-    code = f"from goldpan.cli import {program}; {program}()"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, *map(str, arguments)],
-        env={**kept, **own, **given},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-    assert "Traceback" not in done.stdout + done.stderr
-    for trace in (folder / "tmp").glob("goldpan-error-*"):  # which a defect leaves behind
-        trace.unlink()
-        assert done.returncode == 1
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-def sentence(done: Done, code: int, *words: str) -> None:
-    """Check that a run ended with one line on stderr: what is wrong, and what to do."""
-    assert done.code == code, done.err
-    (line,) = done.err.splitlines()
-    assert re.fullmatch(r"Error: .+\. .+\.", line)
-    assert "Goldpan itself failed" not in line
-    assert [word for word in words if word not in line] == []
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.predictions import predictions_schema
+from tests.console import run, sentence
 from tests.crosscode_tasks import sample_rows, write_public, write_rows
-from tests.test_cli import run, sentence
 
 TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,8 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import Journal
+from tests.console import NOWHERE
+from tests.program import Done, goldpan
 from tests.twin.history import changed_files, git
 from tests.twin.ship import ship
 
@@ -27,19 +27,14 @@ _LOST = 33
 _CLIMBING = "../../etc/passwd"
 
 
-def _demo(workspace: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def _demo(workspace: Path, **environment: str) -> Done:
     """Run the demo where every request would fail."""
-    return _goldpan("demo", "--workspace", str(workspace), **environment)
+    return _goldpan("demo", "--workspace", workspace, **environment)
 
 
-def _goldpan(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    program = "from goldpan.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", program, *arguments],
-        env={**os.environ, "GOLDPAN_API_URL": "http://127.0.0.1:9", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+def _goldpan(*arguments: str | Path, **environment: str) -> Done:
+    return goldpan(
+        *arguments, environment={**os.environ, "GOLDPAN_API_URL": NOWHERE, **environment}
     )
 
 
@@ -48,19 +43,19 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the workspace of a demo that ran."""
     root = tmp_path_factory.mktemp("demo") / "work space"
     done = _demo(root)
-    assert done.returncode == 0, done.stderr
-    assert "32 fix pairs by rules default" in done.stdout
-    assert "Nothing is missing." in done.stdout
-    assert "issues: 68 in, 16 kept" in done.stdout
-    assert "fix pairs: 32 in, 11 kept" in done.stdout
-    assert "0 requests sent, 27 answered by the archive" in done.stdout
+    assert done.code == 0, done.err
+    assert "32 fix pairs by rules default" in done.out
+    assert "Nothing is missing." in done.out
+    assert "issues: 68 in, 16 kept" in done.out
+    assert "fix pairs: 32 in, 11 kept" in done.out
+    assert "0 requests sent, 27 answered by the archive" in done.out
     for built in ("qa: 16", "fault-localization: 10", "code-edit: 11"):
-        assert f"{built} examples" in done.stdout
-    assert f"Open {root / 'report.html'} in a browser" in done.stdout
-    assert "issue #1 fixed by prospector/sluice#2" in done.stdout
-    assert f"goldpan status --workspace '{root}'" in done.stdout
-    assert "nlbse23_issue_type by tfidf-xgboost, seed 0, protocol default" in done.stdout
-    assert "It cannot be told apart from" in done.stdout
+        assert f"{built} examples" in done.out
+    assert f"Open {root / 'report.html'} in a browser" in done.out
+    assert "issue #1 fixed by prospector/sluice#2" in done.out
+    assert f"goldpan status --workspace '{root}'" in done.out
+    assert "nlbse23_issue_type by tfidf-xgboost, seed 0, protocol default" in done.out
+    assert "It cannot be told apart from" in done.out
     assert "The ten steps of ECSER" in (root / demo.COMPARISON).read_text(encoding="utf-8")
     return Workspace(root)
 
@@ -88,22 +83,22 @@ def _exists(clone: Path, sha: str) -> bool:
 def test_runs_again_with_the_same_tables(place: Workspace) -> None:
     before = _tables(place)
     done = _demo(place.root)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert len(before) == 14  # twelve tables; two files say what they were made of
     assert _tables(place) == before
     assert not list((place.root / "tmp").iterdir())
 
 
 def test_a_dataset_takes_what_the_review_kept(place: Workspace) -> None:
-    done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", str(place.root))
-    assert done.returncode == 0, done.stderr
-    assert "qa: 15 examples" in done.stdout
+    done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", place.root)
+    assert done.code == 0, done.err
+    assert "qa: 15 examples" in done.out
 
 
 def test_the_report_passes_over_imported_tasks(place: Workspace, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    done = _goldpan("report", "--workspace", str(place.root), "--output", str(page))
-    assert done.returncode == 0, done.stderr
+    done = _goldpan("report", "--workspace", str(place.root), "--output", page)
+    assert done.code == 0, done.err
     assert "code-edit" in page.read_text(encoding="utf-8")
 
 
@@ -112,8 +107,8 @@ def test_keeps_the_reviews_of_others(tmp_path: Path) -> None:
         archive.begin(resume=False)
     before = (tmp_path / demo.ANSWERS).read_bytes()
     done = _demo(tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "No review: " in done.stdout
+    assert done.code == 0, done.err
+    assert "No review: " in done.out
     assert (tmp_path / demo.ANSWERS).read_bytes() == before
 
 
@@ -227,6 +222,6 @@ def test_refuses_tables_without_replies(tmp_path: Path) -> None:
 
 def test_says_that_git_is_missing(tmp_path: Path) -> None:
     done = _demo(tmp_path / "w", PATH=str(tmp_path))
-    assert done.returncode == 1
-    assert done.stderr == "Error: The program git is not there. Install git and run it again.\n"
+    assert done.code == 1
+    assert done.err == "Error: The program git is not there. Install git and run it again.\n"
     assert not (tmp_path / "w").exists()

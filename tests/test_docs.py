@@ -30,6 +30,7 @@ from goldpan.filters.catalogue import criteria
 from goldpan.miners.pairing import RULES, SIGNALS
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
+from tests.program import goldpan
 from tests.twin import Twin
 from tests.twin.history import history_world
 
@@ -60,10 +61,6 @@ def attempt(
     )
 
 
-PROGRAM = "from goldpan.cli import main; main()"
-"""What runs a command of the documentation."""
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [(README, "rouge_l"), (page("guide.md"), "│ fixes   │")],
@@ -89,9 +86,9 @@ def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:
             assert program == "goldpan"
             if arguments[0] == "clone":
                 arguments += ["--source", str(tmp_path / "sluice.git")]
-            done = attempt([PROGRAM, *arguments], tmp_path, environment)
-            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-            assert done.stdout.strip(), command
+            done = goldpan(*arguments, folder=tmp_path, environment={**os.environ, **environment})
+            assert done.code == 0, f"{command}\n{done.out}{done.err}"
+            assert done.out.strip(), command
         (example,) = blocks("python", text)
         example = example.replace("numpy/numpy", "prospector/sluice")
         done = attempt([example], tmp_path, environment)
@@ -108,9 +105,10 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             start, _, _ = line.partition("...")
             assert " ".join(start.split()) in said, line
         elif not OFFLINE.match(line[2:]):
-            done = attempt([PROGRAM, *line.split()[2:]], tmp_path, environment)
-            assert done.returncode == 0, f"{line}\n{done.stderr}"
-            said = " ".join(done.stdout.split())
+            words = line.split()[2:]
+            done = goldpan(*words, folder=tmp_path, environment={**os.environ, **environment})
+            assert done.code == 0, f"{line}\n{done.err}"
+            said = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
     assert "16 rows: id, repo" in attempt([example], tmp_path, environment).stdout
 

@@ -11,7 +11,7 @@ import sys
 import time
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -23,16 +23,11 @@ from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, ARCHIVE_HOURS
 from goldpan.miners.gharchive.hours import file_name
 from tests.gharchive_hours import utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
+from tests.program import Done, goldpan
 
 PROGRAM = "from goldpan.cli import mine_main; mine_main()"
 HOURS = tuple(utc(2022, 1, 1) + timedelta(hours=index) for index in range(24))
 DAY = ("--from", "2022-01-01", "--to", "2022-01-01")
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
 
 
 def command(home: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
@@ -40,21 +35,15 @@ def command(home: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
     return [sys.executable, "-W", "error", "-c", PROGRAM, *arguments], environment
 
 
-def run(home: Path, *arguments: str, timeout: float = 120) -> Done:
+def run(home: Path, *arguments: str, timeout: int = 120) -> Done:
     """Run `goldpan mine` with these arguments; a defect of ours never passes."""
-    line, environment = command(home, *arguments)
-    done = subprocess.run(
-        line,
-        cwd=home,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
+    _, environment = command(home, *arguments)
+    done = goldpan(
+        *arguments, folder=home, environment=environment, program="mine_main", timeout=timeout
     )
-    assert "Traceback" not in done.stdout + done.stderr
-    assert "Goldpan itself failed" not in done.stderr
-    return Done(done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.out + done.err
+    assert "Goldpan itself failed" not in done.err
+    return done
 
 
 def shards(home: Path) -> dict[str, bytes]:

@@ -12,9 +12,9 @@ from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
 from goldpan.miners.gharchive.hours import hours_between
 from goldpan.miners.gharchive.mine import ArchiveWish, mine_archive
+from tests.console import run, sentence
 from tests.gharchive_hours import Hours, hour_name, utc, write_hour
 from tests.issue_hours import closing, made_up_hours, write_hours, write_mined
-from tests.test_cli import run, sentence
 
 
 @pytest.fixture

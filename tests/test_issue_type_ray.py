@@ -14,9 +14,9 @@ from goldpan.builders.issue_type.profile import load_profile
 from goldpan.core.engine import Engine, open_engine
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from tests.console import run
 from tests.issue_hours import made_up_hours, write_hours
 from tests.ray_cluster import TwoNodes, needs_ray, two_nodes
-from tests.test_cli import run
 from tests.test_issue_type_build import files
 
 pytestmark = needs_ray

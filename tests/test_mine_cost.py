@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from goldpan.miners.estimate import Pace as RequestPace
 from goldpan.miners.github.sample import Sample, graphql_requests, sweep_requests
 from goldpan.miners.mine import predict
 from tests.mining import BOTH, PACE, SLUICE, TOKEN, Notes, mine_twin, twin_settings
+from tests.program import goldpan
 from tests.twin import Editor, Faults, Limits, Twin, synthetic_world, workload_world
 
 MILL = "workload/mill"
@@ -94,19 +93,16 @@ def test_a_dry_run_asks_little_and_writes_nothing(via: Via, tmp_path: Path) -> N
 @pytest.mark.parametrize("via", BOTH)
 def test_the_command_line_s_dry_run(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
-        command = [sys.executable, "-c", "from goldpan.cli import mine_main; mine_main()"]
         options = ["--repo", SLUICE, "--workspace", str(tmp_path / "new"), "--via", via]
-        done = subprocess.run(
-            [*command, *options, "--api-url", twin.url, "--dry-run"],
-            env={**os.environ, "GITHUB_TOKEN": TOKEN},
-            capture_output=True,
-            check=False,
+        done = goldpan(
+            *(*options, "--api-url", twin.url, "--dry-run"),
+            environment={**os.environ, "GITHUB_TOKEN": TOKEN},
+            program="mine_main",
         )
-        assert done.returncode == 0, done.stderr.decode()
+        assert done.code == 0, done.err
         assert twin.count <= 12
     assert not (tmp_path / "new").exists()
-    told = done.stdout.decode()
-    assert SLUICE in told
+    assert SLUICE in done.out
 
 
 def test_faults_do_not_make_it_crawl(tmp_path: Path) -> None:

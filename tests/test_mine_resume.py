@@ -37,6 +37,7 @@ from tests.mining import (
     table_bytes,
     undisturbed,
 )
+from tests.program import goldpan
 from tests.twin import Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 
@@ -123,14 +124,12 @@ def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
         killer.arm(twin, 60)
         with start_miner(twin, tmp_path, "rest") as killer.miner:
             killer.miner.communicate(timeout=_PATIENCE)
-    command = [sys.executable, "-c", "from goldpan.cli import main; main()"]
-    place = ["--workspace", str(tmp_path)]
-    made = subprocess.run([*command, "normalize", *place], capture_output=True, check=False)
-    assert made.returncode == 0, made.stderr.decode()
-    told = subprocess.run([*command, "status", *place], capture_output=True, check=False)
-    assert told.returncode == 3, told.stderr.decode()
-    assert b"The last run did not end: the same goldpan mine command goes on." in told.stdout
-    assert b"not fetched yet" in told.stdout
+    made = goldpan("normalize", "--workspace", tmp_path)
+    assert made.code == 0, made.err
+    told = goldpan("status", "--workspace", tmp_path)
+    assert told.code == 3, told.err
+    assert "The last run did not end: the same goldpan mine command goes on." in told.out
+    assert "not fetched yet" in told.out
 
 
 def test_a_resumed_run_says_so(tmp_path: Path) -> None:
@@ -215,23 +214,23 @@ def test_the_command_line_tells_what_is_missing_and_exits_with_3(tmp_path: Path)
     number = titled(world, "Crash on an empty stream")
     with Twin(world, Faults(poison=[world.main.entries[number].node_id])) as twin:
         done = command_line(twin, tmp_path, "--repo", SLUICE)
-        assert done.returncode == 3, done.stderr
-        assert "1 missing:" in done.stdout
-        assert f"#{number} entry failed: " in done.stdout
+        assert done.code == 3, done.err
+        assert "1 missing:" in done.out
+        assert f"#{number} entry failed: " in done.out
         told = command_line(twin, tmp_path, "--repo", SLUICE, "--json")
-        (gap,) = json.loads(told.stdout)[0]["coverage"]["gaps"]
-        assert (told.returncode, gap["number"], gap["part"]) == (3, number, "entry")
+        (gap,) = json.loads(told.out)[0]["coverage"]["gaps"]
+        assert (told.code, gap["number"], gap["part"]) == (3, number, "entry")
         twin.faults = Faults()
         done = command_line(twin, tmp_path, "--repo", SLUICE)
-        assert done.returncode == 0, done.stderr
-        assert "Nothing is missing." in done.stdout
+        assert done.code == 0, done.err
+        assert "Nothing is missing." in done.out
 
 
 def test_one_bad_name_does_not_stop_the_others(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         done = command_line(twin, tmp_path, "--repo", "nobody/nothing", "--repo", SLUICE)
-    assert done.returncode == 1
-    assert "Error: nobody/nothing is not there" in done.stderr
+    assert done.code == 1
+    assert "Error: nobody/nothing is not there" in done.err
     assert len(rows(tmp_path, "entries")) == 60
 
 

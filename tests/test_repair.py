@@ -39,7 +39,7 @@ def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: V
         path.write_bytes(data)
 
         told = command_line(twin, tmp_path, "--repo", SLUICE, "--repair", "--json")
-        assert told.returncode == 0
+        assert told.code == 0
         place = Workspace(tmp_path)
         normalize(place, SLUICE, Reporter(quiet=True))
         gaps = measure_coverage(place, SLUICE).gaps
@@ -71,7 +71,7 @@ def test_nothing_damaged_nothing_done(tmp_path: Path) -> None:
         mine_twin(twin, tmp_path)
         before = archive(tmp_path).records[0].path.read_bytes()
         done = command_line(twin, tmp_path, "--repo", SLUICE, "--repair")
-    assert "nothing is damaged" in done.stdout
+    assert "nothing is damaged" in done.out
     assert archive(tmp_path).records[0].path.read_bytes() == before
     assert repair(Workspace(tmp_path).raw(SLUICE)).aside == ()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +19,7 @@ from goldpan.core.resources import explain, told_otherwise
 from goldpan.core.sealed import DamagedError
 from goldpan.core.workspace import Workspace
 from tests.mining import mine_twin
+from tests.program import Done, goldpan
 from tests.twin import Twin, synthetic_world
 
 
@@ -31,37 +31,21 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def goldpan(*arguments: object, room: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command; no file may grow beyond `room` bytes."""
-
-    def limit() -> None:
-        if room is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-
-    return subprocess.run(
-        [sys.executable, "-c", "from goldpan.cli import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=limit,
-    )
-
-
-def told_in_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    (line,) = [one for one in done.stderr.splitlines() if one.startswith("Error")]
-    assert done.returncode == 1
-    assert "itself failed" not in done.stderr
+def told_in_one_sentence(done: Done, *words: str) -> None:
+    (line,) = [one for one in done.err.splitlines() if one.startswith("Error")]
+    assert done.code == 1
+    assert "itself failed" not in done.err
     assert [word for word in words if word not in line] == []
 
 
 @pytest.mark.parametrize("command", ["normalize", "pair", "filter"])
 def test_no_room_for_a_table_is_told(mined: Path, command: str) -> None:
     if command == "filter":
-        assert goldpan("pair", "--workspace", mined).returncode == 0
+        assert goldpan("pair", "--workspace", mined).code == 0
     done = goldpan(command, "--workspace", mined, room=500)
     told_in_one_sentence(done, f"{mined}/tmp/", "beyond the size")
     assert list((mined / "tmp").iterdir()) == []
-    assert goldpan(command, "--workspace", mined).returncode == 0
+    assert goldpan(command, "--workspace", mined).code == 0
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
@@ -69,7 +53,7 @@ def test_a_full_disk_for_what_is_rejected_is_told(mined: Path, tmp_path: Path, s
     target = tmp_path / f"rejects.{suffix}"
     target.symlink_to("/dev/full")
     for command in ("pair", "filter"):
-        assert goldpan(command, "--workspace", mined).returncode == 0
+        assert goldpan(command, "--workspace", mined).code == 0
     done = goldpan("filter", "--workspace", mined, "--rejects", target)
     told_in_one_sentence(done, f"rejects.{suffix}", "no room left", "Make room")
 
@@ -145,8 +129,8 @@ def test_a_read_only_workspace_is_told(mined: Path) -> None:
     finally:
         for path in (mined, mined / "tables"):
             path.chmod(0o755)
-    assert "itself failed" not in done.stderr
-    assert "permission" in done.stderr.lower()
+    assert "itself failed" not in done.err
+    assert "permission" in done.err.lower()
 
 
 def test_what_a_killed_run_left_is_removed_and_what_runs_is_not(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.console import run
 from tests.openai_server import OpenAIServer, answer
+from tests.program import Done
 from tests.reviewing import each, workspace
-from tests.test_cli import Done, run
 
 
 @pytest.fixture

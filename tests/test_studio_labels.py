@@ -20,8 +20,8 @@ from goldpan.annotation.studio.suggestions import find_suggestions
 from goldpan.builders.code_comments.family import CODE_COMMENTS
 from goldpan.core.errors import DatasetError
 from goldpan.core.workspace import Workspace
+from tests.console import run
 from tests.studio import QUIET, Annotators, installed, part, prepared, studio
-from tests.test_cli import run
 
 __all__ = ["installed", "prepared", "studio"]
 

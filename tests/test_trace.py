@@ -21,7 +21,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.demo import REPO, run_demo
 from goldpan.trace import trace
-from tests.test_cli import run
+from tests.console import run
 
 
 @pytest.fixture(scope="module")
