@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
 
 
 class Done(NamedTuple):
@@ -75,7 +75,7 @@ def goldpan(
 def _server() -> subprocess.Popen[str]:
     server = subprocess.Popen(
         [sys.executable, "-W", "error", "-c", "from tests.program import serve; serve()"],
-        cwd=_ROOT,
+        cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -21,7 +21,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.imports import nlbse23_comments, nlbse25_comments
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
-from tests.real_texts import DATA
+from tests.places import DATA
 
 HEADER = (
     "comment_sentence_id",

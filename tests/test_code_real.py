@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -15,9 +14,8 @@ from goldpan.code.languages import language_of
 from goldpan.code.lexer import squeeze
 from goldpan.code.substance import Pair, Substance
 from goldpan.code.workers import compare_all
+from tests.places import DATA
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 BUNDLE = DATA / "github" / "bitcoin-core__secp256k1" / "repo.bundle"
 
 pytestmark = [

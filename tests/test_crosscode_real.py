@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,9 +16,8 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task, load_tasks
+from tests.places import DATA
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 QUIET = Reporter(quiet=True)
 SOURCES = {
     "requirement_type": ("requirements/promise-reclass.csv",),

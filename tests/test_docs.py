@@ -30,11 +30,11 @@ from goldpan.filters.catalogue import criteria
 from goldpan.miners.pairing import RULES, SIGNALS
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
+from tests.places import ROOT
 from tests.program import goldpan
 from tests.twin import Twin
 from tests.twin.history import history_world
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OFFLINE = re.compile(r"^(make|export)\b")
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 import random
 import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
+from tests.places import DATA
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 SOURCE = DATA / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
 
 Words = list[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,9 @@ from goldpan.code.edits.format import format_edits
 from goldpan.code.edits.lines import split_lines
 from goldpan.code.edits.parse import parse_edits
 from goldpan.git.texts import shared_encoding
+from tests.places import DATA
 from tests.twin.history import git
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 BUNDLE = DATA / "github" / "bitcoin-core__secp256k1" / "repo.bundle"
 FILES = {b"100644", b"100755", b"000000"}
 

@@ -23,6 +23,7 @@ from tests.engine_work import (
     refuse_three,
     square,
 )
+from tests.places import ROOT
 
 
 @pytest.fixture(params=[1, 2], ids=["in this process", "in two processes"])
@@ -117,10 +118,9 @@ if __name__ == "__main__":
 def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     program = tmp_path / "parent.py"
     program.write_text(_PARENT, encoding="utf-8")
-    root = Path(__file__).parent.parent
     done = subprocess.run(
         [sys.executable, str(program)],
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

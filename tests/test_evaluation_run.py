@@ -28,6 +28,7 @@ from goldpan.evaluation.protocol import find_protocol, protocols
 from goldpan.evaluation.run import RunResult, identity, rescore, run
 from goldpan.evaluation.runs import read_runs
 from tests.evaluating import requirements
+from tests.places import ROOT
 
 QUIET = Reporter(quiet=True)
 DEFAULT = find_protocol("default")
@@ -150,7 +151,7 @@ def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path:
     done = subprocess.run(
         [sys.executable, "-c", _KILLED, str(tmp_path)],
         check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == -signal.SIGKILL
     with pytest.raises(UsageError, match="no finished run"):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from goldpan.core.config import Settings
@@ -18,10 +15,9 @@ from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import RULES, pair
 from tests.mining import Notes
+from tests.places import DATA
 
 REPO = "bitcoin-core/secp256k1"
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 SOURCE = DATA / "github" / "bitcoin-core__secp256k1"
 
 pytestmark = [

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 from benchmarks.finetune_gpu import FULL, Measured, Size, model_flops, synthetic, table
+from tests.places import ROOT
 from tests.tiny_models import torch
-
-ROOT = Path(__file__).parent.parent
 
 
 def test_the_smoke_run_prints_a_table_of_both_loops() -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from tests.finetuning import example_rows, fit, lesson
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 SETTINGS: dict[str, Any] = {"epochs": 3, "evaluations": 3, "processes": 2}
 NAME = "issue_type"
 _STARTED = """

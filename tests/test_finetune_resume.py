@@ -16,9 +16,9 @@ import pytest
 from goldpan.core.errors import EvaluationError
 from tests.evaluating import rows
 from tests.finetuning import example_rows, fit, lesson, unchosen
+from tests.places import ROOT
 from tests.tiny_models import tiny, torch
 
-ROOT = Path(__file__).parent.parent
 SETTINGS: dict[str, Any] = {"epochs": 5, "evaluations": 5}
 _KILLED = """
 import os, signal, sys

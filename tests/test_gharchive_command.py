@@ -23,6 +23,7 @@ from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, ARCHIVE_HOURS
 from goldpan.miners.gharchive.hours import file_name
 from tests.gharchive_hours import utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
+from tests.places import ROOT
 from tests.program import Done, goldpan
 
 PROGRAM = "from goldpan.cli import mine_main; mine_main()"
@@ -204,7 +205,7 @@ def test_repositories_are_mined_as_before(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", [ARCHIVE_EVENTS, ARCHIVE_HOURS], ids=lambda table: table.name)
 def test_every_column_and_option_is_documented(table: Table) -> None:
-    text = (Path(__file__).parent.parent / "docs" / "gharchive.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "gharchive.md").read_text(encoding="utf-8")
     section = text.split(f"## {table.name}\n")[1].split("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", section, re.M) == table.schema.names
     for parameter in get_command(mining.app).commands["gharchive"].params:  # type: ignore[attr-defined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,10 @@ from goldpan.git.unified import apply, parse_diff
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
+from tests.places import DATA
 from tests.twin.history import git
 
 REPO = "bitcoin-core/secp256k1"
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 SOURCE = DATA / "github" / "bitcoin-core__secp256k1"
 NEWER = {1911, 1915, 1916}
 """Merged pull requests that are newer than the bundle: it has not one of their commits."""

@@ -20,7 +20,7 @@ from goldpan.evaluation.models.shared_rows import places_of, shared_rows
 from goldpan.evaluation.nlbse import BASELINE, CommentScore, comment_score
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
-from tests.real_texts import DATA
+from tests.places import DATA
 from tests.test_evaluation_stacked import _lesson
 
 COMMENTS = DATA / "nlbse23-comments"

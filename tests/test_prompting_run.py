@@ -28,6 +28,7 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.llm.response_store import open_responses
 from tests.evaluating import rows
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
+from tests.places import ROOT
 from tests.prompting import (
     PRICES,
     QUIET,
@@ -283,8 +284,7 @@ ask(Path(sys.argv[1]), issues(30), At, batch=sys.argv[3] == "batch", poll_second
 
 def _start(place: Path, server: OpenAIServer, way: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", _RUN, str(place), server.url, way]
-    root = str(Path(__file__).parent.parent)
-    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": root})
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def _kill_when(process: subprocess.Popen[bytes], ready: Any) -> None:
@@ -388,7 +388,7 @@ def test_openai_itself_wants_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_every_setting_is_documented_with_its_default() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "prompting.md").read_text("utf-8")
+    text = (ROOT / "docs" / "prompting.md").read_text("utf-8")
     for name, default in {**TELLING, **ASKING}.items():
         told = str(default).lower() if isinstance(default, bool) else str(default)
         assert f"| `{name}` | {told} |" in text, name

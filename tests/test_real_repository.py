@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 import random
 import signal
 from collections import Counter
@@ -36,13 +35,12 @@ from tests.mining import (
     start_miner,
     table_bytes,
 )
+from tests.places import DATA
 from tests.twin import Faults, Twin, World, load_backup
 from tests.twin.faults import KINDS
 from tests.twin.world import Event
 
 REPO = "bitcoin-core/secp256k1"
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 SOURCE = DATA / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
 
 pytestmark = [

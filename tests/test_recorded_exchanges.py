@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import lzma
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -16,9 +14,8 @@ import pytest
 from goldpan.miners.replies import Reply, Verdict, links_of, parse_json, read_reply
 from goldpan.miners.tables import parse_rest
 from goldpan.miners.tables.rows import Rows
+from tests.places import DATA
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 SOURCE = DATA / "github" / "recorded" / "exchanges.jsonl.xz"
 
 pytestmark = [

@@ -25,9 +25,9 @@ from goldpan.datasets.task import (
 from goldpan.datasets.task_checks import check_files, check_task
 from goldpan.datasets.task_file import plain_task, read_task, task_of
 from goldpan.text.steps import STEPS
+from tests.places import ROOT
 from tests.tasks import ISSUES, own_task
 
-ROOT = Path(__file__).parent.parent
 TABLE_1 = {
     "bug_issue": (38_219, 2, "quality"),
     "incivility": (1_546, 2, "management"),

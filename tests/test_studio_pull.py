@@ -20,6 +20,7 @@ from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import push
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
+from tests.places import ROOT
 from tests.studio import (
     PEOPLE,
     QUIET,
@@ -290,7 +291,7 @@ def test_kills_leave_neither_gaps_nor_copies(tmp_path: Path, studio: Annotators)
         process = subprocess.Popen(
             [sys.executable, "-c", KILLED, str(tmp_path), studio.server.url],
             stdin=subprocess.PIPE,
-            cwd=Path(__file__).parent.parent,
+            cwd=ROOT,
         )
         assert process.stdin is not None
         process.stdin.write(studio.server.token.encode() + b"\n")

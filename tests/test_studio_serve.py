@@ -14,6 +14,7 @@ import pytest
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.serve import OWNER, check_port, serve
 from goldpan.core.errors import UsageError
+from tests.places import ROOT
 from tests.studio import PEOPLE, QUIET, free_port, installed, prepared
 
 __all__ = ["installed", "prepared"]
@@ -84,7 +85,7 @@ def test_a_server_ends_with_a_goldpan_that_is_killed(
     with subprocess.Popen(
         [sys.executable, "-c", SERVING, str(installed), str(directory), str(port)],
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parent.parent,
+        cwd=ROOT,
     ) as goldpan:
         assert goldpan.stdout is not None
         assert goldpan.stdout.readline() == b"up\n"

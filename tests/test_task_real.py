@@ -12,7 +12,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import ImportResult, import_files
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
-from tests.real_texts import DATA
+from tests.places import DATA
 
 NEEDED = ("requirements", "regression", "ner", "nlbse23-comments")
 pytestmark = [

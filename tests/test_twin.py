@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import lzma
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from graphql import (
 
 from goldpan.miners.github import queries
 from goldpan.miners.github.dialect import adapt
+from tests.places import DATA
 from tests.twin import (
     ERRORS,
     Editor,
@@ -275,8 +275,7 @@ def test_history_agrees_with_itself() -> None:
 
 
 def real_data(path: str) -> Path:
-    root = Path(__file__).parent.parent
-    found = Path(os.environ.get("GOLDPAN_REAL_DATA", root / "../shared/data")) / "github" / path
+    found = DATA / "github" / path
     if not found.exists():
         pytest.skip(f"real data is missing: {found.name}")
     return found
