@@ -1,10 +1,14 @@
-"""What all tests share: how examples are drawn."""
+"""What all tests share: how examples are drawn, and the browser."""
 
 from __future__ import annotations
 
 import os
 
 from hypothesis import HealthCheck, settings
+
+from tests.browser import browser, chromium
+
+__all__ = ["browser", "chromium"]
 
 # A loaded machine is no failure, so no example has a deadline.
 settings.register_profile(

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from tests.program import Done, goldpan
 
+PAN = "prospector/pan"
+TOKEN = "ghp_SecretOfTheMountain0042"
 NOWHERE = "http://127.0.0.1:9"
 HIDDEN = {"GITHUB_TOKEN", "GH_TOKEN", "GITHUB_API_URL", "GOLDPAN_WORKSPACE", "FORCE_COLOR"}
 ENTRY = {
