@@ -46,11 +46,12 @@ def goldpan(
     It runs in `folder` with `environment`, which are this process's unless given; no file may
     grow beyond `room` bytes.
     """
+    words = list(map(str, arguments))
     with tempfile.TemporaryDirectory() as name:
         out, err = Path(name) / "out", Path(name) / "err"
         job = {
             "program": program,
-            "arguments": list(map(str, arguments)),
+            "arguments": words,
             "folder": str(folder or Path.cwd()),
             "environment": dict(os.environ if environment is None else environment),
             "room": room,
@@ -67,7 +68,7 @@ def goldpan(
         assert told, "the server of programs has ended"
         done = Done(int(told), _read(out), _read(err))
     if done.code == -signal.SIGALRM:
-        raise subprocess.TimeoutExpired(["goldpan", *job["arguments"]], timeout, done.out, done.err)
+        raise subprocess.TimeoutExpired(["goldpan", *words], timeout, done.out, done.err)
     return done
 
 

@@ -45,7 +45,7 @@ ANY = st.text(st.sampled_from("ab\r\n \u2028") | st.characters(), max_size=40)
 VERSIONS = PAIRS | st.tuples(ANY, ANY)
 
 
-@examples(1_500)
+@examples(400)
 @given(VERSIONS)
 @example(("", ""))
 @example(("a", "a\n"))
@@ -62,7 +62,7 @@ def test_edits_give_the_file_after_in_any_order(versions: tuple[str, str]) -> No
     assert bool(edits) == (before != after)
 
 
-@examples(1_500)
+@examples(400)
 @given(VERSIONS)
 def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
     versions: tuple[str, str],
@@ -76,7 +76,7 @@ def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
     assert text == after
 
 
-@examples(1_000)
+@examples(300)
 @given(VERSIONS)
 @example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
 @example(("b\nb\nb\na\nx\nx\nx\nx\nb\na\na\na\n", "x\nb\nb\nx\nb\nx\n"))
@@ -95,7 +95,7 @@ def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
         text = text.replace(edit.search, edit.replace)
 
 
-@examples(1_000)
+@examples(300)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.data())
 def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> None:
     lines = [f"{letter}\n" for letter in letters]

@@ -39,7 +39,7 @@ NAMES = st.sampled_from(
 PATHS = NAMES | st.text(max_size=12)
 
 
-@examples(1_500)
+@examples(400)
 @given(PATHS | st.none(), EDITS)
 @example("p", [Edit("", "")])
 @example("p", [Edit("\r", "\r\n")])

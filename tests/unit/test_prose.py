@@ -231,13 +231,13 @@ class TestRealTexts:
     def test_agrees_with_the_exact_reader(self) -> None:
         """What only the exact reader sees is logs and code that are not marked as such."""
         seen = missing = added = 0
-        for text in real_texts():
+        for text in real_texts()[::5]:
             exact = prose("\n\n".join(block.text for block in blocks(text)).replace("\ufffc", " "))
             ours, theirs = words(prose(text)), words(exact)
             seen += theirs.total()
             missing += (theirs - ours).total()
             added += (ours - theirs).total()
-        assert seen > 500_000
+        assert seen > 100_000
         assert missing < 0.01 * seen
         assert added < 0.01 * seen
 
