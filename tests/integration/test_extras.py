@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,8 @@ from goldpan.code.languages import LANGUAGES
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.extras import DISTRIBUTION, EXTRAS, install_remedy, load
 from goldpan.core.sandbox import map_in_sandbox
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = {"sklearn": "scikit-learn", "xgboost": "xgboost-cpu"}
 INSTALL = re.compile(r"pip[x]? install (?:-\S+ )*[\"']*(goldpan[\w-]*)|(goldpan[\w-]*)\[[a-z]")

@@ -13,8 +13,8 @@ from packaging.version import Version
 
 from goldpan.core.extras import DISTRIBUTION
 from goldpan.core.isolated_env import LOCKS
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 REQUIREMENTS = ROOT / "requirements"
 PINNED = re.compile(
     r"^(\S+)==(\S+)(?: ;.*?)?(?: \\\n|\s)(?:[ \t]*--hash=sha256:[0-9a-f]{64}.*\n)+", re.MULTILINE

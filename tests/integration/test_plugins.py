@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.demo_workspace import attempt, goldpan, make_demo
+from tests.places import ROOT
 
-PLUGINS = Path(__file__).parent.parent / "examples" / "plugins"
+PLUGINS = ROOT / "examples" / "plugins"
 REPO = "prospector/sluice"
 
 
@@ -161,7 +162,7 @@ def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> Non
     rules += "register(Rules('only-keywords', ('keyword',)))\n"
     write(site / "nuggets" / "rules.py", rules)
     command = ("pair", "--rules", "only-keywords", "--json", "--workspace", str(place))
-    path = f"{Path(__file__).parent.parent / 'src'}:{site}"
+    path = f"{ROOT / 'src'}:{site}"
     (found,) = json.loads(goldpan(*command, PYTHONPATH=path))
     assert list(found["by_signal"]) == ["keyword"]
     lineage = json.loads((place / "tables" / REPO / "pair.json").read_text())
