@@ -69,7 +69,7 @@ def test_a_sound_workspace(root: Path) -> None:
 def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
     place = Workspace(root)
     (run,) = (root / "runs").glob("*/majority/*/predictions.parquet")
-    (result,) = (root / "runs").glob("*/tfidf-svm/*/result.json")
+    (result,) = (root / "runs").glob("*/tfidf-xgboost/*/result.json")
     (pack,) = (root / "git").rglob("*.pack")
     remedies = {
         place.raw(REPO) / "run-0001.zst": f"mine --repo {REPO} --repair",
