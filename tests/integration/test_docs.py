@@ -91,9 +91,9 @@ def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:
             assert done.out.strip(), command
         (example,) = blocks("python", text)
         example = example.replace("numpy/numpy", "prospector/sluice")
-        done = attempt([example], tmp_path, environment)
-        assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
-        assert shown in done.stdout
+        answer = attempt([example], tmp_path, environment)
+        assert answer.returncode == 0, f"{example}\n{answer.stdout}{answer.stderr}"
+        assert shown in answer.stdout
 
 
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
