@@ -12,10 +12,11 @@ UV := $(shell command -v uv 2>/dev/null)
 PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,\
 	$(BIN)/python -m pip install --quiet --no-compile)
 INSTALL := $(PIP) --no-deps --require-hashes --requirement
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo demo-annotate test check bench chaos docs lock clean
+.PHONY: demo demo-annotate quick test scale nightly check bench chaos docs lock clean
 
 demo: $(DEMO_READY)  ## run the whole pipeline offline on a small repository
 	$(BIN)/goldpan demo
@@ -23,8 +24,17 @@ demo: $(DEMO_READY)  ## run the whole pipeline offline on a small repository
 demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's own
 	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
-test: $(TEST_READY)  ## run all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+quick: $(TEST_READY)  ## run the tests to run while working
+	$(PYTEST) tests/unit
+
+test: $(TEST_READY)  ## run all tests but those of scale
+	$(PYTEST) tests/unit tests/integration tests/servers
+
+scale: $(TEST_READY)  ## run the tests of memory, clocks, speed and whole repositories; takes long
+	$(PYTEST) --timeout 1800 tests/scale
+
+nightly: $(TEST_READY)  ## run the tests of scale, and all property tests with many more examples
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) --timeout 7200 tests
 
 check: $(TEST_READY)  ## formatting, lint, types and the layers
 	$(BIN)/ruff format --check .

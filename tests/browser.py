@@ -1,6 +1,6 @@
 """Headless Chromium for tests, told what to do over the DevTools protocol.
 
-A module that needs it says `pytestmark = needs_chromium`.
+A module whose other fixtures are costly says `pytestmark = needs_chromium`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import select
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,7 @@ import pytest
 PROGRAM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-needs_chromium = pytest.mark.skipif(
-    PROGRAM is None, reason="needs Chromium, which is not installed"
-)
+needs_chromium = pytest.mark.usefixtures("chromium")
 QUIET = (
     "--headless=new",
     "--no-sandbox",
@@ -180,3 +179,18 @@ class Browser:
             self._buffer += read
         message, _, self._buffer = self._buffer.partition(b"\0")
         return dict(json.loads(message))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> None:
+    """Skip what needs a browser where there is none."""
+    if PROGRAM is None:
+        pytest.skip("needs Chromium, which is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Give a browser for a module's tests."""
+    found = Browser(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()

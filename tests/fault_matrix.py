@@ -285,6 +285,15 @@ def cells() -> Iterator[Cell]:
     yield from dict.fromkeys((*_every_error(), *_every_request()))
 
 
+def some_cells() -> Iterator[Cell]:
+    """Yield the first cell of each class of errors, time and path, and one that an update meets."""
+    found: dict[tuple[object, ...], Cell] = {}
+    for cell in cells():
+        key = (ERRORS[cell.error].kind, cell.when, cell.via, cell.is_update and cell.when)
+        found.setdefault(key, cell)
+    yield from found.values()
+
+
 def _every_error() -> Iterator[Cell]:
     """Every error at one entry, where it costs most; those that can last, once and always.
 

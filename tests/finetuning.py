@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from goldpan.core.progress import Reporter
 from goldpan.datasets.registry import find_task
@@ -15,6 +17,7 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.model import Costs, TrainingContext
 from goldpan.evaluation.models.finetuned import Finetuned, finetuned
 from tests.evaluating import labelled, rows
+from tests.places import ROOT
 from tests.tiny_models import tiny
 
 QUICK: Mapping[str, Any] = {
@@ -28,6 +31,9 @@ QUICK: Mapping[str, Any] = {
 }
 SEQUENCES = ("requirement_type", "issue_type", "comment_type_java", "story_points")
 """A binary, a multi-class and a multi-label task, and one for numbers."""
+TOGETHER: Mapping[str, Any] = {"epochs": 3, "evaluations": 3, "processes": 2}
+"""Settings of several processes."""
+TOGETHER_TASK = "issue_type"
 
 
 def example_rows(name: str, count: int = 32) -> tuple[Task, pa.Table]:
@@ -90,3 +96,18 @@ def fit(kind: str, given: TrainingContext, **settings: Any) -> Finetuned:
 def unchosen(given: TrainingContext) -> TrainingContext:
     """Return the lesson without rows to choose by."""
     return replace(given, validation=None)
+
+
+def everywhere(code: str, directory: Path) -> str:
+    """Return a search path that makes every Python process run code when it starts."""
+    directory.mkdir()
+    (directory / "sitecustomize.py").write_text(code)
+    return os.pathsep.join((str(directory), str(ROOT)))
+
+
+@pytest.fixture(scope="module")
+def losses_alone(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
+    """The losses of one process: Llama has no dropout, so that all others must have the same."""
+    given = lesson(*example_rows(TOGETHER_TASK), tmp_path_factory.mktemp("alone"))
+    losses: list[float] = fit("llama", given, **{**TOGETHER, "processes": 1}).facts["losses"]
+    return losses

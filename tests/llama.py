@@ -6,16 +6,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.tiny_gguf import write_model
 
-needs_llama = pytest.mark.skipif(
-    find_spec("xllamacpp") is None, reason="xllamacpp is not installed: pip install xllamacpp"
-)
+needs_llama = pytest.mark.skipif(sys.platform != "linux", reason="xllamacpp is for Linux alone")
 _SERVE = """
 import sys
 import xllamacpp
@@ -34,10 +31,23 @@ def serving(place: Path) -> Iterator[str]:
     path = place / "tiny.gguf"
     write_model(path)
     command = [sys.executable, "-c", _SERVE, str(path)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    with (
+        (place / "log").open("w+", errors="replace") as log,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
+    ):
         assert process.stdout is not None
-        line = next(line for line in process.stdout if line.startswith("http"))
+        line = next((line for line in process.stdout if line.startswith("http")), None)
+        if line is None:
+            log.seek(0)
+            pytest.fail(f"The model server does not start:\n{log.read()}", pytrace=False)
         yield line.strip() + "/v1"
         process.kill()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the address of a server for a module's tests."""
+    with serving(tmp_path_factory.mktemp("model")) as found:
+        yield found

@@ -25,6 +25,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
+from tests.program import Done, goldpan
 from tests.twin import Limits, Request, Twin, synthetic_world
 
 PACE = Pace(
@@ -147,21 +148,15 @@ def start_miner(twin: Twin, workspace: Path, via: Via, **given: Any) -> subproce
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def command_line(twin: Twin, workspace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
     """Run `mine` as people do, but with a single try for each request."""
     workspace.mkdir(exist_ok=True)
     (workspace / "goldpan.toml").write_text("retries = 1\n", encoding="utf-8")
-    command = [sys.executable, "-c", "from goldpan.cli import mine_main; mine_main()"]
     place = ["--workspace", str(workspace), "--api-url", twin.url]
-    done = subprocess.run(
-        [*command, *place, *options],
-        env={**os.environ, "GITHUB_TOKEN": TOKEN},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    assert TOKEN not in done.stdout + done.stderr
+    environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
+    done = goldpan(*place, *options, environment=environment, program="mine_main")
+    assert "Traceback" not in done.err
+    assert TOKEN not in done.out + done.err
     return done
 
 

@@ -6,16 +6,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
-import pytest
-
-MISSING = find_spec("ray") is None
-needs_ray = [
-    pytest.mark.skipif(MISSING, reason='ray is not installed: pip install "goldpan-mining[ray]"'),
-    pytest.mark.timeout(900),
-]
 _STORE = 80 * 2**20
 
 

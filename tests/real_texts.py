@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
+from tests.places import DATA
+
 SOURCE = DATA / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
 
 needs_real_texts = [

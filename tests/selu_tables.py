@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import csv
-import os
-from pathlib import Path
 
 import pytest
 
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from tests.places import DATA
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("GOLDPAN_REAL_DATA") or ROOT.parent / "shared" / "data")
 SCORES = DATA / "selu" / "scores.csv"
 needs_scores = [
     pytest.mark.real_data,

@@ -13,16 +13,17 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.forms import Task, find_form, make_task
 from goldpan.annotation.studio.project import Journal, open_project
 from goldpan.annotation.studio.serve import SERVER, Account, Running, prepare, running
-from goldpan.core.errors import GoldpanError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 
@@ -133,7 +134,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="session")
 def installed(request: pytest.FixtureRequest) -> Path:
-    """Return where Label Studio is installed; skips where it cannot be."""
+    """Return where Label Studio is installed."""
     given = os.environ.get("GOLDPAN_LABEL_STUDIO_VENV")
     cache = request.config.cache
     assert cache is not None
@@ -141,10 +142,7 @@ def installed(request: pytest.FixtureRequest) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     with (place.parent / "label-studio.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            SERVER.install(place, QUIET)
-        except GoldpanError as error:
-            pytest.skip(str(error))
+        SERVER.install(place, QUIET)
     return place
 
 
@@ -168,7 +166,17 @@ def studio(
     directory = tmp_path_factory.mktemp("server") / "data"
     shutil.copytree(prepared, directory)
     accounts: tuple[Account, ...] = prepare(installed, directory, PEOPLE, QUIET)
-    with running(installed, directory, free_port(), accounts) as run:
+    with log_told(directory), running(installed, directory, free_port(), accounts) as run:
         found = Annotators(run)
         yield found
         found.close()
+
+
+@contextmanager
+def log_told(directory: Path) -> Iterator[None]:
+    """Fail with the server's own log where it does not come up."""
+    try:
+        yield
+    except StudioError as error:
+        log = (directory / "server.log").read_text(encoding="utf-8", errors="replace")
+        pytest.fail(f"{error}\n{log}", pytrace=False)

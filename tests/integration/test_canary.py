@@ -1,0 +1,394 @@
+"""No secret leaves: every command that talks to a server, against servers that want it told.
+
+Secrets are sent to the server that is meant and to nobody else, and whatever it echoes, nothing
+of them stands in what is printed or written: workspace, caches and temporary files included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from goldpan.annotation.studio.configuration import load
+from goldpan.annotation.studio.project import Facts, begin_project
+from goldpan.cli import main
+from goldpan.core import secrets
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.examples import QA
+from tests.console import ENTRY
+from tests.examples import examples, write
+from tests.hostile import (
+    ESCAPES,
+    Answer,
+    Behaviour,
+    Got,
+    Server,
+    break_off,
+    contents,
+    echo_json,
+    echo_page,
+    finds,
+    in_front_of,
+    redirect,
+)
+from tests.hub import Hub
+from tests.openai_server import OpenAIServer, Said
+from tests.reviewing import workspace as reviewed_workspace
+from tests.tasks import own_task
+from tests.twin import Twin, synthetic_world
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+GITHUB = "ghp_Serinus00a1b2c3d4e5f6g7h8canaria"
+HUB = "hf_Atlantic00Z9y8X7w6V5u4T3s2R1bird"
+OPENAI = "sk-Domestic/+00QqWwEeRrTtYyUuIiSinger"
+STUDIO = "c4na27f0a5bd1e9c6d8f7a3b2c1d0e9f8a7b6c5d"
+REFRESH = "Finch01Header.Finch02Refresh.Finch03Signed"
+ACCESS = "Wren04granted.Wren05later.Wren06signature"
+SECRETS = (GITHUB, HUB, OPENAI, STUDIO, REFRESH, ACCESS)
+CONTROLS = set(ESCAPES) - set("]0;owned[21mJsluatc")
+COUNTS = {"total": 4, '"label:bug"': 2, '"label:wish"': 2}
+SLUICE = "prospector/sluice"
+ELSEWHERE = ("another host", "another port", "another scheme", "this port by another name")
+
+
+Arguments = list[str | Path]
+Commands = Callable[["Place", str], list[Arguments]]
+
+
+@dataclass
+class Place:
+    """A folder that holds all that may be written, and the commands that run in it."""
+
+    root: Path
+    capture: pytest.CaptureFixture[str]
+
+    @property
+    def workspace(self) -> Path:
+        return self.root / "w"
+
+    def run(self, *arguments: str | Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+        """Run a command, and return its exit code and all it printed."""
+        monkeypatch.setattr(sys, "argv", ["goldpan", *map(str, arguments)])
+        self.capture.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = "".join(self.capture.readouterr())
+        assert "Goldpan itself failed" not in said, said
+        assert not finds(said.encode("utf-8", "surrogatepass"), SECRETS), said
+        assert not CONTROLS & set(said), said
+        code = ended.value.code
+        return (code if isinstance(code, int) else 0), said
+
+    def check(self) -> None:
+        """Look through every file that was written."""
+        for path, content in contents(self.root):
+            assert not finds(content, SECRETS), path
+
+
+@pytest.fixture
+def place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Place:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy") or name.startswith(("GITHUB_", "GH_", "HF_")):
+            monkeypatch.delenv(name)
+    for name, value in {
+        "GITHUB_TOKEN": GITHUB,
+        "HF_TOKEN": HUB,
+        "OPENAI_API_KEY": OPENAI,
+        "LABEL_STUDIO_API_KEY": STUDIO,
+        "HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "TMPDIR": str(tmp_path / "temporary"),
+        "COLUMNS": "200",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(secrets, "_known", set())
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub-cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "no-login"))
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("goldpan.annotation.studio.transport.time.sleep", lambda seconds: None)
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "goldpan.toml").write_text("retries = 1\npatience = 0\n")
+    return Place(tmp_path, capfd)
+
+
+def _mine(place: Place, url: str) -> list[Arguments]:
+    given: Arguments = ["mine", "--repo", SLUICE, "--workspace", place.workspace, "--api-url", url]
+    return [[*given, "--via", "graphql"], [*given, "--via", "rest"], [*given, "--dry-run"]]
+
+
+def _clone(place: Place, url: str) -> list[Arguments]:
+    tables = place.workspace / "tables" / "a" / "b"
+    if not tables.exists():
+        pull = {**ENTRY, "title": "x", "head": {"ref": "x", "sha": "a"}}
+        backup = place.root / "b.jsonl"
+        backup.write_text(json.dumps({"type": "issue", "issue": pull, "events": []}))
+        backed_up: Arguments = ["--from-backup", backup, "--workspace", place.workspace]
+        return [["mine", "--repo", "a/b", *backed_up], *_clone_from(place, url)]
+    return _clone_from(place, url)
+
+
+def _clone_from(place: Place, url: str) -> list[Arguments]:
+    os.environ["GOLDPAN_API_URL"] = url
+    given: Arguments = ["--source", f"{url}/a/b.git", "--workspace", place.workspace]
+    return [["clone", "--repo", "a/b", *given]]
+
+
+def _publish(place: Place, url: str) -> list[Arguments]:
+    os.environ["HF_ENDPOINT"] = url
+    directory = place.root / "made"
+    if not directory.exists():
+        write(place.root / "datasets", QA, examples(QA, 50), "none").directory.rename(directory)
+    return [["publish", directory, "--repo-id", "org/issues", "--tag", "v1"]]
+
+
+def _download(place: Place, url: str) -> list[Arguments]:
+    os.environ["HF_ENDPOINT"] = url
+    own_task(
+        place.workspace / "tasks", ('files = ["toy.csv"]', 'files = ["toy.csv"]\nhub = "org/toy"')
+    )
+    given: Arguments = ["--download", "--revision", "0" * 40, "--workspace", place.workspace]
+    return [["tasks", "import", "toy_issues", *given]]
+
+
+def _review(place: Place, url: str) -> list[Arguments]:
+    if not (place.workspace / "own.toml").exists():
+        reviewed_workspace(place.workspace)
+    settings = place.root / "review.toml"
+    settings.write_text("retries = 0\npoll_seconds = 0.0\n")
+    given: Arguments = ["--model", "judge", "--base-url", f"{url}/v1", "--settings", settings]
+    given += ["--profile", place.workspace / "own.toml", "--workspace", place.workspace]
+    return [["review", *given], ["review", *given, "--batch"]]
+
+
+def _evaluate(place: Place, url: str) -> list[Arguments]:
+    here: Arguments = ["--workspace", place.workspace]
+    made: list[Arguments] = []
+    if not (place.workspace / "datasets").exists():
+        counts = [(f"{name} = {n}", f"{name} = {n}0") for name, n in COUNTS.items()]
+        own_task(place.workspace / "tasks", *counts)
+        rows = "".join(f"Leak {n},of box,{'BW'[n % 2]}\n" for n in range(40))
+        (place.root / "toy.csv").write_text(f"title,body,kind\n{rows}")
+        made.append(["tasks", "import", "toy_issues", place.root / "toy.csv", *here])
+    given: Arguments = ["--task", "toy_issues", "--model", "prompted", "--set", "model=judge"]
+    given += ["--set", f"base_url={url}/v1", "--set", "retries=0", *here]
+    return [*made, ["evaluate", "run", *given]]
+
+
+def _annotate(place: Place, url: str) -> list[Arguments]:
+    directory = place.root / "made"
+    if not directory.exists():
+        write(place.root / "datasets", QA, examples(QA, 5), "none").directory.rename(directory)
+    facts = Facts(url, "", "question-answer", 2, True, number=1)
+    name = f"known-{len(list(place.workspace.glob('annotations/*')))}"
+    begin_project(Workspace(place.workspace), name, load("question-answer"), facts)
+    given: Arguments = ["--workspace", place.workspace, "--url", url]
+    new: Arguments = [
+        "--project",
+        f"new-{name}",
+        "--form",
+        "question-answer",
+        "--dataset",
+        directory,
+    ]
+    return [
+        ["annotate", "push", *new, *given],
+        ["annotate", "pull", "--project", name, *given],
+    ]
+
+
+EVERY: tuple[Commands, ...] = (
+    _mine,
+    _clone,
+    _publish,
+    _download,
+    _review,
+    _evaluate,
+    _annotate,
+)
+SENT: dict[Commands, str] = {
+    _mine: GITHUB,
+    _clone: GITHUB,
+    _publish: HUB,
+    _download: HUB,
+    _review: OPENAI,
+    _evaluate: OPENAI,
+    _annotate: STUDIO,
+}
+
+
+@pytest.fixture(params=EVERY, ids=lambda one: one.__name__.strip("_"))
+def commands(request: pytest.FixtureRequest) -> Commands:
+    found: Commands = request.param
+    return found
+
+
+@pytest.fixture
+def tell(place: Place, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """Give what runs the commands against a behaviour and returns what the server got."""
+
+    def told(server: Server, behaviour: Behaviour) -> None:
+        monkeypatch.setenv("GOLDPAN_API_URL", "http://127.0.0.1:9")
+        monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+        server.behaviour = behaviour
+        for arguments in commands(place, server.url):
+            place.run(*arguments, monkeypatch=monkeypatch)
+
+    yield told
+    place.check()
+
+
+Tell = Callable[[Server, Behaviour], None]
+
+
+def test_what_a_server_echoes_is_neither_printed_nor_written(
+    tell: Tell, commands: Commands
+) -> None:
+    with Server() as server:
+        for behaviour in (
+            echo_json(401),
+            echo_json(400),
+            echo_page(403),
+            echo_page(200),
+            echo_json(200),
+            echo_page(500),
+            break_off,
+        ):
+            server.got.clear()
+            tell(server, behaviour)
+            if behaviour is not break_off:
+                sent = b"\n".join(got.bytes for got in server.got)
+                assert finds(sent, SECRETS) == [SENT[commands]]
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_a_redirect_takes_no_secret_along(tell: Tell, where: str) -> None:
+    with Server() as server, Server() as other:
+        to = {
+            "another host": f"http://localhost:{other.port}",
+            "another port": other.url,
+            "another scheme": f"https://127.0.0.1:{other.port}",
+            "this port by another name": f"http://localhost:{server.port}",
+        }[where]
+        for status in (302, 307):
+            tell(server, redirect(to, status))
+        assert server.got
+        away = [got for got in server.got if got.header("host").startswith("localhost")]
+        for got in (*other.got, *away):
+            # Not even where a server spells them out in the address it leads to.
+            assert not finds(got.bytes, SECRETS), got
+
+
+@pytest.mark.parametrize("via", ["graphql", "rest"])
+def test_what_github_tells_is_mined_without_the_token(
+    place: Place, via: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Twin(synthetic_world()) as twin, Server() as server:
+        good = in_front_of(twin.url, b'"title":"', b'"body":"')
+
+        def behaviour(got: Got) -> Answer:
+            answer = good(got)
+            body = answer.body.replace(twin.url.encode(), server.url.encode())
+            told = {
+                name: text.replace(twin.url, server.url) for name, text in answer.headers.items()
+            }
+            return Answer(answer.status, body, told)
+
+        server.behaviour = behaviour
+        given: Arguments = ["mine", "--repo", SLUICE, "--via", via, "--api-url", server.url]
+        code, said = place.run(*given, "--workspace", place.workspace, monkeypatch=monkeypatch)
+        assert code == 0, said
+    why = ("why", f"{SLUICE}#1", "--workspace", place.workspace)
+    assert secrets.HIDDEN in place.run(*why, monkeypatch=monkeypatch)[1]
+    place.check()
+
+
+def test_a_next_page_elsewhere_gets_no_token(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Twin(synthetic_world()) as twin, Server() as server, Server() as other:
+        good = in_front_of(twin.url)
+
+        def behaviour(got: Got) -> Answer:
+            answer = good(got)
+            return Answer(answer.status, answer.body, answer.headers_with(twin.url, other.url))
+
+        server.behaviour = behaviour
+        given = ["mine", "--repo", SLUICE, "--via", "rest", "--api-url", server.url]
+        code, said = place.run(*given, "--workspace", place.workspace, monkeypatch=monkeypatch)
+        assert (code, "another host" in said) == (1, True), said
+        assert other.got == []
+    place.check()
+
+
+def test_what_a_model_says_is_kept_without_the_key(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer(lambda body: Said(f"No: {OPENAI}"), key=OPENAI) as model:
+        for commands in (_review, _evaluate):
+            for arguments in commands(place, model.url.removesuffix("/v1")):
+                place.run(*arguments, monkeypatch=monkeypatch)
+        assert len(model.chats) > 3
+    place.check()
+
+
+def test_listings_and_uploads_of_the_hub_take_no_token_elsewhere(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Hub(place.root / "hub", {HUB: {"org"}}) as hub, Server() as server, Server() as other:
+        good = in_front_of(hub.url)
+
+        def behaviour(got: Got) -> Answer:
+            answer = good(got)
+            body = answer.body.replace(f"{hub.url}/lfs/verify".encode(), other.url.encode())
+            body = body.replace(hub.url.encode(), server.url.encode())
+            told = {
+                name: text.replace(hub.url, next_pages) for name, text in answer.headers.items()
+            }
+            return Answer(answer.status, body, told)
+
+        server.behaviour = behaviour
+        next_pages = server.url
+        for arguments in _publish(place, server.url):
+            place.run(*arguments, monkeypatch=monkeypatch)
+        assert [got.method for got in other.got] == ["POST"]  # verify
+        next_pages = other.url
+        for path in ("a", "b", "c", "d", "e"):
+            hub.add("org/issues", f"{path}.txt", b"text")
+        for arguments in _publish(place, server.url):
+            place.run(*arguments, "--overwrite", monkeypatch=monkeypatch)
+        assert "GET" in {got.method for got in other.got}
+        for got in other.got:
+            assert not finds(got.bytes, SECRETS), got
+    place.check()
+
+
+def test_a_token_that_was_granted_later_is_a_secret_too(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", REFRESH)
+    with Server() as server:
+        refuse = echo_json(400)
+
+        def behaviour(got: Got) -> Answer:
+            if "token/refresh" in got.path:
+                return Answer(200, json.dumps({"access": ACCESS}).encode())
+            return refuse(got)
+
+        server.behaviour = behaviour
+        for arguments in _annotate(place, server.url):
+            place.run(*arguments, monkeypatch=monkeypatch)
+        assert finds(b"\n".join(got.bytes for got in server.got), SECRETS) == [REFRESH, ACCESS]
+    place.check()

@@ -1,0 +1,135 @@
+"""How work begins on the command line: init, doctor, config, open, logs, help, errors as JSON."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from goldpan.cli import app
+from goldpan.commands.examples import EXAMPLES
+from goldpan.core.config import repository_name
+from goldpan.core.errors import UsageError
+from tests.console import NOWHERE, PAN, TOKEN, run, sentence
+from tests.twin import Fault, Faults, Twin, synthetic_world
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "numpy/numpy",
+        "https://github.com/numpy/numpy",
+        "https://www.github.com/numpy/numpy/",
+        "https://github.com/numpy/numpy.git",
+        "https://github.com/numpy/numpy/issues/12?q=is%3Aopen#top",
+        "http://ghe.example.org/numpy/numpy/pull/7/files",
+        "git@github.com:numpy/numpy.git",
+    ],
+)
+def test_a_repository_may_be_named_by_any_of_its_addresses(text: str) -> None:
+    assert repository_name(text) == "numpy/numpy"
+
+
+@pytest.mark.parametrize("text", ["numpy", "a/b/c", "https://github.com/numpy", "../../etc", ""])
+def test_what_names_no_repository_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        repository_name(text)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_can_be_typed(name: str) -> None:
+    words = shlex.split(EXAMPLES[name])
+    assert words[: len(name.split()) + 1] == ["goldpan", *name.split()]
+    command = typer.main.get_command(app)
+    context = command.make_context("goldpan", words[1:])
+    while commands := getattr(command, "commands", None):
+        left = [*context._protected_args, *context.args]
+        if not left or left[0] not in commands:
+            break
+        command = commands[left[0]]
+        context = command.make_context(left[0], left[1:], parent=context)
+
+
+def test_every_command_has_an_example() -> None:
+    def leaves(command: object, *path: str) -> list[str]:
+        inner = getattr(command, "commands", {})
+        return [x for n in inner for x in leaves(inner[n], *path, n)] or [" ".join(path)]
+
+    assert set(leaves(typer.main.get_command(app))) <= set(EXAMPLES)
+
+
+def test_help_is_short_for_h_and_ends_with_an_example(tmp_path: Path) -> None:
+    done = run("pair", "-h", folder=tmp_path)
+    assert done.code == 0
+    assert EXAMPLES["pair"] in done.out
+
+
+def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) -> None:
+    assert run("init", "lab", folder=tmp_path).code == 0
+    file = tmp_path / "lab" / "goldpan.toml"
+    text = file.read_text("utf-8")
+    assert tomllib.loads(text) == {}
+    settings = [line[2:] for line in text.splitlines() if line.startswith("# ") and " = " in line]
+    file.write_text("\n".join(settings), encoding="utf-8")
+    told = json.loads(run("config", "show", "--workspace", "lab", "--json", folder=tmp_path).out)
+    assert told["retries"] == {"value": "3", "source": "lab/goldpan.toml"}
+    sentence(run("init", "lab", folder=tmp_path), 2, "lab/goldpan.toml", "there already")
+
+
+def test_config_counts_tokens_and_names_sources(tmp_path: Path) -> None:
+    done = run("config", "show", folder=tmp_path, GITHUB_TOKEN=TOKEN)
+    assert "1 token " in done.out
+    assert f"{NOWHERE}  (environment)" in done.out
+    assert TOKEN not in done.out
+
+
+def test_doctor_tells_limits_and_what_lacks(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        done = run(
+            "doctor", "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN, GOLDPAN_API_URL=twin.url
+        )
+    found = {one["name"]: one for one in json.loads(done.out)}
+    assert found["GitHub"]["level"] == "ok"
+    assert "5,000 of 5,000 left for REST" in found["GitHub"]["message"]
+    assert found["git"]["level"] == "fail"  # no program is on this path
+    assert done.code == 1
+    assert TOKEN not in done.out + done.err
+
+
+def test_doctor_on_a_bad_network_and_a_bad_token(tmp_path: Path) -> None:
+    done = run("doctor", folder=tmp_path)
+    assert f"FAIL  GitHub: {NOWHERE} does not answer" in done.out
+    with Twin(synthetic_world(), Faults(chosen=[Fault("401", "rate_limit")])) as twin:
+        done = run("doctor", folder=tmp_path, GITHUB_TOKEN=TOKEN, GOLDPAN_API_URL=twin.url)
+    assert "does not accept the token. Make a new one" in done.out
+    assert TOKEN not in done.out + done.err
+
+
+def test_a_log_holds_requests_and_messages_without_secrets(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        command = ("--log-file", "run.log", "--quiet", "mine", "--repo", PAN)
+        done = run(*command, folder=tmp_path, GITHUB_TOKEN=TOKEN, GOLDPAN_API_URL=twin.url)
+    assert done.code == 0
+    assert done.err == ""
+    log = (tmp_path / "run.log").read_text("utf-8")
+    assert f"{twin.url}/graphql" in log
+    assert TOKEN not in log
+
+
+def test_errors_are_json_where_json_was_asked_for(tmp_path: Path) -> None:
+    done = run("status", "--json", folder=tmp_path)
+    error = json.loads(done.err)["error"]
+    assert done.code == error["exit_code"] == 1
+    assert "holds no repository" in error["problem"]
+    assert error["remedy"].startswith("Run goldpan mine")
+
+
+def test_open_names_the_newest_report(tmp_path: Path) -> None:
+    sentence(run("open", "--print", folder=tmp_path), 2, "HTML report", "goldpan report")
+    report = tmp_path / "goldpan-report.html"
+    report.write_text("<p>", encoding="utf-8")
+    assert run("open", "--print", folder=tmp_path).out.strip() == report.as_uri()

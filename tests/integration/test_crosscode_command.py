@@ -1,0 +1,180 @@
+"""`goldpan build crosscode` from a workspace with tasks to prompts and shortcuts, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from goldpan.builders.crosscode.budget import find_counter
+from goldpan.builders.crosscode.shortcuts import find_shortcut
+from goldpan.cli import app
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.prompt_methods import find_method
+from goldpan.datasets.registry import find_task
+from goldpan.evaluation.predictions import predictions_schema
+from tests.console import run, sentence
+from tests.crosscode_tasks import sample_rows, write_public, write_rows
+
+TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    """Return a workspace with the rows of some tasks."""
+    workspace = Workspace(tmp_path / "place")
+    for name in TASKS:
+        task = find_task(name)
+        rows = sample_rows(task, 30)
+        write_rows(workspace, task, {"train": rows[:20], "test": rows[20:]})
+    return workspace
+
+
+def crosscode(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["build", "crosscode", *map(str, arguments)])
+
+
+def answer(*arguments: str | Path) -> Any:
+    done = crosscode(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def refusal(*arguments: str | Path) -> str:
+    """Return what a person is told by a command that cannot be done."""
+    done = crosscode(*arguments)
+    assert isinstance(done.exception, GoldpanError)
+    return str(done.exception)
+
+
+def test_tasks_go_out_are_split_and_come_back(place: Workspace, tmp_path: Path) -> None:
+    here = ("--workspace", place.root)
+    out = answer("export", "--all", *here)
+    assert out["instances"] == 120
+    assert {one["task"] for one in out["tasks"].values()} == set(TASKS)
+    assert "sentiment" in out["without_rows"]
+    exported = place.root / "crosscode" / "tasks"
+    assert crosscode("check", exported).exit_code == 0
+
+    names = {one["name"]: one for one in answer("splits", *here)}
+    assert len(names) == 10
+    assert names["Type-QA"]["evaluation"] == ["qa"]
+    assert names["Type-Trans"]["empty"] == "evaluation"
+
+    made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *here)
+    assert {one["task"] for one in made["train"]} == set(TASKS) - {"qa"}
+    prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
+    assert prompts.num_rows == made["evaluation"][0]["drawn"]
+    assert all(text.count("\nExample ") == 2 for text in prompts["prompt"].to_pylist())
+
+    target = tmp_path / "predictions.parquet"
+    given = ("shortcut", made["directory"], "--method", "copy-ins-input", "--output", target)
+    scores = answer(*given)
+    assert scores["instances"] == prompts.num_rows
+    predictions = pq.read_table(target)
+    assert predictions.schema == predictions_schema("text-generation")
+    assert predictions["answer"].to_pylist() == prompts["input"].to_pylist()
+    assert predictions["truth"].to_pylist() == prompts["output"].to_pylist()
+
+    back = answer("import", exported, "--workspace", tmp_path / "new")
+    for name in TASKS:
+        assert back[name]["splits"] == {"train": 20, "test": 10}
+        for path in (place.dataset(name) / "data").iterdir():
+            assert pq.read_table(path) == pq.read_table(
+                Workspace(tmp_path / "new").dataset(name) / "data" / path.name
+            )
+
+
+def test_people_see_what_was_done(place: Workspace, tmp_path: Path) -> None:
+    here = ("--workspace", place.root)
+    done = crosscode("export", "--task", "qa", "--task", "issue_type", *here)
+    assert done.exit_code == 0
+    assert "task_340_goldpan_issues_question_answering" in done.stdout
+    assert "60 instances lie in" in done.stdout
+    done = crosscode("splits", *here)
+    assert "Type-QA" in done.stdout
+    done = crosscode("split", "Type-QA", "--max-length", "60", *here)
+    assert "Type-QA in" in done.stdout
+    assert "prompts lack examples for their length" in done.stdout
+    made = place.root / "crosscode" / "splits" / "type-qa-2-0-instruct"
+    done = crosscode("shortcut", made, "--method", "copy-ex-output")
+    assert "rouge_l:" in done.stdout
+
+
+def test_public_files_are_used_where_they_lie(place: Workspace, tmp_path: Path) -> None:
+    instances = [{"input": f"int a{at};", "output": f"a{at}: int"} for at in range(5)]
+    write_public(tmp_path / "public", "task_150_trans_translation", instances, Type=["Translation"])
+    here = ("--workspace", place.root)
+    answer("export", "--all", *here)
+    both = ("--from", tmp_path / "public", "--from", place.root / "crosscode" / "tasks")
+    made = answer("split", "Type-Trans", *both, *here)
+    assert [one["task"] for one in made["evaluation"]] == ["task_150_trans_translation"]
+    assert len(made["train"]) == 4
+    done = crosscode("import", tmp_path / "public", *here)
+    assert "task_150_trans_translation" in done.stdout
+    done = crosscode("export", "--task", "task_150_trans_translation", *here)
+    assert "task_150_trans_translation" in done.stdout
+
+
+def test_numbers_stay(place: Workspace, tmp_path: Path) -> None:
+    """A task that is not shipped keeps the number that it got first."""
+    here = ("--workspace", place.root)
+    own = place.root / "tasks"
+    own.mkdir()
+    shipped = find_task("issue_type")
+    source = files("goldpan.datasets") / "tasks" / "issue_type.toml"
+    for name in ("zebra", "apple"):
+        (own / f"{name}.toml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+        task = find_task(name, own)
+        assert task.labels == shipped.labels
+        write_rows(place, task, {"train": sample_rows(task)})
+        out = answer("export", "--all", *here)
+    numbers = {one["task"]: stem.split("_")[1] for stem, one in out["tasks"].items()}
+    assert numbers["zebra"] < numbers["apple"]
+    assert numbers["issue_type"] == "308"
+
+
+def test_what_is_wrong_is_said_in_a_sentence(place: Workspace) -> None:
+    here = ("--workspace", place.root)
+    assert "Give either --task NAME or --all" in refusal("export", *here)
+    absent = refusal("export", "--task", "sentiment", *here)
+    assert "no rows of sentiment" in absent
+    assert "Run goldpan tasks import sentiment" in absent
+    answer("export", "--all", *here)
+    assert "Did you mean Type-Trans" in refusal("split", "Type-Tran", *here)
+    assert "no task for evaluation" in refusal("split", "Type-Trans", *here)
+    short = refusal("split", "Type-QA", "--max-length", "3", *here)
+    assert "The instruction of task_" in short
+    path = place.root / "crosscode" / "tasks"
+    (data,) = path.glob("task_340*.data.json")
+    data.write_text('{"Instances": [{"\\u001b[31mred": "x", "input": "x"}]}')
+    done = crosscode("check", path)
+    assert done.exit_code == 1
+    assert "Instances[0].output: is missing" in done.stdout
+    assert "Instances[0].output" in refusal("split", "Type-QA", *here)
+    assert not list((place.root / "crosscode" / "splits").iterdir())
+
+
+def test_a_person_sees_one_line_of_error(tmp_path: Path) -> None:
+    done = run("build", "crosscode", "check", tmp_path, folder=tmp_path)
+    sentence(done, 1, "holds no task_NNN_DATASET_TYPE.meta.json")
+
+
+@pytest.mark.parametrize(
+    ("find", "told"),
+    [
+        (lambda: find_method("9-shot"), "Choose 4-shot, 3-shot"),
+        (lambda: find_counter("tokens"), "Choose words, characters"),
+        (lambda: find_shortcut("copy"), "Choose copy-ex-output or copy-ins-input"),
+    ],
+)
+def test_names_that_there_are_not_list_those_there_are(find: Callable[[], Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        find()

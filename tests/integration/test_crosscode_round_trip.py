@@ -1,0 +1,274 @@
+"""Tasks go out as text-to-text and come back row by row as they were."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.builders.crosscode.export import TaskDataset, export_tasks, meta_of
+from goldpan.builders.crosscode.importing import import_task
+from goldpan.builders.crosscode.instance import instance_of, read_instances
+from goldpan.builders.crosscode.kinds import kind_of_task
+from goldpan.builders.crosscode.read_meta import list_metas, read_meta
+from goldpan.builders.crosscode.task_instances import RowReader, instance_of_row
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import load_tasks
+from goldpan.datasets.task import Label, Task, TaskType
+from goldpan.datasets.task_checks import check_task
+from goldpan.datasets.wording import blanks, wording_of
+from tests.crosscode_tasks import TYPES, make_row, make_task, sample_rows, write_public, write_rows
+
+QUIET = Reporter(quiet=True)
+TEXTS = st.text(st.characters(codec="utf-8"))
+
+
+def tables(directory: Path) -> dict[str, pa.Table]:
+    """Return the rows of a dataset by split."""
+    found: dict[str, list[pa.Table]] = {}
+    for path in sorted((directory / "data").glob("*.parquet")):
+        found.setdefault(path.name.split("-")[0], []).append(pq.read_table(path))
+    return {split: pa.concat_tables(mine) for split, mine in found.items()}
+
+
+def come_back(tmp_path: Path, tasks: list[Task]) -> None:
+    """Export tasks with sample rows, import them elsewhere, and compare."""
+    here, there = Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
+    datasets = []
+    for task in tasks:
+        rows = sample_rows(task)
+        splits = {"train": rows[:7], "validation": rows[7:8], "test": rows[8:]}
+        datasets.append(TaskDataset(task, write_rows(here, task, splits)))
+    exported = export_tasks(here, datasets, tmp_path / "files", QUIET)
+    assert exported.instances == 12 * len(tasks)
+    for path in list_metas(tmp_path / "files"):
+        imported = import_task(there, path)
+        source = next(one for one in datasets if one.task.name == imported.task.name)
+        assert imported.task == source.task
+        assert tables(imported.directory) == tables(source.directory)
+        assert imported.splits == {"train": 7, "validation": 1, "test": 4}
+    assert len(list_metas(tmp_path / "files")) == len(tasks)
+
+
+def test_every_type_comes_back(tmp_path: Path) -> None:
+    come_back(tmp_path, [make_task(f"task_of_{at}", kind) for at, kind in enumerate(TYPES)])
+
+
+def test_every_registry_task_comes_back(tmp_path: Path) -> None:
+    tasks = list(load_tasks().values())
+    assert len(tasks) > 30
+    come_back(tmp_path, tasks)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@given(data=st.data())
+def test_any_row_comes_back(kind: TaskType, data: st.DataObject) -> None:
+    labels = tuple(
+        Label(name, "", text)
+        for name, text in data.draw(
+            st.dictionaries(TEXTS, st.sampled_from(["a, b", "a", "none", "b", ""]), min_size=2)
+        ).items()
+    )
+    task = make_task("some", kind, labels=labels)
+    names = st.sampled_from(task.label_names)
+    given_value: Any
+    target: Any
+    match kind:
+        case "binary" | "multi-class":
+            given_value, target = data.draw(TEXTS), data.draw(names)
+        case "multi-label":
+            given_value, target = data.draw(TEXTS), data.draw(st.lists(names))
+        case "regression":
+            given_value = data.draw(TEXTS)
+            target = data.draw(st.floats(allow_nan=False, allow_infinity=False))
+        case "ner":
+            pairs = data.draw(st.lists(st.tuples(TEXTS, TEXTS)))
+            given_value, target = [word for word, _ in pairs], [tag for _, tag in pairs]
+        case "mlm":
+            parts = st.lists(TEXTS | st.sampled_from(["[MASK]", "[MASK1]"]), min_size=1)
+            pieces = data.draw(parts)
+            given_value, target, at = "".join(pieces), [], 0
+            for piece in pieces:
+                if data.draw(st.booleans()):
+                    target.append({"start": at, "end": at + len(piece)})
+                at += len(piece)
+        case _:
+            given_value, target = data.draw(TEXTS), data.draw(TEXTS)
+    row = make_row(task, "1", given_value, target, document=data.draw(st.none() | TEXTS))
+    instance = instance_of_row(wording_of(task), row, "train")
+    stored = json.loads(json.dumps(instance.plain()))
+    back = RowReader(task).row(instance_of(stored, 0), 0)
+    assert back == row
+    if kind == "regression":
+        assert math.copysign(1, back["value"]) == math.copysign(1, row["value"])
+
+
+def test_answers_read_as_the_paper_wants_them(tmp_path: Path) -> None:
+    binary = make_task("b", "binary")
+    several = make_task("s", "multi-label")
+    tagged = make_task("n", "ner")
+    written = [
+        instance_of_row(wording_of(task), make_row(task, "1", given_value, target), "test")
+        for task, given_value, target in (
+            (binary, "x", "bug"),
+            (several, "x", ["joy", "fear"]),
+            (several, "x", []),
+            (tagged, ["use", "git"], ["O", "B-tool"]),
+            (make_task("r", "regression"), "x", 5.0),
+            (make_task("m", "mlm"), "users log in", [{"start": 6, "end": 9}]),
+        )
+    ]
+    assert [one.output for one in written] == [
+        "Yes",
+        "joy, fear",
+        "none",
+        "use: O\ngit: B-tool",
+        "5",
+        "log",
+    ]
+    assert written[3].input == "use git"
+    assert written[5].input == "users [MASK] in"
+    assert not any(one.exact for one in written)
+
+
+def test_a_text_that_holds_the_mask_gets_another() -> None:
+    found = blanks("[MASK] and [MASK1] stay", [{"start": 7, "end": 10}])
+    assert found.text == "[MASK] [MASK2] [MASK1] stay"
+    assert found.words == ["and"]
+
+
+def test_masks_are_chosen_in_linear_time() -> None:
+    hostile = "".join(f"[MASK{at}]" for at in range(60_000)) + "[MASK" * 60_000
+    assert blanks(hostile, [{"start": 0, "end": 5}]).mask == "[MASK]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given_value", "target", "told"),
+    [
+        ("binary", "x", "crash", "the label 'crash' is none of the task's: bug, other"),
+        ("binary", None, "bug", "the column text is null"),
+        ("regression", "x", math.nan, "no finite number"),
+        ("ner", ["a", "b"], ["O"], "2 words have 1 tags"),
+        ("mlm", "abc", [{"start": 0, "end": 2}, {"start": 1, "end": 3}], "overlap"),
+        ("mlm", "abc", [{"start": 0, "end": 9}], "outside"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_named(
+    kind: TaskType, given_value: object, target: object, told: str
+) -> None:
+    task = make_task("odd", kind)
+    with pytest.raises(DatasetError, match="The row odd:7 of odd") as caught:
+        instance_of_row(wording_of(task), make_row(task, "7", given_value, target), "test")
+    assert told in str(caught.value)
+
+
+def test_the_meta_file_has_the_fields_of_the_paper(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "w")
+    task = make_task("issue_kind", "multi-class")
+    directory = write_rows(workspace, task, {"train": sample_rows(task)})
+    export_tasks(workspace, [TaskDataset(task, directory)], tmp_path / "files", QUIET)
+    (path,) = list_metas(tmp_path / "files")
+    assert path.name.endswith("_issue_kind_data_classification.meta.json")
+    meta = json.loads(path.read_text())
+    assert list(meta)[:9] == [
+        "Type",
+        "Description",
+        "Definition",
+        "Input Language",
+        "Output Language",
+        "Positive Examples",
+        "Negative Examples",
+        "BibTeX",
+        "URL",
+    ]
+    assert meta["Type"] == ["Classification", "Multi-label"]
+    assert meta["Definition"].endswith("The output is one of 'bug', 'feature', 'question'.")
+    assert meta["Instance Number"] == {"total": 12, "train": 12}
+    positive, negative = meta["Positive Examples"], meta["Negative Examples"]
+    assert len(positive) == len(negative) == 4
+    assert {one["Output"] for one in positive} == {"bug", "feature", "question"}
+    right = {one.input: one.output for one in read_instances(tmp_path / "files" / data_of(path))}
+    assert all(right[one["Input"]] == one["Output"] for one in positive)
+    for one in negative:
+        assert right[one["Input"]] != one["Output"]
+        assert right[one["Input"]] in one["Reason"]
+
+
+def data_of(meta: Path) -> str:
+    return meta.name.replace(".meta.", ".data.")
+
+
+def test_a_public_task_becomes_ones_own(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "w")
+    path = write_public(
+        tmp_path / "public",
+        "task_006_some_dataset_classification",
+        [
+            {"input": ["int a;", "int b;"], "output": "No", "split": "train", "idx": 3},
+            {"input": "x\x00\x7f", "output": "Yes", "split": "valid", "idx": "3"},
+            {"input": "y", "output": "Yes", "split": "test", "idx": 3},
+        ],
+    )
+    imported = import_task(workspace, path)
+    assert imported.splits == {"train": 1, "validation": 1, "test": 1}
+    assert imported.task.type == "binary"
+    assert imported.task.label_names == ("Yes", "No")
+    assert imported.task.category == "Detection -> Something New"
+    found = load_tasks(workspace.root / "tasks")[imported.task.name]
+    assert found == imported.task
+    assert [one.key for one in check_task(found)] == ["prompt.negative_examples"] * 4
+    assert tables(imported.directory)["train"]["text"].to_pylist() == ["int a; ||| int b;"]
+
+    again = export_tasks(
+        workspace, [TaskDataset(found, imported.directory)], tmp_path / "files", QUIET
+    )
+    (meta,) = again.metas
+    first = read_meta(path)
+    assert meta.stem == first.stem
+    for name in ("kind", "categories", "definition", "description", "positive", "input_language"):
+        assert getattr(meta, name) == getattr(first, name)
+    old = [(one.input, one.output, one.split) for one in read_instances(data_path(path))]
+    written = tmp_path / "files" / data_of(path)
+    assert sorted((one.input, one.output, one.split) for one in read_instances(written)) == sorted(
+        old
+    )
+    twice = import_task(Workspace(tmp_path / "v"), tmp_path / "files" / path.name)
+    assert tables(twice.directory) == tables(imported.directory)
+
+
+def data_path(meta: Path) -> Path:
+    return meta.with_name(data_of(meta))
+
+
+def test_a_registry_task_may_say_its_type() -> None:
+    plain = make_task("gen", "text-generation")
+    assert kind_of_task(plain).names == ["Generation"]
+    said = make_task(
+        "gen", "text-generation", settings={"crosscode": {"type": ["Generation", "Rewrite"]}}
+    )
+    assert kind_of_task(said).names == ["Generation", "Rewrite"]
+    known = make_task("gen", "text-generation", category="bug_fixing")
+    assert kind_of_task(known).names == ["Generation", "Rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"type": ["Generation", "Songs"]}, "odd: settings.crosscode.type"),
+        ({"number": 0}, "odd: settings.crosscode.number"),
+        ({"colour": "red"}, "odd: settings.crosscode.colour"),
+        ("red", "odd: settings.crosscode"),
+    ],
+)
+def test_what_a_task_says_of_itself_is_checked(said: object, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        meta_of(make_task("odd", "binary", settings={"crosscode": said}), 1)

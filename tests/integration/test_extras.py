@@ -1,0 +1,72 @@
+"""What an extra installs is asked for by its name, which is ours."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+
+import pytest
+
+from goldpan.code.languages import LANGUAGES
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.extras import DISTRIBUTION, EXTRAS, install_remedy, load
+from goldpan.core.sandbox import map_in_sandbox
+from tests.places import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PACKAGES = {"sklearn": "scikit-learn", "xgboost": "xgboost-cpu"}
+INSTALL = re.compile(r"pip[x]? install (?:-\S+ )*[\"']*(goldpan[\w-]*)|(goldpan[\w-]*)\[[a-z]")
+
+
+def test_everything_that_names_an_install_of_ours_names_ours() -> None:
+    places = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "pyproject.toml"]
+    for folder, suffixes in (
+        ("src", (".py", ".toml", ".jinja", ".md")),
+        ("docs", (".md",)),
+        ("examples", (".sbatch", ".md", ".sh", ".py")),
+    ):
+        places += [each for each in (ROOT / folder).rglob("*") if each.suffix in suffixes]
+    for place in places:
+        for found in INSTALL.finditer(place.read_text(encoding="utf-8")):
+            assert (found[1] or found[2]) == DISTRIBUTION, (place, found[0])
+
+
+def test_a_package_of_an_extra_is_one() -> None:
+    assert PROJECT["name"] == DISTRIBUTION
+    extras = PROJECT["optional-dependencies"]
+    for package, extra in EXTRAS.items():
+        name = PACKAGES.get(package, package.replace("_", "-"))
+        assert any(re.match(rf"{name}\b", each) for each in extras[extra]), package
+        assert not any(re.match(rf"{name}\b", each) for each in PROJECT["dependencies"]), package
+
+
+def test_every_grammar_is_in_the_base_or_an_extra() -> None:
+    base = {re.match(r"[\w-]+", each)[0].replace("-", "_") for each in PROJECT["dependencies"]}  # type: ignore[index]
+    for language in LANGUAGES:
+        if language.grammar:
+            assert language.grammar.package in base | EXTRAS.keys()
+
+
+def test_what_is_missing_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError) as caught:
+        load("matplotlib", "Drawing SVG or PNG")
+    assert str(caught.value) == (
+        "Drawing SVG or PNG needs matplotlib, which is not installed. "
+        'Run pip install "goldpan-mining[plots]".'
+    )
+
+
+def read_without_grammar(text: str) -> int:
+    """Fail as reading fails where a grammar is missing."""
+    if text:
+        raise UsageError(f"{text} needs more", install_remedy("tree_sitter_swift"))
+    return 0
+
+
+def test_a_missing_grammar_ends_the_work_instead_of_counting_as_a_crash() -> None:
+    found = map_in_sandbox(read_without_grammar, ["", "Swift"], 1, 20.0)
+    assert next(found) == 0
+    with pytest.raises(GoldpanError, match=r"Swift needs more.*goldpan-mining\[languages\]"):
+        next(found)

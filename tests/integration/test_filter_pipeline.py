@@ -1,0 +1,248 @@
+"""Running all criteria, keeping their verdicts, and counting them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.schemas import LEDGER, VERDICTS
+from goldpan.core.workspace import Workspace
+from goldpan.explain import explain
+from goldpan.filters.catalogue import criteria
+from goldpan.filters.funnel import Funnel, count_funnel, read_funnels
+from goldpan.filters.pipeline import FilterResult, run_filters
+from goldpan.filters.profile import load_profile
+from goldpan.filters.rejects import write_rejects
+from goldpan.filters.stored import current_verdicts
+from tests.filtering import REPO, build, comment, issue, pair, pull
+
+DECIDE = ("comment-scale", "participants", "merged")
+
+
+def own_profile(place: Workspace, text: str, name: str = "own") -> str:
+    path = place.root / f"{name}.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def small(root: Path) -> Workspace:
+    """Four issues: fine, short, lonely, short and lonely; two pairs, one not merged."""
+    entries = [
+        issue(1),
+        issue(2, body="Short", title="=cmd|' /C calc'!A0"),
+        issue(3),
+        issue(4, body="Short"),
+        pull(5),
+        pull(6, merged=False),
+    ]
+    pairs = [pair(1, 5), pair(3, 6, merged=False)]
+    return build(root, entries, [comment(1), comment(2)], pairs=pairs)
+
+
+def run(place: Workspace, profile: str) -> FilterResult:
+    return run_filters(place, [REPO], load_profile(profile), Reporter(quiet=True))[0]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    return small(tmp_path)
+
+
+@pytest.fixture
+def profile(place: Workspace) -> str:
+    return own_profile(place, f"decide = {json.dumps(DECIDE)}")
+
+
+def test_every_criterion_judges_every_subject(place: Workspace, profile: str) -> None:
+    run(place, profile)
+    verdicts = pq.read_table(place.verdicts(REPO, "own"))
+    assert verdicts.schema.equals(VERDICTS.schema)
+    judged = Counter(verdicts["criterion"].to_pylist())
+    assert judged == {
+        name: 4 if criterion.subject == "issue" else 2 for name, criterion in criteria().items()
+    }
+    for row in verdicts.to_pylist():
+        assert (row["reason"] is None) == (row["keep"] is True), row
+        assert row["decides"] == (row["criterion"] in DECIDE)
+
+
+def test_the_funnel_counts_alone_only_and_left(place: Workspace, profile: str) -> None:
+    found = run(place, profile)
+    issues = found.issues
+    assert (issues.rows, issues.kept) == (4, 1)
+    assert [(s.criterion, s.out, s.only, s.left) for s in issues.steps if s.decides] == [
+        ("comment-scale", 2, 1, 2),
+        ("participants", 2, 1, 1),
+    ]
+    assert issues.steps[0].reasons == {"too-short": 2}
+    assert all(step.left is None and step.only == 0 for step in issues.steps if not step.decides)
+    assert (found.pairs.rows, found.pairs.kept) == (2, 1)
+    assert read_funnels(place, [REPO], load_profile(profile)) == (found.issues, found.pairs)
+
+
+@given(
+    st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 3), min_size=1, max_size=12),
+    st.sampled_from(list(permutations(["a", "b", "c"]))),
+)
+def test_a_funnel_ends_alike_in_any_order(
+    answers: list[tuple[bool | None, ...]], order: tuple[str, ...]
+) -> None:
+    """Against a count by hand: what is left after a step passes it and all before it."""
+    rows = [
+        {
+            "repo": "o/n",
+            "subject": "issue",
+            "issue": number,
+            "criterion": name,
+            "decides": True,
+            "keep": keep,
+            "reason": None if keep else "r",
+        }
+        for number, keeps in enumerate(answers)
+        for name, keep in zip("abc", keeps, strict=True)
+    ]
+    funnel: Funnel = count_funnel(
+        pa.Table.from_pylist(rows, schema=VERDICTS.schema), "issue", order
+    )
+    passing = [dict(zip("abc", keeps, strict=True)) for keeps in answers]
+    for position, step in enumerate(funnel.steps):
+        assert step.criterion == order[position]
+        before = order[: position + 1]
+        assert step.left == sum(all(one[name] for name in before) for one in passing)
+        others = [name for name in order if name != step.criterion]
+        assert step.only == sum(
+            not one[step.criterion] and all(one[name] for name in others) for one in passing
+        )
+        assert step.out == sum(one[step.criterion] is False for one in passing)
+        assert step.undecided == sum(one[step.criterion] is None for one in passing)
+    assert funnel.kept == funnel.steps[-1].left
+
+
+def test_a_changed_threshold_costs_its_criterion_alone(place: Workspace, profile: str) -> None:
+    assert not run(place, profile).reused
+    again = run(place, profile)
+    always = {name for name, criterion in criteria().items() if not criterion.reusable}
+    assert set(again.judged) == always
+    own_profile(place, f"decide = {json.dumps(DECIDE)}\n[comment-scale]\nminimum = 5")
+    changed = run(place, profile)
+    assert set(changed.judged) == always | {"comment-scale"}
+    assert changed.issues.kept == 2
+
+
+def test_kept_verdicts_are_those_of_a_fresh_run(tmp_path: Path) -> None:
+    one, other = small(tmp_path / "one"), Workspace(tmp_path / "other")
+    shutil.copytree(one.root, other.root)
+    run(one, own_profile(one, "decide = []"))
+    for place in (one, other):
+        text = f"decide = {json.dumps(DECIDE)}\n[participants]\nminimum = 1"
+        run(place, own_profile(place, text))
+    assert one.verdicts(REPO, "own").read_bytes() == other.verdicts(REPO, "own").read_bytes()
+
+
+def test_changed_tables_are_judged_anew(place: Workspace, profile: str) -> None:
+    run(place, profile)
+    build(place.root, [issue(1), issue(2), pull(5)], [comment(1), comment(2)], pairs=[pair(1, 5)])
+    with pytest.raises(WorkspaceError, match="tables of Octo/Gem changed since"):
+        current_verdicts(place, REPO, load_profile(profile))
+    assert run(place, profile).issues.kept == 2
+    current_verdicts(place, REPO, load_profile(profile))
+    own_profile(place, f"decide = {json.dumps(DECIDE)}\n[comment-scale]\nminimum = 5")
+    with pytest.raises(WorkspaceError, match="criterion comment-scale changed since"):
+        current_verdicts(place, REPO, load_profile(profile))
+
+
+def test_a_profile_that_decides_otherwise_is_told(place: Workspace, profile: str) -> None:
+    run(place, profile)
+    for decide in (["comment-scale"], [*DECIDE, "robots"]):
+        own_profile(place, f"decide = {json.dumps(decide)}")
+        for ask in (
+            lambda: read_funnels(place, [REPO], load_profile(profile)),
+            lambda: current_verdicts(place, REPO, load_profile(profile)),
+        ):
+            with pytest.raises(WorkspaceError, match="profile own changed since Octo/Gem"):
+                ask()
+
+
+def test_an_empty_repository_has_an_empty_funnel(tmp_path: Path) -> None:
+    place = build(tmp_path)
+    found = run(place, "default")
+    assert (found.issues.rows, found.issues.kept, found.pairs.rows) == (0, 0, 0)
+
+
+def test_what_was_not_filtered_is_said(place: Workspace) -> None:
+    with pytest.raises(WorkspaceError, match=r"goldpan filter --repo Octo/Gem --profile faun-eval"):
+        read_funnels(place, [REPO], load_profile("faun-eval"))
+    place.verdicts(REPO, "faun-eval").parent.mkdir(parents=True)
+    place.verdicts(REPO, "faun-eval").write_bytes(b"PAR1 no")
+    with pytest.raises(WorkspaceError, match="cannot be read"):
+        read_funnels(place, [REPO], load_profile("faun-eval"))
+
+
+def test_why_tells_the_verdicts(place: Workspace, profile: str) -> None:
+    pq.write_table(LEDGER.schema.empty_table(), place.table(REPO, "ledger"))
+    run(place, profile)
+    against = [
+        row["criterion"]
+        for row in explain(place, f"{REPO}#2").verdicts
+        if row["decides"] and not row["keep"]
+    ]
+    assert against == ["comment-scale"]
+    subjects = {row["subject"] for row in explain(place, f"{REPO}#5").verdicts}
+    assert subjects == {"pair"}
+
+
+def test_why_tells_what_people_said(place: Workspace, profile: str) -> None:
+    pq.write_table(LEDGER.schema.empty_table(), place.table(REPO, "ledger"))
+    run(place, profile)
+    common = {"subject": "issue", "issue": 2, "stage": "people", "criterion": "question-answer"}
+    rows = [
+        {**common, "repo": REPO, "keep": False, "reason": "unrelated", "profile": "round1"},
+        {**common, "repo": "else/where", "keep": True, "profile": "round1"},
+    ]
+    path = place.root / "annotations" / "round1" / "verdicts.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=VERDICTS.schema), path)
+    said = [row for row in explain(place, f"{REPO}#2").verdicts if row["profile"] == "round1"]
+    assert [(row["criterion"], row["reason"]) for row in said] == [("question-answer", "unrelated")]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
+def test_rejects_come_with_every_reason(place: Workspace, profile: str, suffix: str) -> None:
+    run(place, profile)
+    target = place.root / f"rejects.{suffix}"
+    assert write_rejects(place, [REPO], "own", target) == 4
+    if suffix == "parquet":
+        rows = pq.read_table(target).to_pylist()
+    elif suffix == "jsonl":
+        rows = [json.loads(line) for line in target.read_text("utf-8").splitlines()]
+    else:
+        with target.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    assert [int(row["issue"]) for row in rows] == [2, 3, 4, 3]
+    both = rows[2]["criteria"]
+    assert both == (
+        "comment-scale; participants" if suffix == "csv" else ["comment-scale", "participants"]
+    )
+
+
+def test_rejects_cannot_command_a_spreadsheet(place: Workspace, profile: str) -> None:
+    run(place, profile)
+    target = place.root / "rejects.csv"
+    write_rejects(place, [REPO], "own", target)
+    with target.open(encoding="utf-8", newline="") as file:
+        titles = [row["title"] for row in csv.DictReader(file)]
+    assert "'=cmd|' /C calc'!A0" in titles
+    with pytest.raises(UsageError, match=r"\.xlsx has no known format"):
+        write_rejects(place, [REPO], "own", place.root / "rejects.xlsx")

@@ -1,0 +1,254 @@
+"""A training is the same however often it is killed, whatever fits on a device, and each time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from goldpan.core.errors import EvaluationError
+from tests.evaluating import rows
+from tests.finetuning import example_rows, fit, lesson, unchosen
+from tests.places import ROOT
+from tests.tiny_models import tiny, torch
+
+SETTINGS: dict[str, Any] = {"epochs": 5, "evaluations": 5}
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from goldpan.evaluation.finetune.engines import Plain
+from tests.evaluating import rows
+from tests.finetuning import example_rows, fit, lesson
+from tests.integration.test_finetune_resume import SETTINGS
+
+updated = Plain.update
+left = [int(sys.argv[2])]
+
+def update(self, rate):
+    updated(self, rate)
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Plain.update = update
+fit("bert", lesson(*example_rows("requirement_type"), Path(sys.argv[1])), **SETTINGS)
+"""
+
+
+def _kill_after(steps: int, directory: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _KILLED, str(directory), str(steps)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
+
+
+def _train(directory: Path, **changed: Any) -> dict[str, Any]:
+    given = lesson(*example_rows("requirement_type"), directory)
+    return dict(fit("bert", given, **{**SETTINGS, **changed}).facts)
+
+
+def test_goes_on_after_kill_9_with_the_same_losses_and_falls_back(tmp_path: Path) -> None:
+    whole = _train(tmp_path / "whole")
+    assert len(whole["losses"]) == 20
+    killed = tmp_path / "killed"
+    _kill_after(14, killed)
+    found = sorted(path.name for path in (killed / "checkpoints").iterdir())
+    assert found == ["step-00000008", "step-00000012"]
+    copies = {name: tmp_path / name for name in ("cut", "lost", "both")}
+    for copy in copies.values():
+        shutil.copytree(killed, copy)
+
+    def same(resumed: dict[str, Any]) -> bool:
+        return all(resumed[name] == whole[name] for name in ("losses", "scores", "best_step"))
+
+    assert same(_train(killed))
+    cut = copies["cut"] / "checkpoints/step-00000012/optimizer.pt"
+    cut.write_bytes(cut.read_bytes()[:-100])
+    assert same(_train(copies["cut"]))
+    (copies["lost"] / "checkpoints/step-00000012/state.json").unlink()
+    assert same(_train(copies["lost"]))
+    for step in (8, 12):
+        path = copies["both"] / f"checkpoints/step-{step:08d}/weights.pt"
+        path.write_bytes(b"\0" * path.stat().st_size)
+    with pytest.raises(EvaluationError, match="are damaged"):
+        _train(copies["both"])
+
+
+def test_checkpoints_between_evaluations_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _train(tmp_path / "whole")
+    monkeypatch.setattr("goldpan.evaluation.finetune.training._BETWEEN", 0.0)
+    monkeypatch.setattr("goldpan.evaluation.finetune.training._PENDING", 3)
+    often = _train(tmp_path / "often")
+    assert (often["losses"], often["scores"]) == (whole["losses"], whole["scores"])
+    found = sorted(path.name for path in (tmp_path / "often/checkpoints").iterdir())
+    assert found == ["step-00000019", "step-00000020"]
+
+
+def test_what_is_half_written_is_never_taken_for_a_checkpoint(tmp_path: Path) -> None:
+    whole = _train(tmp_path / "whole")
+    unfinished = tmp_path / "other/checkpoints/step-00000099.unfinished"
+    unfinished.mkdir(parents=True)
+    (unfinished / "state.json").write_text("{")
+    (tmp_path / "other/learned.unfinished").write_text("half")
+    assert _train(tmp_path / "other")["losses"] == whole["losses"]
+
+
+def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
+    before = _train(tmp_path)
+    shutil.rmtree(tmp_path / "checkpoints")
+    assert _train(tmp_path) == before
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "t5"])
+def test_two_trainings_with_one_seed_are_alike(kind: str, tmp_path: Path) -> None:
+    task, table = example_rows("issue_type")
+    tiny(kind)
+    state = torch.get_rng_state()
+    first, second = (fit(kind, lesson(task, table, tmp_path / name)) for name in "ab")
+    other = fit(kind, lesson(task, table, tmp_path / "c", seed=1))
+    assert first.answer(table) == second.answer(table)
+    assert first.facts["losses"] == second.facts["losses"] != other.facts["losses"]
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_rows_that_do_not_fit_are_halved_and_nothing_else_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _train(tmp_path / "whole", lora=False)
+    forward = torch.nn.Embedding.forward
+    asked = []
+
+    def crowded(self: Any, ids: Any) -> Any:
+        if ids.shape[0] > 2 and ids.requires_grad is False and ids.ndim == 2:
+            asked.append(ids.shape[0])
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(self, ids)
+
+    monkeypatch.setattr(torch.nn.Embedding, "forward", crowded)
+    halved = _train(tmp_path / "halved")
+    assert (whole["device_batch"], whole["accumulation"]) == (8, 1)
+    assert (halved["device_batch"], halved["accumulation"]) == (2, 4)
+    assert asked[:2] == [8, 4]
+    # Dropout is drawn in another order, so the numbers are near, not equal.
+    assert len(halved["losses"]) == len(whole["losses"])
+    assert halved["losses"][0] == pytest.approx(whole["losses"][0], abs=0.2)
+
+
+def test_a_processor_takes_few_long_rows_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory that runs out there is no exception: the system kills the process."""
+    task, _ = example_rows("requirement_type", 1)
+    names = task.label_names
+    table = rows(task, [("gravel " * (1 + 7 * at), names[at % 2]) for at in range(16)])
+
+    def train(name: str) -> Any:
+        given = lesson(task, table, tmp_path / name)
+        made = fit("llama", given, batch=8, learning_rate=0.01)
+        return made.facts["losses"], made.answer(table)
+
+    whole = train("whole")
+    forward = torch.nn.Embedding.forward
+    sizes = []
+
+    def watched(self: Any, ids: Any) -> Any:
+        sizes.append(tuple(ids.shape))
+        return forward(self, ids)
+
+    monkeypatch.setattr(torch.nn.Embedding, "forward", watched)
+    monkeypatch.setattr("goldpan.evaluation.finetune.batches._CPU_TOKENS", 128)
+    few = train("few")
+    assert all(count == 1 or count * length <= 128 for count, length in sizes)
+    assert max(count for count, _ in sizes) > 1
+    assert few[0] == pytest.approx(whole[0], rel=1e-3)
+    assert few[1].values == whole[1].values
+
+
+def test_accumulation_gives_the_same_gradients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers have unlike lengths; Llama has no dropout here; AdamW would hide a factor."""
+    monkeypatch.setattr(torch.optim, "AdamW", torch.optim.SGD)
+    task, _ = example_rows("qa", 1)
+    table = rows(task, [("gravel " * (1 + at % 3), "wash the pan"[: 4 + at]) for at in range(8)])
+    runs = [
+        fit(
+            "llama",
+            lesson(task, table, tmp_path / str(size)),
+            device_batch=size,
+            batch=5,
+            clip=0.0,
+            learning_rate=0.1,
+        ).facts["losses"]
+        for size in (5, 2, 1)
+    ]
+    assert runs[0][-1] < runs[0][0]
+    for other in runs[1:]:
+        assert other == pytest.approx(runs[0], rel=1e-4)
+
+
+def test_a_row_that_does_not_fit_alone_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Any, ids: Any) -> Any:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(torch.nn.Embedding, "forward", full)
+    with pytest.raises(EvaluationError, match="Not even one row of requirement_type fits"):
+        _train(tmp_path)
+
+
+def test_stops_early_and_keeps_the_best(tmp_path: Path) -> None:
+    given = lesson(*example_rows("requirement_type"), tmp_path)
+    made = fit("bert", given, epochs=40, evaluations=20, patience=2, learning_rate=1e-2)
+    facts = made.facts
+    assert facts["stopped_early"]
+    assert len(facts["losses"]) < facts["planned_steps"]
+    values = [score for _, score in facts["scores"]]
+    assert max(values) == facts["best"]
+    assert facts["best_step"] == facts["scores"][values.index(max(values))][0]
+    assert len(values) - 1 - values.index(max(values)) == 2
+
+
+def test_without_validation_the_last_weights_are_kept(tmp_path: Path) -> None:
+    made = fit("bert", unchosen(lesson(*example_rows("requirement_type"), tmp_path)))
+    assert made.facts["scores"] == []
+    assert made.facts["best_step"] == 8
+    last = torch.load(tmp_path / "checkpoints/step-00000008/weights.pt", weights_only=True)
+    kept = torch.load(tmp_path / "learned.pt", weights_only=True)
+    assert all(torch.equal(last[name], kept[name]) for name in kept)
+
+
+def test_numbers_are_chosen_by_the_smallest_error(tmp_path: Path) -> None:
+    made = fit("gpt2", lesson(*example_rows("story_points"), tmp_path), epochs=6)
+    errors = [score for _, score in made.facts["scores"]]
+    assert made.facts["best"] == -min(errors)
+    assert errors[-1] < 0.5
+
+
+def test_losses_that_are_no_numbers_end_the_training(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="is not a number"):
+        _train(tmp_path, learning_rate=1e30, clip=0.0)
+
+
+def test_the_state_is_plain_json(tmp_path: Path) -> None:
+    _train(tmp_path)
+    told = orjson.loads((tmp_path / "trained.json").read_bytes())
+    assert told["device"] == "cpu"
+    assert told["tokens"] > 0
+    assert told["seconds"] > 0
+    assert tiny("bert").name not in (tmp_path / "trained.json").read_text()

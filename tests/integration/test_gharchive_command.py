@@ -1,0 +1,220 @@
+"""`goldpan mine gharchive` as people and programs meet it, killed and interrupted too."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from typer.main import get_command
+
+from goldpan.commands import mining
+from goldpan.core.schemas import Table
+from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, ARCHIVE_HOURS
+from goldpan.miners.gharchive.hours import file_name
+from tests.gharchive_hours import utc, write_day, write_hour
+from tests.gharchive_server import Fault, HourServer
+from tests.places import ROOT
+from tests.program import Done, goldpan
+
+PROGRAM = "from goldpan.cli import mine_main; mine_main()"
+HOURS = tuple(utc(2022, 1, 1) + timedelta(hours=index) for index in range(24))
+DAY = ("--from", "2022-01-01", "--to", "2022-01-01")
+
+
+def command(home: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
+    environment = {**os.environ, "COLUMNS": "200", "TMPDIR": str(home), "GITHUB_TOKEN": "token"}
+    return [sys.executable, "-W", "error", "-c", PROGRAM, *arguments], environment
+
+
+def run(home: Path, *arguments: str, timeout: int = 120) -> Done:
+    """Run `goldpan mine` with these arguments; a defect of ours never passes."""
+    _, environment = command(home, *arguments)
+    done = goldpan(
+        *arguments, folder=home, environment=environment, program="mine_main", timeout=timeout
+    )
+    assert "Traceback" not in done.out + done.err
+    assert "Goldpan itself failed" not in done.err
+    return done
+
+
+def shards(home: Path) -> dict[str, bytes]:
+    root = home / "goldpan-workspace" / "gharchive"
+    return {path.name: path.read_bytes() for path in root.glob("*.parquet")}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    write_day(folder, HOURS, 60)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return the files of an undisturbed run."""
+    home = tmp_path_factory.mktemp("plain")
+    done = run(home, "gharchive", *DAY, "--source", str(source), "--processes", "1")
+    assert done.code == 0, done.err
+    assert "GH Archive: 24 hours, 0 of them there before" in done.out
+    assert re.search(r"lines +1,440 *\n", done.out)
+    assert re.search(r"events kept \(IssuesEvent\) +\d+ *\n", done.out)
+    assert "Every hour is whole." in done.out
+    return shards(home)
+
+
+def test_json(source: Path, plain: dict[str, bytes], tmp_path: Path) -> None:
+    write_hour(tmp_path / "copy" / file_name(HOURS[0]), [b"{}", b'{"type":"PushEvent"}'])
+    (tmp_path / "copy" / file_name(HOURS[1])).write_bytes(b"\x1b[31m")
+    arguments = ("gharchive", "--from", "2022-01-01-0", "--to", "2022-01-01-3", "--json")
+    done = run(tmp_path, *arguments, "--source", "copy", "--events", "PushEvent, IssuesEvent")
+    told = json.loads(done.out)
+    assert (done.code, done.err) == (3, "")
+    assert told.pop("seconds") > 0
+    assert told == {
+        "source": "copy",
+        "types": ["IssuesEvent", "PushEvent"],
+        "hours": 4,
+        "states": {"missing": 2, "unreadable": 1, "whole": 1},
+        "reused": 0,
+        "bytes": (tmp_path / "copy" / file_name(HOURS[0])).stat().st_size + 5,
+        "lines": 2,
+        "events": 1,
+        "corrupt": 1,
+        "not_whole": [
+            {"hour": "2022-01-01-1", "state": "unreadable", "reason": "no gzip data at byte 0"},
+            *(
+                {"hour": name, "state": "missing", "reason": "no such file in the source"}
+                for name in ("2022-01-01-2", "2022-01-01-3")
+            ),
+        ],
+    }
+
+
+def test_people_see_what_is_missing_as_ranges(source: Path, tmp_path: Path) -> None:
+    faults = {file_name(HOURS[index]): [Fault("status", 9, 404)] for index in (3, 4, 5, 9)}
+    with HourServer(source, faults) as server:
+        done = run(tmp_path, "gharchive", *DAY, "--source", server.url)
+    assert done.code == 3
+    assert "hours missing" in done.out
+    assert "  2022-01-01-3 to 2022-01-01-5 missing: HTTP 404\n" in done.out
+    assert "  2022-01-01-9 missing: HTTP 404\n" in done.out
+    assert "Every hour is whole" not in done.out
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_killed_and_run_again(
+    processes: str, source: Path, plain: dict[str, bytes], tmp_path: Path
+) -> None:
+    """kill -9 with some hours done: they are not asked for again, and the rest is the same."""
+    arguments = ("gharchive", *DAY, "--processes", processes, "--concurrency", "1", "--json")
+    with HourServer(source) as server:
+        server.pause = 0.05
+        killed = 0
+        for wanted in (4, 9):
+            line, environment = command(tmp_path, *arguments, "--source", server.url)
+            with subprocess.Popen(
+                line, cwd=tmp_path, env=environment, start_new_session=True
+            ) as process:
+                _wait(lambda: len(shards(tmp_path)) >= wanted, process)  # noqa: B023
+                os.killpg(process.pid, signal.SIGKILL)
+                killed += process.wait() == -signal.SIGKILL
+        assert killed == 2
+        there = shards(tmp_path)
+        server.pause = 0.0
+        asked = dict(server.asked)
+        done = run(tmp_path, *arguments, "--source", server.url)
+        told = json.loads(done.out)
+        assert (done.code, told["states"]) == (0, {"whole": 24})
+        assert told["reused"] == len(there) >= 9
+        for name in there:
+            hour = name.replace(".parquet", ".json.gz")
+            assert server.asked[hour] == asked[hour]
+    assert shards(tmp_path) == plain
+    left = sorted(path.name for path in (tmp_path / "goldpan-workspace" / "gharchive").iterdir())
+    assert left == sorted([*plain, "downloads", "lock"])
+    assert list((tmp_path / "goldpan-workspace" / "gharchive" / "downloads").iterdir()) == []
+
+
+def test_ctrl_c_says_how_to_go_on(source: Path, tmp_path: Path) -> None:
+    arguments = ("gharchive", *DAY, "--processes", "2", "--concurrency", "1")
+    with HourServer(source) as server:
+        server.pause = 0.1
+        line, environment = command(tmp_path, *arguments, "--source", server.url)
+        with subprocess.Popen(
+            line,
+            cwd=tmp_path,
+            env=environment,
+            start_new_session=True,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            _wait(lambda: len(shards(tmp_path)) >= 3, process)
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.stderr is not None
+            said = process.communicate(timeout=30)[1]
+        assert (process.returncode, said) == (
+            130,
+            "Stopped. The same command goes on where it was.\n",
+        )
+        rows = pq.read_table(
+            tmp_path / "goldpan-workspace" / "gharchive" / "hours.parquet"
+        ).to_pylist()
+        assert {row["state"] for row in rows} == {"whole"}
+        assert 0 < len(rows) < 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("gharchive", "--from", "2022-01-01"), "--to"),
+        (("gharchive", "--from", "then", "--to", "now"), "--from then is no day"),
+        (("gharchive", *DAY, "--events", "IssueEvent"), "Choose from IssuesEvent"),
+        (("gharchive", *DAY, "--source", "nowhere"), "--source nowhere is no folder"),
+        (("gharchive", *DAY, "--engine", "spark"), "spark"),
+        (("gharchive", *DAY, "--source", ".", "--processes", "0"), "Give at least 1"),
+        (("gharchive", *DAY, "--concurrency", "0"), "concurrency"),
+        (("--json", "gharchive", *DAY), "Write them behind gharchive"),
+        (("--repo", "a/b", "gharchive", *DAY), "Write them behind gharchive"),
+        ((), "No repository was named"),
+    ],
+)
+def test_bad_usage(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    done = run(tmp_path, *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+
+
+def test_repositories_are_mined_as_before(tmp_path: Path) -> None:
+    done = run(tmp_path, "--repo", "a/b", "--api-url", "http://127.0.0.1:9", "--dry-run", "--help")
+    assert done.code == 0
+    for option in ("--repo", "--since", "--from-backup", "gharchive"):
+        assert option in done.out
+    done = run(tmp_path, "--repo", "not a name")
+    assert (done.code, "does not name a repository" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("table", [ARCHIVE_EVENTS, ARCHIVE_HOURS], ids=lambda table: table.name)
+def test_every_column_and_option_is_documented(table: Table) -> None:
+    text = (ROOT / "docs" / "gharchive.md").read_text(encoding="utf-8")
+    section = text.split(f"## {table.name}\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.M) == table.schema.names
+    for parameter in get_command(mining.app).commands["gharchive"].params:  # type: ignore[attr-defined]
+        assert [option for option in parameter.opts if f"`{option}`" not in text] == []
+
+
+def _wait(there: Any, process: subprocess.Popen[Any], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not there():
+        assert process.poll() is None, "it ended too early"
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -1,0 +1,146 @@
+"""Merge bases in bulk are those of git, whatever the history's shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.core.errors import GitError
+from goldpan.git.ancestry import Ancestry, Fork, read_ancestry
+from tests.drawing import examples
+from tests.git_repositories import Repository
+
+Parents = tuple[int, ...]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Parents]:
+    """Draw commits by their parents, older ones first; some have none, some have three."""
+    made: list[Parents] = [()]
+    for index in range(1, draw(st.integers(2, 14))):
+        earlier = st.integers(0, index - 1)
+        made.append(tuple(draw(st.lists(earlier, max_size=3, unique=True))))
+    return made
+
+
+def ancestors(history: list[Parents], commit: int) -> set[int]:
+    found, waiting = set(), [commit]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting.extend(history[one])
+    return found
+
+
+def load(history: list[Parents], trunk: int | None) -> Ancestry:
+    newest_first = range(len(history) - 1, -1, -1)
+    rows = [(one, str(one), tuple(map(str, history[one]))) for one in newest_first]
+    return Ancestry(rows, None if trunk is None else str(trunk))
+
+
+@given(histories(), st.data())
+def test_forks_are_what_the_definition_says(history: list[Parents], data: st.DataObject) -> None:
+    places = st.integers(0, len(history) - 1)
+    base, head = data.draw(places), data.draw(places)
+    ours, theirs = ancestors(history, base), ancestors(history, head)
+    common = ours & theirs
+    best = {one for one in common if not any(one in ancestors(history, x) - {x} for x in common)}
+    for trunk in (None, base, len(history) - 1):
+        fork = load(history, trunk).fork(str(base), str(head))
+        if fork is None:
+            assert not common
+        else:
+            assert fork.merge_base == str(max(best))
+            assert fork.ahead == len(theirs - ours)
+
+
+@given(histories())
+def test_before_is_the_last_commit_of_the_trunk_without_it(history: list[Parents]) -> None:
+    tip = len(history) - 1
+    known = load(history, tip)
+    trunk = [tip]
+    while history[trunk[-1]]:
+        trunk.append(history[trunk[-1]][0])
+    for commit in range(len(history)):
+        without = [one for one in trunk if commit not in ancestors(history, one)]
+        wanted = str(without[0]) if without and commit in ancestors(history, tip) else None
+        assert known.before(str(commit)) == wanted
+
+
+@examples(12)
+@given(histories())
+def test_forks_are_those_of_git(
+    tmp_path_factory: pytest.TempPathFactory, history: list[Parents]
+) -> None:
+    repository = Repository.create(tmp_path_factory.mktemp("history") / "r.git")
+    ids: list[str] = []
+    for parents in history:
+        ids.append(repository.commit({}, *(ids[one] for one in parents)))
+    more = [one for index, one in enumerate(ids) if index % 2]
+    repository.point("refs/heads/main", ids[-1])
+    known = read_ancestry(repository.path, [*more, *ids], ids[-1])
+    for base in ids[-3:]:
+        for head in ids:
+            fork = known.fork(base, head)
+            if fork is None:
+                assert not (set(merge_bases(repository, base, head)))
+            else:
+                assert fork.merge_base == merge_bases(repository, base, head)[0]
+                ahead = repository.git("rev-list", "--count", f"{base}..{head}")
+                assert fork.ahead == int(ahead)
+
+
+def merge_bases(repository: Repository, base: str, head: str) -> list[str]:
+    try:
+        return repository.git("merge-base", "--all", base, head).split()
+    except Exception:  # noqa: BLE001 - git says with its exit code that there is none
+        return []
+
+
+def test_walking_back_and_unknown_commits(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r.git")
+    first = repository.commit({})
+    second = repository.commit({}, first)
+    third = repository.commit({}, second, first, ref="refs/heads/main")
+    known = read_ancestry(repository.path, [], third)
+    assert known.parents(third) == (second, first)
+    assert [known.back(third, steps) for steps in range(4)] == [third, second, first, None]
+    assert known.is_ancestor(first, third)
+    assert not known.is_ancestor(third, first)
+    assert known.known(third) == third
+    assert known.known("f" * 40) is known.known(None) is None
+
+
+def test_a_history_with_a_hole_is_told(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r.git")
+    first = repository.commit({})
+    repository.commit({}, first, ref="refs/heads/main")
+    (repository.path / "objects" / first[:2] / first[2:]).unlink()
+    with pytest.raises(GitError, match="damaged or cut off"):
+        read_ancestry(repository.path, [], None)
+
+
+@pytest.mark.timeout(60)  # one process for each merge base would take minutes
+def test_a_hundred_thousand_commits() -> None:
+    dice = Random(5)
+    history: list[Parents] = [()]
+    trunk = [0]
+    wanted: dict[tuple[int, int], tuple[int, int]] = {}
+    while len(history) < 100_000:
+        start = head = trunk[-1 - min(len(trunk) - 1, int(dice.expovariate(1 / 200)))]
+        ahead = dice.choice((1, 2, 5))
+        for _ in range(ahead):
+            history.append((head,))
+            head = len(history) - 1
+        wanted[trunk[-1], head] = (start, ahead)
+        history.append((trunk[-1], head))
+        trunk.append(len(history) - 1)
+    known = load(history, trunk[-1])
+    assert len(wanted) > 25_000
+    for (base, head), (start, ahead) in wanted.items():
+        assert known.fork(str(base), str(head)) == Fork(str(start), ahead)

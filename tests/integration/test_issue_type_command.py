@@ -1,0 +1,133 @@
+"""`goldpan build issue-type` as people and programs meet it."""
+
+from __future__ import annotations
+
+import json
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.config import Settings
+from goldpan.core.progress import Reporter
+from goldpan.miners.gharchive.hours import hours_between
+from goldpan.miners.gharchive.mine import ArchiveWish, mine_archive
+from tests.console import run, sentence
+from tests.gharchive_hours import Hours, hour_name, utc, write_hour
+from tests.issue_hours import closing, made_up_hours, write_hours, write_mined
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a workspace of three hours."""
+    write_hours(tmp_path / "goldpan-workspace", made_up_hours(3, 40))
+    return tmp_path
+
+
+def test_people_see_what_became_of_the_closings(folder: Path) -> None:
+    done = run("build", "issue-type", folder=folder)
+    assert done.code == 0, done.err
+    assert "closings of issues in" in done.out
+    assert "gave no example: no label means one of the classes" in done.out
+    assert "issue_type:" in done.out
+    for split in ("train", "validation", "test"):
+        assert split in done.out
+    assert (folder / "goldpan-workspace/datasets/issue_type/provenance.json").exists()
+
+
+def test_programs_get_json(folder: Path) -> None:
+    done = run(
+        *("build", "issue-type", "--profile", "nlbse23", "--split", "leave-one-project-out"),
+        *("--repo", "owner1/project1", "--repo", "owner2/project2", "--json"),
+        folder=folder,
+    )
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["units"] == 3
+    assert sum(found["labels"].values()) + sum(found["dropped"].values()) == found["closings"]
+    assert [Path(one["directory"]).name for one in found["datasets"]] == [
+        "nlbse23_issue_type-without-owner1+project1",
+        "nlbse23_issue_type-without-owner2+project2",
+    ]
+    for one in found["datasets"]:
+        assert set(one["splits"]) == {"train", "test"}
+        assert sum(one["splits"].values()) == one["examples"]
+
+
+def test_every_setting_is_recorded(folder: Path) -> None:
+    own = folder / "mine.toml"
+    own.write_text('extends = "default"\n[labels]\nbug = ["p1"]', encoding="utf-8")
+    done = run(
+        *("build", "issue-type", "--profile", own, "--balance", "project:2", "--seed", "3"),
+        *("--split", "time:2021-12-02T01:00:00", "--processes", "2", "--output", folder / "out"),
+        folder=folder,
+    )
+    assert done.code == 0, done.err
+    provenance = json.loads((folder / "out" / "provenance.json").read_text(encoding="utf-8"))
+    assert provenance["settings"] == {
+        "family": "issue_type",
+        "from": "gharchive",
+        "repositories": [],
+        "split": "time:2021-12-02T01:00:00+00:00",
+        "seed": 3,
+        "balance": "project:2",
+    }
+    assert provenance["profile"]["name"] == "mine"
+    assert provenance["profile"]["labels"]["bug"][-1] == "p1"
+    (source,) = provenance["sources"]
+    assert source["repo"] == "GH Archive"
+    assert source["mined_from"].startswith("2022-01-01T00")
+    assert source["mined_until"].startswith("2022-01-01T03")
+    assert list(source["inputs"]) == [f"2022-01-01-{hour}.parquet" for hour in range(3)]
+    assert provenance["counts"]["balance"] > 0
+
+
+def test_mined_repositories(folder: Path) -> None:
+    entry = closing(1)
+    kept = ("number", "kind", "state", "title", "body", "labels", "author_association")
+    write_mined(
+        folder / "goldpan-workspace", "sluice/pan", "MIT", [{name: entry[name] for name in kept}]
+    )
+    done = run("build", "issue-type", "--from", "mined", "--split", "none", folder=folder)
+    assert done.code == 0, done.err
+    assert "1 closings of issues" in done.out
+
+
+def test_what_is_wrong_is_said_in_one_line(folder: Path) -> None:
+    sentence(run("build", "issue-type", "--profile", "nlbse25", folder=folder), 2, "nlbse24")
+    sentence(run("build", "issue-type", "--split", "half", folder=folder), 2, "project:OWNER/NAME")
+    sentence(run("build", "issue-type", "--balance", "half", folder=folder), 2, "project:300")
+    sentence(run("build", "issue-type", "--processes", "0", folder=folder), 2, "at least 1")
+    sentence(run("build", "issue-type", "--address", "auto", folder=folder), 2, "--engine ray")
+    sentence(run("build", "issue-type", "--repo", "numpy", folder=folder), 2, "OWNER/NAME")
+    sentence(
+        run("build", "issue-type", "--workspace", folder / "none", folder=folder),
+        1,
+        "goldpan mine gharchive",
+    )
+
+
+def test_from_the_archive_s_files_to_a_dataset(tmp_path: Path) -> None:
+    hours = [utc(2022, 3, 1, hour) for hour in (0, 1, 3)]
+    for index, hour in enumerate(hours):
+        world = Hours(index, people=20, repos=10)
+        events = [world.event("IssuesEvent", hour) for _ in range(30)]
+        for event, label in zip(events, cycle(["Bug", "question", "wontfix"])):
+            event["payload"]["issue"]["labels"] = [{"name": label}]
+        write_hour(tmp_path / f"hours/{hour_name(hour)}.json.gz", events)
+    wish = ArchiveWish(
+        tuple(hours_between("2022-03-01-0", "2022-03-01-3")),
+        ("IssuesEvent",),
+        str(tmp_path / "hours"),
+        "local",
+        1,
+    )
+    mine_archive(Settings(workspace=tmp_path / "goldpan-workspace"), wish, Reporter(quiet=True))
+    done = run("build", "issue-type", "--profile", "nlbse22", "--json", folder=tmp_path)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert (found["units"], found["gaps"], found["closings"]) == (3, {"missing": 1}, 90)
+    assert found["labels"] == {"bug": 30, "question": 30}
+    assert found["dropped"] == {"no-class": 30}
+    card = tmp_path / "goldpan-workspace/datasets/nlbse22_issue_type/README.md"
+    assert "1 of the hours that were asked for are missing" in card.read_text("utf-8")

@@ -1,0 +1,168 @@
+"""CodeBLEU: its laws, the package's numbers, and answers that are too hard to parse."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.code.languages import LANGUAGES
+from goldpan.evaluation.metrics.codebleu import CodePair, TreeMatch, codebleu, match_trees
+from goldpan.evaluation.metrics.data_flow import Flow, data_flow
+from goldpan.evaluation.metrics.keywords import KEYWORDS
+from goldpan.evaluation.metrics.syntax import read_code, same_code
+from tests.drawing import examples
+
+ADD = "def f(a):\n    b = a + 1\n    return b"
+ADD_RENAMED = "def f(x):\n    y = x + 1\n    return y"
+SUM = "def g(xs):\n    t = 0\n    for x in xs:\n        if x > 0:\n            t += x\n    return t"
+SUM_OTHERWISE = "def g(vs):\n    r = 0\n    for v in vs:\n        r = r + v\n    return r"
+JAVA = "int f(int a) { int b = a + 1; return b; }"
+JAVA_RENAMED = "int f(int x) { int y = x + 1; return y; }"
+
+# From `codebleu` 0.7.0 of PyPI (with tree-sitter 0.22): n-grams, weighted n-grams, syntax.
+PACKAGE = [
+    ("x.py", ADD, ADD_RENAMED, (0.13485111859503685, 0.14606504179225632, 1.0)),
+    ("x.py", ADD, SUM, (0.014216645907653848, 0.03725213100701827, 0.25)),
+    ("x.py", SUM, SUM_OTHERWISE, (0.06389072905050112, 0.07298812870406923, 2 / 7)),
+    ("x.java", JAVA, JAVA_RENAMED, (0.12035005811198446, 0.1263110474358807, 1.0)),
+]
+
+SNIPPETS = st.lists(
+    st.sampled_from(["x = 1", "y = x", "if x:", "    z = y + x", "return z", "# note", "f(x)"]),
+    max_size=8,
+).map("\n".join)
+
+
+def one(path: str, reference: str, answer: str) -> float:
+    return next(codebleu([CodePair(path, reference, answer)])).score
+
+
+@pytest.mark.parametrize(("path", "reference", "answer", "printed"), PACKAGE)
+def test_parts_are_those_of_the_package(
+    path: str, reference: str, answer: str, printed: tuple[float, float, float]
+) -> None:
+    found = next(codebleu([CodePair(path, reference, answer)]))
+    parts = (found.package_ngram, found.package_weighted_ngram, found.trees.package_syntax)
+    assert parts == pytest.approx(printed, abs=1e-12)
+
+
+def test_the_package_gives_a_quarter_for_nothing() -> None:
+    found = next(codebleu([CodePair("x.py", ADD, "print('no')")]))
+    assert found.trees.data_flow == 0
+    assert found.package_score >= 0.25
+    assert found.score < 0.1
+
+
+@examples(3)  # each starts processes; the pairs are many
+@given(st.lists(st.tuples(SNIPPETS, SNIPPETS), min_size=20, max_size=60))
+def test_values_are_bounded_and_a_text_is_perfect_with_itself(pairs: list[tuple[str, str]]) -> None:
+    both = [CodePair("x.py", *pair) for pair in pairs]
+    same = [CodePair("x.py", pair[0], pair[0]) for pair in pairs]
+    for found in codebleu(both):
+        assert 0 <= found.score <= 1 + 1e-12
+        assert 0 <= found.package_score <= 1 + 1e-12
+        assert (found.trees.syntax or 0) <= (found.trees.package_syntax or 0)
+    assert [found.score for found in codebleu(same)] == pytest.approx([1] * len(same))
+
+
+def test_renaming_keeps_syntax_and_data_flow_and_comments_do_not_count() -> None:
+    assert match_trees(CodePair("x.py", ADD, ADD_RENAMED)) == TreeMatch(1, 1, 1)
+    noted = '"""Adds."""\n' + ADD.replace("b = a", "# one more\n    b = a")
+    assert match_trees(CodePair("x.py", ADD, noted)).syntax == 1
+    other = match_trees(CodePair("x.py", SUM, SUM_OTHERWISE))
+    assert other.syntax and 0 < other.syntax < 1
+
+
+def test_keywords_weigh_more_than_names() -> None:
+    reference = "while done : wait ( now )"
+    with_keyword = next(codebleu([CodePair("x.py", reference, "while x")]))
+    with_name = next(codebleu([CodePair("x.py", reference, "x done")]))
+    assert with_keyword.ngram == pytest.approx(with_name.ngram)
+    assert with_keyword.weighted_ngram > with_name.weighted_ngram
+
+
+def test_what_the_reference_lacks_is_left_out() -> None:
+    assert match_trees(CodePair("notes.txt", "a b", "a b")) == TreeMatch()
+    assert match_trees(CodePair("x.py", "pass", "pass")).data_flow is None
+    assert one("notes.txt", "one two three four", "one two three four") == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("x.py", "def f(a):\n    c = a\n    c += 1\n    return c"),
+        ("x.js", "function f(a) { let c = a; c += 1; return c }"),
+        ("x.ts", "function f(a: number) { let c: number = a; c += 1; return c }"),
+        ("x.java", "class X { int f(int a) { int c = a; c += 1; return c; } }"),
+        ("x.go", "func f(a int) int { c := a; c += 1; return c }"),
+        ("x.rs", "fn f(a: i32) -> i32 { let mut c = a; c += 1; c }"),
+        ("x.c", "int f(int a) { int c = a; c += 1; return c; }"),
+        ("x.cpp", "int f(int a) { auto c = a; c += 1; return c; }"),
+        ("x.cs", "class X { int f(int a) { var c = a; c += 1; return c; } }"),
+        ("x.rb", "def f(a)\n  c = a\n  c += 1\n  c\nend"),
+        ("x.php", "<?php function f($a) { $c = $a; $c += 1; return $c; }"),
+        ("x.kt", "fun f(a: Int): Int { var c = a\n c += 1\n return c }"),
+        ("x.swift", "func f(a: Int) -> Int { var c = a\n c += 1\n return c }"),
+    ],
+)
+def test_the_same_flow_is_seen_in_every_language(path: str, code: str) -> None:
+    reading = read_code(path, code)
+    assert reading and reading.clean
+    found = data_flow(reading)
+    assert found[Flow("var_1", "computed", ("var_0",))] == 1
+    assert found[Flow("var_1", "computed", ("var_1",))] == 1
+    assert found[Flow("var_1", "comes", ("var_1",))] >= 1
+    assert set(found) <= {
+        Flow("var_0", "comes", ("var_0",)),
+        Flow("var_1", "computed", ("var_0",)),
+        Flow("var_1", "computed", ("var_1",)),
+        Flow("var_1", "comes", ("var_1",)),
+    }
+
+
+def test_every_language_with_a_grammar_has_keywords() -> None:
+    parsed = {language.name for language in LANGUAGES if language.grammar}
+    assert parsed == set(KEYWORDS)
+
+
+def test_nothing_depends_on_the_hash_seed() -> None:
+    program = (
+        "from goldpan.evaluation.metrics.codebleu import *\n"
+        f"pair = CodePair('x.py', {SUM!r}, {SUM_OTHERWISE!r})\n"
+        "if __name__ == '__main__': print(list(codebleu([pair])), match_trees(pair))\n"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "77")
+    }
+    assert len(said) == 1
+
+
+def test_an_answer_that_no_parser_survives_matches_nothing() -> None:
+    pairs = [CodePair("x.py", ADD, "(" * 150_000), CodePair("x.py", ADD, ADD)]
+    hard, easy = codebleu(pairs)
+    assert hard.score < 0.1 and easy.score == pytest.approx(1)
+    huge = match_trees(CodePair("x.py", ADD, "a\n" * 150_000))
+    assert (huge.syntax, huge.data_flow) == (0, 0)
+
+
+def test_same_code_sees_what_a_program_does_not_ignore() -> None:
+    assert same_code("x.py", ADD, ADD.replace(" + ", "  +  ") + "\n# done\n")
+    assert same_code("x.py", "def f():\n    return 1\n", 'def f():\n    "Doc."\n    return 1\n')
+    assert not same_code("x.py", "x = 'a'", "x = 'b'")
+    assert not same_code("x.py", "x = 'a b'", "x = 'a  b'")
+    assert not same_code("x.py", "x = a + b", "x = a - b")
+    assert not same_code("x.py", "if a:\n    b()\n    c()", "if a:\n    b()\nc()")
+    assert not same_code("x.js", "x = `a b ${c}`", "x = `a  b ${c}`")
+    assert not same_code("x.py", "def f(:", "def  f(:")
+    assert same_code("x.txt", "a", "a") and not same_code("x.txt", "a", "a ")

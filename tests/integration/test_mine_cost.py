@@ -1,0 +1,144 @@
+"""What mining costs: exact counts from the twin, and how well they are predicted."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from goldpan.miners.announced import Path as Via
+from goldpan.miners.estimate import Pace as RequestPace
+from goldpan.miners.github.sample import Sample, graphql_requests, sweep_requests
+from goldpan.miners.mine import predict
+from tests.mining import BOTH, PACE, SLUICE, TOKEN, Notes, mine_twin, twin_settings
+from tests.program import goldpan
+from tests.twin import Editor, Faults, Limits, Twin, synthetic_world, workload_world
+
+MILL = "workload/mill"
+
+
+@pytest.mark.parametrize("reviews", [1, 3])
+def test_the_workload_fits_its_budget(reviews: int, tmp_path: Path) -> None:
+    """1,000 issues with 4 comments, 1,000 pulls with 3 review comments, all that hangs on them."""
+    with Twin(workload_world(reviews=reviews)) as twin:
+        mined = mine_twin(twin, tmp_path)
+        assert twin.points == mined.points <= 200
+        assert twin.count == mined.requests <= 180
+    assert mined.coverage is not None
+    assert mined.coverage.complete
+    stored = {count.kind: count.stored for count in mined.coverage.counts}
+    assert stored == {
+        "issues": 1_000,
+        "pulls": 1_000,
+        "comments": 8_000,
+        "reviews": 1_000 * reviews,
+        "review comments": 3_000,
+        "commits": 1_000,
+        "files": 2_000,
+    }
+    assert mined.rows["references"] >= 1_000 * (2 + 2 + 1)  # crossed both ways, closing, closed by
+    assert mined.predicted.points == pytest.approx(twin.points, rel=0.05)
+    assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05)
+
+
+def test_a_repository_of_numpy_s_size_fits_one_hour() -> None:
+    pulls = [{"reviewThreads": 3, "files": 2, "reviews": 2, "comments": 3, "timelineItems": 9}]
+    sampled = Sample([{"comments": 4, "timelineItems": 9}], pulls)
+    requests = sweep_requests(13_500, 17_500) + graphql_requests(13_500, 17_500, sampled)
+    assert 1_500 < requests < 5_000
+
+
+def test_waiting_for_the_limit_is_predicted() -> None:
+    for hourly in (1_000, 5_000, 15_000):
+        pace = RequestPace(seconds=0.1, hourly=hourly)
+        assert pace.time(hourly) < 3_600
+        assert pace.time(2 * hourly + 1) == 7_200
+
+
+@pytest.mark.parametrize("limit", [1_000, 15_000])
+def test_the_token_s_real_limit_is_known(limit: int, tmp_path: Path) -> None:
+    """An Actions token has 1,000 requests an hour, an Enterprise app's 15,000."""
+    limits = Limits(core=limit, graphql=limit)
+    with Twin(workload_world(issues=1_500, pulls=10), limits=limits) as twin:
+        settings = twin_settings(twin, tmp_path / "new", "rest")
+        estimate = predict(settings, MILL, Notes(), PACE)
+    assert estimate.requests > 1_500
+    assert (estimate.seconds >= 3_600) == (limit == 1_000)
+
+
+@pytest.mark.parametrize("via", BOTH)
+def test_a_small_repository_is_predicted(via: Via, tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mined = mine_twin(twin, tmp_path, via)
+        # Former names and pages of pages are known only when all else was read.
+        assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05, abs=2)
+
+
+@pytest.mark.parametrize("via", BOTH)
+def test_a_dry_run_asks_little_and_writes_nothing(via: Via, tmp_path: Path) -> None:
+    with Twin(workload_world(issues=150, pulls=120)) as twin:
+        settings = twin_settings(twin, tmp_path / "new", via)
+        estimate = predict(settings, MILL, Notes(), PACE)
+        assert twin.count <= 12  # facts, the schema, four counts, the newest number, a sample
+        assert not (tmp_path / "new").exists()
+        twin.requests.clear()
+        mined = mine_twin(twin, tmp_path / "other", via)
+        assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05)
+        assert estimate.requests == pytest.approx(twin.count, rel=0.05)
+        assert estimate.seconds > 0
+
+
+@pytest.mark.parametrize("via", BOTH)
+def test_the_command_line_s_dry_run(via: Via, tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        options = ["--repo", SLUICE, "--workspace", str(tmp_path / "new"), "--via", via]
+        done = goldpan(
+            *(*options, "--api-url", twin.url, "--dry-run"),
+            environment={**os.environ, "GITHUB_TOKEN": TOKEN},
+            program="mine_main",
+        )
+        assert done.code == 0, done.err
+        assert twin.count <= 12
+    assert not (tmp_path / "new").exists()
+    assert SLUICE in done.out
+
+
+def test_faults_do_not_make_it_crawl(tmp_path: Path) -> None:
+    with Twin(workload_world(issues=400, pulls=400), Faults(rate=0.1, seed=3)) as twin:
+        mined = mine_twin(twin, tmp_path)
+        assert mined.coverage is not None
+        assert mined.coverage.complete
+        assert twin.count <= 5 * mined.predicted.requests
+
+
+@pytest.mark.parametrize("via", BOTH)
+def test_an_update_is_priced_by_what_it_will_send(via: Via, tmp_path: Path) -> None:
+    world = workload_world(issues=150, pulls=120)
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path, via)
+        editor = Editor(world)
+        for number in range(1, 200, 3):
+            editor.comment(number, "This happens to me as well.")
+        estimate = predict(twin_settings(twin, tmp_path, via), MILL, Notes(), PACE)
+        twin.requests.clear()
+        mined = mine_twin(twin, tmp_path, via)
+        assert estimate.requests == mined.predicted.requests
+        assert estimate.requests == pytest.approx(twin.count, rel=0.05)
+        assert twin.count < 0.6 * 270
+
+
+@pytest.mark.parametrize("via", BOTH)
+def test_a_crawl_since_a_date_is_priced_by_what_it_will_send(via: Via, tmp_path: Path) -> None:
+    world = workload_world(issues=150, pulls=120)
+    Editor(world, start="2030-01-01T00:00:00Z").comment(7, "Still there.")
+    since = datetime(2029, 1, 1, tzinfo=UTC)
+    with Twin(world) as twin:
+        settings = twin_settings(twin, tmp_path, via, since=since)
+        estimate = predict(settings, MILL, Notes(), PACE)
+        twin.requests.clear()
+        mined = mine_twin(twin, tmp_path, via, since=since)
+        assert estimate.requests == mined.predicted.requests
+        assert estimate.requests == pytest.approx(twin.count, rel=0.05, abs=1)
+        assert twin.count < 20

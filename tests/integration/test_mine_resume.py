@@ -1,0 +1,255 @@
+"""Killed at any moment, mining goes on where it was and pays for nothing twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.core import archive as archive_module
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.workspace import Workspace
+from goldpan.miners.announced import Path as Via
+from tests.mining import (
+    BOTH,
+    SLUICE,
+    TOKEN,
+    Notes,
+    Watched,
+    archive,
+    assert_same,
+    command_line,
+    keys_kept_twice,
+    mine_twin,
+    operations,
+    rows,
+    start_miner,
+    table_bytes,
+    undisturbed,
+)
+from tests.program import goldpan
+from tests.twin import Faults, Twin, synthetic_world
+from tests.twin.asking import titled
+
+both = pytest.mark.parametrize("via", BOTH)
+CLEAN_REQUESTS: dict[Via, int] = {"graphql": 13, "rest": 123}
+START_REQUESTS: dict[Via, int] = {"graphql": 2, "rest": 3}
+_UNDER_WAY = 4
+_PATIENCE = 60
+
+
+class Killer:
+    """Kills the miner after its n-th request: before the reply, or some time after it."""
+
+    def __init__(self) -> None:
+        self.miner: subprocess.Popen[bytes] | None = None
+        self._last = 0
+        self._delay = 0.0
+
+    def arm(self, twin: Twin, after: int, delay: float = 0.0) -> None:
+        self._last, self._delay = twin.count + after, delay
+
+    def __call__(self, count: int) -> None:
+        if self.miner and self._delay and count == self._last:
+            threading.Timer(self._delay, self.miner.kill).start()
+        elif self.miner and not self._delay and count >= self._last:
+            self.miner.kill()
+
+
+def mine_and_kill(
+    twin: Twin, workspace: Path, via: Via, moments: Iterator[tuple[int, float]]
+) -> int:
+    """Run miners until one ends, killing each at its moment; return how many were killed.
+
+    A moment is a number of requests and the seconds after the last of them.
+    """
+    killer = Killer()
+    twin.requests = Watched(killer)
+    for killed, moment in enumerate(moments):
+        killer.arm(twin, *moment)
+        with start_miner(twin, workspace, via) as miner:
+            killer.miner = miner
+            _, said = miner.communicate(timeout=_PATIENCE)
+        if miner.returncode == 0:
+            return killed
+        assert miner.returncode == -signal.SIGKILL, said.decode()
+        for path in workspace.rglob("tables/**/*.parquet"):
+            pq.read_table(path)  # whole, or not there
+    raise AssertionError("no miner lived to the end")
+
+
+@both
+def test_killed_again_and_again(via: Via, tmp_path: Path) -> None:
+    dice = random.Random(1)
+    first, most = START_REQUESTS[via] + 1, {"graphql": 4, "rest": 40}[via]
+    moments = ((dice.randint(first, first + most), 0.0) for _ in range(100))
+    with Twin(synthetic_world()) as twin:
+        killed = mine_and_kill(twin, tmp_path, via, moments)
+        assert killed >= 3
+        assert_same(table_bytes(tmp_path), undisturbed(via))
+        assert keys_kept_twice(tmp_path) == []
+        again = START_REQUESTS[via] + _UNDER_WAY
+        assert twin.count <= CLEAN_REQUESTS[via] + killed * again
+    ends = [record for record in archive(tmp_path).records if record.meta["part"] == "end"]
+    assert len(ends) == 1
+    assert {record.run for record in archive(tmp_path).records} == {1}
+
+
+def test_killed_while_tables_are_made(tmp_path: Path) -> None:
+    """All is fetched by then; each start that follows is killed a little later than the last."""
+    moments = ((1 if turn else 10, 0.001 + turn * 0.02) for turn in range(100))
+    with Twin(synthetic_world()) as twin:
+        killed = mine_and_kill(twin, tmp_path, "graphql", moments)
+        assert killed >= 3
+        assert operations(twin.requests)["Issues"] == 2  # as when undisturbed
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+    assert keys_kept_twice(tmp_path) == []
+
+
+def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
+    killer = Killer()
+    with Twin(synthetic_world()) as twin:
+        twin.requests = Watched(killer)
+        killer.arm(twin, 60)
+        with start_miner(twin, tmp_path, "rest") as killer.miner:
+            killer.miner.communicate(timeout=_PATIENCE)
+    made = goldpan("normalize", "--workspace", tmp_path)
+    assert made.code == 0, made.err
+    told = goldpan("status", "--workspace", tmp_path)
+    assert told.code == 3, told.err
+    assert "The last run did not end: the same goldpan mine command goes on." in told.out
+    assert "not fetched yet" in told.out
+
+
+def test_a_resumed_run_says_so(tmp_path: Path) -> None:
+    killer, notes = Killer(), Notes()
+    with Twin(synthetic_world()) as twin:
+        twin.requests = Watched(killer)
+        killer.arm(twin, 50)
+        with start_miner(twin, tmp_path, "rest") as killer.miner:
+            killer.miner.communicate(timeout=_PATIENCE)
+        twin.requests = []
+        mine_twin(twin, tmp_path, "rest", notes=notes)
+        assert twin.count < CLEAN_REQUESTS["rest"] - 50 + 2 * 5 + _UNDER_WAY
+    assert "Going on where the last run stopped" in notes
+
+
+def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin, Workspace(tmp_path).lock(SLUICE):
+        with pytest.raises(WorkspaceError, match=r"Another goldpan works on .*--workspace of its"):
+            mine_twin(twin, tmp_path)
+        assert operations(twin.requests) == {"Dialect": 1, "Repository": 1}
+        assert not list(tmp_path.rglob("*.zst"))
+        mine_twin(twin, tmp_path / "other")
+
+
+def test_interrupted_by_the_user(tmp_path: Path) -> None:
+    """Ctrl-C ends the command line with 130 and one plain line; it goes on later."""
+    environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
+    command = [sys.executable, "-c", "from goldpan.cli import mine_main; mine_main()"]
+    running: list[subprocess.Popen[bytes]] = []
+
+    def interrupt(count: int) -> None:
+        if count == START_REQUESTS["graphql"] + 4:
+            running[0].send_signal(signal.SIGINT)
+            time.sleep(0.3)
+
+    with Twin(synthetic_world()) as twin:
+        arguments = [*command, "--repo", SLUICE, "--workspace", str(tmp_path), "--via", "graphql"]
+        arguments += ["--api-url", twin.url]
+        twin.requests = Watched(interrupt)
+        with subprocess.Popen(
+            arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as miner:
+            running.append(miner)
+            _, said = miner.communicate(timeout=_PATIENCE)
+        assert miner.returncode == 130, said.decode()
+        assert "Stopped. The same command goes on where it was." in said.decode()
+        assert "Traceback" not in said.decode()
+        done = subprocess.run(arguments, env=environment, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        assert "Going on where the last run stopped" in done.stderr.decode()
+    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
+    assert keys_kept_twice(tmp_path) == []
+
+
+@both
+def test_a_full_disk(via: Via, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that fails half-way ends with the remedy, and its record is written anew."""
+    written = 0
+    whole = archive_module._write
+
+    def write(file: int, data: bytes, offset: int, *, sync: bool) -> None:
+        nonlocal written
+        written += len(data)
+        if written > 15_000:
+            whole(file, data[: len(data) // 2], offset, sync=sync)
+            raise OSError(28, "No space left on device")
+        whole(file, data, offset, sync=sync)
+
+    with Twin(synthetic_world()) as twin:
+        monkeypatch.setattr(archive_module, "_write", write)
+        with pytest.raises(WorkspaceError, match=r"No space left on device\. Make room"):
+            mine_twin(twin, tmp_path, via)
+        assert written > 15_000
+        monkeypatch.undo()
+        mine_twin(twin, tmp_path, via)
+    assert_same(table_bytes(tmp_path), undisturbed(via))
+    assert keys_kept_twice(tmp_path) == []
+
+
+def test_the_command_line_tells_what_is_missing_and_exits_with_3(tmp_path: Path) -> None:
+    world = synthetic_world()
+    number = titled(world, "Crash on an empty stream")
+    with Twin(world, Faults(poison=[world.main.entries[number].node_id])) as twin:
+        done = command_line(twin, tmp_path, "--repo", SLUICE)
+        assert done.code == 3, done.err
+        assert "1 missing:" in done.out
+        assert f"#{number} entry failed: " in done.out
+        told = command_line(twin, tmp_path, "--repo", SLUICE, "--json")
+        (gap,) = json.loads(told.out)[0]["coverage"]["gaps"]
+        assert (told.code, gap["number"], gap["part"]) == (3, number, "entry")
+        twin.faults = Faults()
+        done = command_line(twin, tmp_path, "--repo", SLUICE)
+        assert done.code == 0, done.err
+        assert "Nothing is missing." in done.out
+
+
+def test_one_bad_name_does_not_stop_the_others(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        done = command_line(twin, tmp_path, "--repo", "nobody/nothing", "--repo", SLUICE)
+    assert done.code == 1
+    assert "Error: nobody/nothing is not there" in done.err
+    assert len(rows(tmp_path, "entries")) == 60
+
+
+def test_killed_between_the_timelines_and_the_lists_of_relations(tmp_path: Path) -> None:
+    """An entry whose timeline is there has all of its lists only once those are there, too."""
+    killer = Killer()
+    with Twin(synthetic_world()) as twin:
+
+        def react(_: int) -> None:
+            path = twin.requests[-1].path
+            if killer.miner and "/sub_issues" in path:
+                killer.miner.kill()
+
+        twin.requests = Watched(react)
+        with start_miner(twin, tmp_path, "rest") as killer.miner:
+            killer.miner.communicate(timeout=_PATIENCE)
+        assert killer.miner.returncode == -signal.SIGKILL
+        killer.miner = None
+        done = mine_twin(twin, tmp_path, "rest")
+        assert done.coverage is not None
+        assert done.coverage.gaps == ()
+    assert_same(table_bytes(tmp_path), undisturbed("rest"))
+    assert keys_kept_twice(tmp_path) == []

@@ -1,0 +1,326 @@
+"""Pairs: on the made-up repository as GitHub would tell it, and joins on tables built by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parquet import write, writer
+from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
+from goldpan.core.workspace import Workspace
+from goldpan.miners.former import candidate_names
+from goldpan.miners.pairing import RULES, PairResult, find_rules, pair, paired_rules
+from tests.drawing import examples
+from tests.mining import SLUICE, Row, mine_twin, rows
+from tests.twin import Editor, Twin, synthetic_world
+from tests.twin.world import Ref
+
+PAN = "prospector/pan"
+GEM = "Octo/Gem"
+SHA = "c0ffee" * 6 + "c0ff"
+
+STORIES = [
+    (1, 2, "close", "close #1"),
+    (3, 4, "closes", "Closes GH-3"),
+    (5, 6, "closed", "This closed prospector/sluice#5 for me."),
+    (7, 8, "fix", "fix https://github.com/prospector/sluice/issues/7"),
+    (9, 10, "fixes", "Fixes #9."),
+    (11, 12, "fixed", "Fixed GH-11"),
+    (13, 14, "resolve", "This should resolve prospector/sluice#13"),
+    (15, 16, "resolves", "Resolves https://github.com/prospector/sluice/issues/15"),
+    (17, 18, "resolved", "RESOLVED: #17"),
+    (59, 58, "fixes", "fixes #59"),
+    (60, 58, "fixes", "fixes #60"),
+]
+OTHERS = {(19, SLUICE, 21), (22, SLUICE, 23), (24, SLUICE, 30)}
+NO_KEYWORD = {(31, SLUICE, 33), (31, PAN, 2), (49, SLUICE, 50)}
+
+Key = tuple[int, str, int]
+
+
+class Found(NamedTuple):
+    told: PairResult
+    pairs: dict[Key, Row]
+    data: bytes
+
+
+def find(place: Workspace, repo: str, rules: str = "default") -> Found:
+    told = pair(place, repo, RULES[rules])
+    pairs = {
+        (row["issue"], row["pull_repo"], row["pull"]): row
+        for row in rows(place.root, "pairs", repo)
+    }
+    return Found(told, pairs, place.table(repo, "pairs").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    root = tmp_path_factory.mktemp("pairing")
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, root)
+    return Workspace(root)
+
+
+@pytest.fixture(scope="module")
+def found(place: Workspace) -> dict[str, Found]:
+    return {rules: find(place, SLUICE, rules) for rules in RULES}
+
+
+@pytest.mark.parametrize(("issue", "pull", "keyword", "excerpt"), STORIES)
+def test_each_keyword_and_pattern_pairs(
+    found: dict[str, Found], issue: int, pull: int, keyword: str, excerpt: str
+) -> None:
+    row = found["default"].pairs[issue, SLUICE, pull]
+    assert row["repo"] == SLUICE
+    assert row["keyword"] == keyword
+    assert row["signals"] == ["closed_by_pull", "closing_reference", "keyword", "will_close"]
+    told = {"signal": "keyword", "where": "body", "source_id": None, "excerpt": excerpt}
+    assert told in row["evidence"]
+    assert sorted(one["signal"] for one in row["evidence"]) == row["signals"]
+    assert row["confirmed"] and row["base_is_default"] and row["merged"] and not row["negated"]
+    paper = found["faun-eval"].pairs[issue, SLUICE, pull]
+    assert (paper["signals"], paper["evidence"]) == (["keyword"], [told])
+
+
+def test_nothing_else_pairs(found: dict[str, Found]) -> None:
+    """So code spans, fences, comments, quotes, `#xxxx`, `, #20` and undone links do not."""
+    by_keyword = {(issue, SLUICE, pull) for issue, pull, _, _ in STORIES}
+    assert set(found["default"].pairs) == by_keyword | OTHERS | NO_KEYWORD
+    assert set(found["unconfirmed"].pairs) == by_keyword | OTHERS | NO_KEYWORD
+    assert set(found["faun-eval"].pairs) == by_keyword | OTHERS - {(24, SLUICE, 30)}
+    for rules, one in found.items():
+        assert {row["rules"] for row in one.pairs.values()} == {rules}
+        for signal, count in one.told.by_signal.items():
+            assert count == sum(signal in row["signals"] for row in one.pairs.values())
+
+
+def test_what_else_a_pair_tells(found: dict[str, Found]) -> None:
+    """#22 has a negated keyword, #30 another base; #32 was connected and disconnected."""
+    for rules in RULES:
+        negated = [key for key, row in found[rules].pairs.items() if row["negated"]]
+        assert negated == [(22, SLUICE, 23)]
+    pairs = found["default"].pairs
+    backport, outside = pairs[24, SLUICE, 30], pairs[31, PAN, 2]
+    assert (backport["base_is_default"], backport["signals"]) == (False, ["keyword"])
+    assert outside["signals"] == ["closing_reference", "will_close"]
+    assert [outside[name] for name in ("merged", "base_is_default", "keyword")] == [None] * 3
+    assert "connected" in pairs[31, SLUICE, 33]["signals"]
+
+
+def test_commit_of_a_pull_closes(place: Workspace, found: dict[str, Found]) -> None:
+    (sha,) = (one["sha"] for one in rows(place.root, "commits") if one["number"] == 50)
+    row = found["default"].pairs[49, SLUICE, 50]
+    told = {"signal": "closed_by_commit", "where": "commit", "source_id": sha, "excerpt": None}
+    assert (row["evidence"], row["keyword"]) == ([told], None)
+    assert found["default"].told.unconfirmed == 1
+    taken = found["unconfirmed"].pairs[49, SLUICE, 50]
+    assert (taken["signals"], taken["confirmed"]) == (["closed_by_commit", "keyword"], False)
+    assert {**told, "signal": "keyword", "excerpt": "Fixes #49"} in taken["evidence"]
+
+
+def test_a_closing_keyword_with_a_former_name_pairs(tmp_path: Path) -> None:
+    """Texts keep the address of before a transfer: it is the same repository."""
+    world = synthetic_world()
+    editor = Editor(world)
+    issue = editor.issue("Gold is lost at the rim", "")
+    text = f"Fixes https://github.com/Mozilla/Sluice/issues/{issue}, not other/sluice#{issue}."
+    pull = editor.pull("Raise the rim", text)
+    editor.refer(issue, Ref(SLUICE, pull))
+    editor.merge(pull)
+    world.add_former_name("Mozilla/Sluice", SLUICE)
+    with Twin(world) as twin:
+        mine_twin(twin, tmp_path)
+    (about,) = rows(tmp_path, "repositories")
+    assert about["former_names"] == ["Mozilla/Sluice"]
+    place = Workspace(tmp_path)
+    assert "other/sluice" in candidate_names(place, SLUICE)
+    pairs = find(place, SLUICE, "faun-eval").pairs
+    assert pairs[issue, SLUICE, pull]["keyword"] == "fixes"
+    targets = {row["target_repo"] for row in rows(tmp_path, "references")}
+    assert "Mozilla/Sluice" not in targets
+
+
+def test_table_is_as_promised_and_stays(place: Workspace, found: dict[str, Found]) -> None:
+    for rules in (*RULES, "default"):
+        again = find(place, SLUICE, rules)
+        assert again.data == found[rules].data
+        assert list(again.pairs) == sorted(again.pairs)
+        table = pq.read_table(place.table(SLUICE, "pairs"))
+        assert table.schema.equals(PAIRS.schema)
+        assert len(table) == len(again.pairs) == again.told.pairs
+        assert paired_rules(place, SLUICE) == rules
+    assert not list((place.root / "tmp").iterdir())
+
+
+def save(place: Workspace, table: Table, content: Iterable[Row]) -> None:
+    path, names = place.table(GEM, table.name), table.schema.names
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
+    with writer(path, table) as target:
+        write(target, table, GEM, pa.Table.from_pylist(made, schema=table.schema))
+
+
+def build(
+    root: Path,
+    references: Iterable[Row],
+    *,
+    pulls: Iterable[Row] = ({"number": 2},),
+    commits: Iterable[Row] = (),
+    branch: str | None = "main",
+) -> Workspace:
+    """Write tables with issues #1 and #9 and pull requests into `main` that were merged."""
+    place = Workspace(root / "it's")
+    common = {"kind": "pull", "base_ref": "main", "merged": True}
+    issues = [{"number": number, "kind": "issue"} for number in (1, 9)]
+    save(place, REPOSITORIES, [{"default_branch": branch}])
+    save(place, ENTRIES, [*issues, *(common | one for one in pulls)])
+    save(place, COMMITS, commits)
+    save(place, REFERENCES, references)
+    return place
+
+
+def link(signal: str, source: int | None = 2, target: int = 1, **given: object) -> Row:
+    ends = {"number": source, "target_repo": GEM, "target_number": target}
+    return {"signal": signal, "observed_on": target, **ends, **given}
+
+
+def keyword(
+    word: str = "fixes", where: str = "body", source: int = 2, target: int = 1, **given: object
+) -> Row:
+    evidence = {"where": where, "excerpt": word}
+    return link(
+        "keyword", source, target, keyword=word, **{"negated": False, "evidence": evidence, **given}
+    )
+
+
+CROSSED = link("cross_referenced")
+
+
+def test_pulls_that_share_a_commit_both_count_if_merged(tmp_path: Path) -> None:
+    pulls = [{"number": n, "merged": n != 4} for n in (2, 3, 4)]
+    commits = [{"number": n, "sha": SHA} for n in (2, 3, 4)]
+    closed = [link("closed_by", None, commit_sha=SHA)]
+    place = build(tmp_path, closed, pulls=pulls, commits=commits)
+    assert set(find(place, GEM).pairs) == {(1, GEM, 2), (1, GEM, 3)}
+
+
+def test_merge_commit_closes_and_a_foreign_one_does_not(tmp_path: Path) -> None:
+    """Nor does the trial merge that GitHub names for a pull request that is not merged."""
+    trial: Row = {"number": 3, "merge_sha": "beef" * 10, "merged": False}
+    shas = (SHA, trial["merge_sha"], "dead" * 10)
+    closed = [link("closed_by", None, (1, 9)[sha != SHA], commit_sha=sha) for sha in shas]
+    place = build(tmp_path, closed, pulls=[{"number": 2, "merge_sha": SHA}, trial])
+    assert set(find(place, GEM).pairs) == {(1, GEM, 2)}
+
+
+@pytest.mark.parametrize(("history", "pairs"), [("c", 1), ("cd", 0), ("dc", 1), ("cdcd", 0)])
+def test_newest_connection_counts(tmp_path: Path, history: str, pairs: int) -> None:
+    signals = {"c": "connected", "d": "disconnected"}
+    seen = [  # on both ends
+        link(signals[kind], at=datetime(2024, 1, day, tzinfo=UTC), observed_on=end)
+        for day, kind in enumerate(history, 1)
+        for end in (1, 2)
+    ]
+    for order in (seen, seen[::-1]):
+        found = find(build(tmp_path, order), GEM).pairs
+        assert [len(row["evidence"]) for row in found.values()] == [1] * pairs
+
+
+def test_case_of_the_name_does_not_matter(tmp_path: Path) -> None:
+    place = build(tmp_path, [CROSSED, keyword()])
+    for asked in (GEM, "octo/gem", "OCTO/GEM"):
+        assert find(place, asked, "faun-eval").told.repo == GEM
+        assert [row["repo"] for row in rows(place.root, "pairs", asked)] == [GEM]
+
+
+@pytest.mark.parametrize(
+    "places", ["body comment", "body title comment commit", "title commit review", "commit review"]
+)
+def test_first_place_of_a_keyword_outranks_the_others(tmp_path: Path, places: str) -> None:
+    words = dict(zip(places.split(), ("resolve", "closes", "fix", "fixed"), strict=False))
+    said = [keyword(word, where, negated=word == "fix") for where, word in words.items()]
+    for order in (said, said[::-1]):
+        (row,) = find(build(tmp_path, [CROSSED, *order]), GEM).pairs.values()
+        assert (row["keyword"], row["negated"]) == ("resolve", False)
+        assert {one["where"] for one in row["evidence"]} == set(words)
+
+
+def test_two_keywords_in_one_text_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:
+    said = [CROSSED, keyword("fixes"), keyword("closes")]
+    assert len({find(build(tmp_path, order), GEM).data for order in (said, said[::-1])}) == 1
+
+
+def test_issue_as_source_or_pull_as_target_is_no_pair(tmp_path: Path) -> None:
+    links = []
+    for ends in ((2, 3), (9, 1), (2, 77)):
+        links += [link(name, *ends) for name in ("closing_reference", "closed_by", "connected")]
+        links += [keyword("fix", "body", *ends), link("cross_referenced", *ends)]
+        links.append(link("will_close", *ends))
+    links += [link("closed_by", None, 3, commit_sha=SHA)]
+    place = build(tmp_path, links, pulls=[{"number": 2, "merge_sha": SHA}, {"number": 3}])
+    assert find(place, GEM, "unconfirmed").pairs == {}
+    assert pq.read_table(place.table(GEM, "pairs")).schema.equals(PAIRS.schema)
+    assert paired_rules(place, GEM) is None
+
+
+def test_rules_differ_as_they_say(tmp_path: Path) -> None:
+    # #3 is unconfirmed (its cross reference leads elsewhere), #4 for a branch; #7 is foreign.
+    foreign: Row = {"repo": "octo/ore"}
+    links = [CROSSED, keyword(), keyword(source=3), link("cross_referenced", 3, 9)]
+    links += [link("cross_referenced", 4), keyword(source=4)]
+    links += [link("cross_referenced", 7, **foreign), keyword(source=7, **foreign)]
+    links += [keyword(target=5, target_repo="octo/ore"), link("mention")]
+    pulls: list[Row] = [{"number": 2}, {"number": 3}, {"number": 4, "base_ref": "v1"}]
+    place = build(tmp_path, links, pulls=pulls)
+    paper, usual, lax = (find(place, GEM, name) for name in ("faun-eval", "default", "unconfirmed"))
+    assert set(paper.pairs) == {(1, GEM, 2)}
+    assert set(usual.pairs) == {(1, GEM, 2), (1, GEM, 4), (1, "octo/ore", 7)}
+    assert pair(place, GEM, replace(RULES["default"], same_repository=True)).pairs == 2
+    assert set(lax.pairs) - set(usual.pairs) == {(1, GEM, 3)}
+    assert {(one.told.unconfirmed, one.told.elsewhere) for one in (paper, usual, lax)} == {(1, 1)}
+    build(tmp_path, [CROSSED, keyword()], branch=None)
+    assert find(place, GEM).pairs[1, GEM, 2]["base_is_default"] is None
+    assert find(place, GEM, "faun-eval").pairs == {}
+
+
+ENDS = (st.sampled_from((2, 3, 9)), st.sampled_from((1, 3)))
+LINKS = st.lists(
+    st.builds(
+        link,
+        st.sampled_from(
+            ("cross_referenced", "will_close", "closing_reference", "closed_by", "connected")
+        ),
+        *ENDS,
+    )
+    | st.builds(keyword, st.just("fix"), st.just("body"), *ENDS),
+    max_size=8,
+)
+
+
+@given(links=LINKS.flatmap(lambda one: st.tuples(st.just(one), st.permutations(one))))
+@examples(8)
+def test_rules_nest_and_order_of_rows_does_not_matter(
+    tmp_path_factory: pytest.TempPathFactory, links: tuple[list[Row], list[Row]]
+) -> None:
+    root, pulls = tmp_path_factory.mktemp("law"), [{"number": 2}, {"number": 3}]
+    found = {name: find(build(root, links[0], pulls=pulls), GEM, name) for name in RULES}
+    paper, usual, lax = (set(found[name].pairs) for name in ("faun-eval", "default", "unconfirmed"))
+    assert paper <= usual <= lax
+    assert find(build(root, links[1], pulls=pulls), GEM).data == found["default"].data
+
+
+def test_says_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--rules x is unknown.*default, faun-eval"):
+        find_rules("x")
+    with pytest.raises(WorkspaceError, match=r"no tables of octo/gem\. Run goldpan mine"):
+        pair(Workspace(tmp_path), "octo/gem", RULES["default"])

@@ -1,0 +1,221 @@
+"""Plugins are found, do what Goldpan's own parts do, and are recorded with what they made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.demo_workspace import attempt, goldpan, make_demo
+from tests.places import ROOT
+
+PLUGINS = ROOT / "examples" / "plugins"
+REPO = "prospector/sluice"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture
+def place(demo: Path, tmp_path: Path) -> Path:
+    """Return a copy that a test may change."""
+    return shutil.copytree(demo, tmp_path / "lab")
+
+
+def digest(path: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_criterion_decides_and_a_changed_one_judges_anew(place: Path, tmp_path: Path) -> None:
+    plugin = Path(shutil.copy(PLUGINS / "code_blocks.py", tmp_path))
+    profile = write(tmp_path / "with_code.toml", 'decide = ["has-code"]\n[has-code]\nlines = 2\n')
+    command = ("--plugin", str(plugin), "filter", "--profile", profile, "--json")
+    told = json.loads(goldpan(*command, "--workspace", str(place)))[0]
+    (step,) = (one for one in told["issues"]["steps"] if one["decides"])
+    assert step["criterion"] == "has-code"
+    assert 0 < told["issues"]["kept"] < told["issues"]["rows"] == 68
+    assert step["reasons"] == {"no-code": told["issues"]["rows"] - told["issues"]["kept"]}
+    again = json.loads(goldpan(*command, "--workspace", str(place)))[0]
+    assert "has-code" in again["reused"]
+    plugin.write_text(plugin.read_text() + "\n# changed\n")
+    again = json.loads(goldpan(*command, "--workspace", str(place)))[0]
+    assert "has-code" in again["judged"]
+    build = ("build", "qa", "--profile", profile, "--workspace", str(place))
+    done = attempt(*build)
+    assert done.returncode == 2
+    assert "there is no criterion 'has-code'" in done.stderr
+    goldpan("--plugin", str(plugin), *build)
+    provenance = json.loads((place / "datasets" / "qa" / "provenance.json").read_text())
+    assert provenance["plugins"] == digest(plugin)
+
+
+def test_a_build_without_the_plugin_of_the_filter_is_refused(place: Path) -> None:
+    plugin = str(PLUGINS / "code_blocks.py")
+    goldpan("--plugin", plugin, "filter", "--workspace", str(place))
+    done = attempt("build", "qa", "--workspace", str(place))
+    assert done.returncode == 1
+    assert "filtered with the criterion has-code, which is not known" in done.stderr
+    goldpan("build", "qa", "--workspace", str(place), GOLDPAN_PLUGINS=plugin)
+
+
+def test_a_model_is_run_and_another_version_is_another_run(place: Path, tmp_path: Path) -> None:
+    plugin = Path(shutil.copy(PLUGINS / "label_words.py", tmp_path))
+    assert "label-words" in goldpan("--plugin", str(plugin), "evaluate", "models")
+    command = (
+        *("--plugin", str(plugin), "evaluate", "run", "--task", "nlbse23_issue_type"),
+        *("--model", "label-words", "--json", "--workspace", str(place)),
+    )
+    (result,) = json.loads(goldpan(*command))
+    assert result["plugins"] == digest(plugin)
+    plugin.write_text(plugin.read_text() + "\n# changed\n")
+    (result,) = json.loads(goldpan(*command))
+    assert result["plugins"] == digest(plugin)
+    assert len(list((place / "runs/nlbse23_issue_type/label-words").glob("*/result.json"))) == 2
+    done = attempt(*command, "--set", "depth=3")
+    assert "The model label-words has no setting 'depth'" in done.stderr
+
+
+def test_a_dataset_and_its_task(place: Path) -> None:
+    plugin = PLUGINS / "issue_titles.py"
+    common = ("--workspace", str(place), "--json")
+    assert "issue-titles" in goldpan("--plugin", str(plugin), "build", "--help")
+    assert "goldpan build issue-titles [OPTIONS]" in goldpan(
+        "--plugin", str(plugin), "build", "issue-titles", "--help"
+    ).replace("-c build", "goldpan build")
+    build = ("build", "issue-titles", "--split", "random:0.5,0.5", *common)
+    built = json.loads(goldpan("--plugin", str(plugin), *build))
+    assert built["examples"] == 16
+    directory = place / "datasets" / "issue-titles"
+    provenance = json.loads((directory / "provenance.json").read_text())
+    assert provenance["plugins"] == digest(plugin)
+    assert "write its title" in (directory / "README.md").read_text()
+    run = ("evaluate", "run", "--task", "issue_titles", *common)
+    (result,) = json.loads(goldpan("--plugin", str(plugin), *run))
+    assert result["plugins"] == digest(plugin)
+    assert "No such command 'issue-titles'" in attempt(*build).stderr
+
+
+def test_a_pairing_signal(place: Path) -> None:
+    plugin = PLUGINS / "branch_names.py"
+    command = ("pair", "--rules", "with-branches", "--workspace", str(place), "--json")
+    (found,) = json.loads(goldpan("--plugin", str(plugin), *command))
+    assert found["by_signal"]["branch_name"] == 9
+    assert found["pairs"] == 32
+    lineage = json.loads((place / "tables" / REPO / "pair.json").read_text())
+    assert lineage["plugins"] == digest(plugin)
+    assert "branch_name" in goldpan("why", f"{REPO}#1", "--workspace", str(place))
+    goldpan("filter", "--workspace", str(place))
+    goldpan("build", "qa", "--workspace", str(place))
+    provenance = json.loads((place / "datasets" / "qa" / "provenance.json").read_text())
+    assert provenance["plugins"] == digest(plugin)
+    assert "--rules with-branches is unknown" in attempt(*command).stderr
+
+
+WORKERS = """
+import pyarrow as pa
+from goldpan.core.sandbox import map_in_sandbox
+from goldpan.plugins import Criterion, NoSettings, register
+
+def is_long(text):
+    return len(text) > 100
+
+def judge(repository, settings):
+    found = repository.sql("SELECT number AS issue, coalesce(body, '') AS body FROM issues")
+    bodies = found["body"].to_pylist()
+    keep = list(map_in_sandbox(is_long, bodies, 2, 60, lambda item: None))
+    reason = [None if kept else "short" for kept in keep]
+    return pa.table({"issue": found["issue"], "keep": keep, "reason": reason})
+
+register(Criterion("long", "issue", "Keeps long ones.", "A test", NoSettings, judge))
+"""
+
+
+def test_processes_that_a_criterion_starts_know_the_plugin(place: Path, tmp_path: Path) -> None:
+    plugin = write(tmp_path / "workers.py", WORKERS)
+    told = json.loads(
+        goldpan("--plugin", plugin, "filter", "--json", "--workspace", str(place), cwd=tmp_path)
+    )
+    (step,) = (one for one in told[0]["issues"]["steps"] if one["criterion"] == "long")
+    assert 0 < step["out"] < 68
+    assert step["undecided"] == 0
+
+
+def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    about = site / "nuggets-1.0.dist-info"
+    about.mkdir(parents=True)
+    write(about / "METADATA", "Metadata-Version: 2.1\nName: nuggets\nVersion: 1.0\n")
+    write(about / "entry_points.txt", "[goldpan.plugins]\nrules = nuggets.rules\n")
+    (site / "nuggets").mkdir()
+    write(site / "nuggets" / "__init__.py", "")
+    rules = "from goldpan import register\nfrom goldpan.plugins import Rules\n"
+    rules += "register(Rules('only-keywords', ('keyword',)))\n"
+    write(site / "nuggets" / "rules.py", rules)
+    command = ("pair", "--rules", "only-keywords", "--json", "--workspace", str(place))
+    path = f"{ROOT / 'src'}:{site}"
+    (found,) = json.loads(goldpan(*command, PYTHONPATH=path))
+    assert list(found["by_signal"]) == ["keyword"]
+    lineage = json.loads((place / "tables" / REPO / "pair.json").read_text())
+    assert list(lineage["plugins"]) == ["nuggets.rules"]
+    write(site / "nuggets" / "rules.py", "1 / 0\n")
+    people = [word for word in command if word != "--json"]
+    assert (
+        "The plugin rules of nuggets cannot be imported at line 1: ZeroDivisionError: division by "
+        "zero. Mend or uninstall nuggets."
+    ) in attempt(*people, PYTHONPATH=path).stderr
+
+
+CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('keyword',)))\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("gone.txt", None, "There is no plugin"),
+        ("gone.py", None, "There is no plugin"),
+        ("a-b.py", "", "Name it of letters, digits and underscores"),
+        ("json.py", "", "bears the name of another module, json"),
+        ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Mend"),
+        ("typo.py", "x = 1\ny = = 2", "cannot be imported at line 2: SyntaxError"),
+        ("other.py", "import goldpan\ngoldpan.register(7)", "registers a int, of which"),
+        ("clash.py", CLASH.format("default"), "'default', which is one of Goldpan's own"),
+        (
+            "unknown.py",
+            CLASH.format("mine").replace("keyword", "keywords"),
+            "The rules mine name the signal 'keywords', which is unknown",
+        ),
+        (
+            "wrong.py",
+            "from goldpan.plugins import Rules, Signal, register\n"
+            "register(Signal('s', 'SELECT 1 AS pull'), Rules('mine', ('s',)))",
+            "The signal s of the plugin wrong.py failed: ConstraintException",
+        ),
+    ],
+)
+def test_mistakes_in_plugins_are_told(
+    place: Path, tmp_path: Path, name: str, text: str | None, message: str
+) -> None:
+    if text is not None:
+        write(tmp_path / name, text)
+    done = attempt(
+        "--plugin", str(tmp_path / name), "pair", "--rules", "mine", "--workspace", str(place)
+    )
+    assert done.returncode in (1, 2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_plugins_with_one_name_are_told(place: Path, tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{name}.py", CLASH.format("mine")) for name in ("one", "two")]
+    done = attempt("--plugin", files[0], "--plugin", files[1], "pair", "--workspace", str(place))
+    assert "Both one.py and two.py register the rules 'mine'" in done.stderr

@@ -1,0 +1,394 @@
+"""Prompted runs against a local OpenAI: paid once, stopped by money, killed and taken up again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+
+from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.task_data import task_data
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.prompting.asking import archive_of
+from goldpan.evaluation.prompting.errors import UnansweredError
+from goldpan.evaluation.prompting.settings import ASKING, TELLING, prompt_settings
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import estimate, run
+from goldpan.evaluation.runs import read_runs
+from goldpan.llm.response_store import open_responses
+from tests.evaluating import rows
+from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
+from tests.places import ROOT
+from tests.prompting import (
+    PRICES,
+    QUIET,
+    answers,
+    ask,
+    asked,
+    issues,
+    labels,
+    number,
+    refuses_schemas,
+    says,
+    schema_of,
+)
+
+PRICE = (100 * 10 + 20 * 100) / 1e6
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    path = tmp_path / "prices.toml"
+    path.write_text(PRICES, encoding="utf-8")
+    return str(path)
+
+
+def test_answers_are_held_to_the_labels(tmp_path: Path) -> None:
+    with OpenAIServer(labels("bug", "feature", "question")) as server:
+        done = ask(tmp_path, issues(), server)
+        assert schema_of(server.chats[0])["label"]["enum"] == ["bug", "feature", "question"]
+    assert answers(done) == {
+        "0": "bug",
+        "1": "feature",
+        "2": "question",
+        "3": "bug",
+        "4": "feature",
+        "5": "question",
+    }
+    assert done.result["answers"] == {"notes": {}, "invalid": []}
+    assert done.result["learned_from"] == {"train": 0, "validation": 0}
+    assert done.result["train_scores"]["examples"] == 0
+
+
+def test_a_server_without_schemas_is_read_by_words(tmp_path: Path) -> None:
+    with OpenAIServer(refuses_schemas(says("It is a BUG.", "No idea", "a question?"))) as server:
+        done = ask(tmp_path, issues(), server)
+        assert sum("response_format" in body for body in server.chats) == 1
+    assert list(answers(done).values()) == ["bug", None, "question"] * 2
+    assert done.result["answers"] == {
+        "notes": {"no-answer": 2, "without-schema": 6},
+        "invalid": [{"raw": "No idea", "count": 2}],
+    }
+    assert done.result["scores"]["invalid"] == 2
+
+
+def test_a_server_that_ignores_schemas_is_read_by_words(tmp_path: Path) -> None:
+    with OpenAIServer(says("bug", '```json\n{"label": "feature"}\n```', "none")) as server:
+        done = ask(tmp_path, issues(3), server)
+    assert list(answers(done).values()) == ["bug", "feature", None]
+    assert done.result["answers"]["notes"] == {"no-answer": 1, "no-json": 1}
+
+
+def test_structured_output_can_be_required_or_left_out(tmp_path: Path) -> None:
+    data = issues(12)
+    with OpenAIServer(refuses_schemas(says("bug"))) as server:
+        with pytest.raises(EvaluationError, match="none of 10 requests") as caught:
+            ask(tmp_path, data, server, structured="yes")
+        assert "--" not in str(caught.value)
+        server.chats.clear()
+        ask(tmp_path, data, server, structured="no")
+        assert len(server.chats) == 12
+
+
+def test_papers_protocols_say_temperature_tokens_and_form(tmp_path: Path) -> None:
+    data = issues(1)
+    with OpenAIServer(says("bug")) as server:
+        ask(tmp_path, data, server, protocol="selu-paper")
+        ask(tmp_path, data, server, protocol="faun-eval")
+        ask(tmp_path, data, server, temperature=0.7, max_tokens=99, send_seed=False, seed=5)
+        ask(tmp_path, data, server, temperature="none", limit_parameter="max_completion_tokens")
+    selu, faun, own, free = server.chats
+    assert (selu["temperature"], selu["max_completion_tokens"]) == (0, 50)
+    assert "response_format" not in selu
+    assert (faun["temperature"], faun["max_completion_tokens"]) == (0.2, 4096)
+    assert (own["temperature"], own["max_completion_tokens"]) == (0.7, 99)
+    assert "seed" not in own
+    assert selu["seed"] == 0
+    assert "temperature" not in free
+
+
+def test_costs_are_counted_with_what_earlier_tries_paid(tmp_path: Path, prices: str) -> None:
+    data = issues(10)
+    with OpenAIServer(labels("bug")) as server:
+        with pytest.raises(UnansweredError, match=r"max_cost = 0\.03") as caught:
+            ask(tmp_path, data, server, prices=prices, max_cost=0.03, concurrency=1)
+        assert caught.value.exit_code == 3
+        paid = len(server.chats)
+        assert 0 < paid < 10
+        with pytest.raises(UsageError, match="no finished run"):
+            read_runs(Workspace(tmp_path))
+        done = ask(tmp_path, data, server, prices=prices, max_cost=5)
+        assert len(server.chats) == 10, "nothing is paid for twice"
+    costs = done.result["costs"]
+    assert (costs["input_tokens"], costs["output_tokens"]) == (1000, 200)
+    assert costs["money"] == pytest.approx(10 * PRICE)
+
+
+def test_what_earlier_tries_paid_counts_where_a_server_takes_no_schema(
+    tmp_path: Path, prices: str
+) -> None:
+    with OpenAIServer(refuses_schemas(says("bug"))) as server:
+        for _ in range(3):
+            with pytest.raises(UnansweredError, match=r"max_cost = 0\.03"):
+                ask(tmp_path, issues(10), server, prices=prices, max_cost=0.03, concurrency=1)
+        paid = sum("response_format" not in body for body in server.chats)
+    assert 0 < paid * PRICE <= 0.03
+
+
+def test_a_finished_run_asks_nothing_and_other_settings_share_what_is_the_same(
+    tmp_path: Path,
+) -> None:
+    data = issues(4)
+    with OpenAIServer(labels("bug")) as server:
+        first = ask(tmp_path, data, server)
+        assert ask(tmp_path, data, server, concurrency=1, max_cost="none").again
+        other = ask(tmp_path, data, server, max_characters=1000)
+        assert not other.again
+        assert other.directory != first.directory
+        assert len(server.chats) == 4
+        ask(tmp_path, data, server, seed=1)
+        assert len(server.chats) == 8
+
+
+def test_another_prompt_is_another_run(tmp_path: Path) -> None:
+    data = issues(2)
+    prompt = replace(data.task.prompt, context="testing")
+    changed = replace(data, task=replace(data.task, prompt=prompt))
+    with OpenAIServer(labels("bug")) as server:
+        assert ask(tmp_path, data, server).directory != ask(tmp_path, changed, server).directory
+        assert len(server.chats) == 4
+
+
+def test_the_estimate_sends_nothing_and_writes_nothing(tmp_path: Path, prices: str) -> None:
+    data, place = issues(10), Workspace(tmp_path / "place")
+    with OpenAIServer(labels("bug")) as server:
+        model = find_model("prompted", {"model": "judge", "base_url": server.url, "prices": prices})
+        found = estimate(place, data, model, find_protocol("default"), 0, QUIET)
+        assert not server.chats
+        assert not place.root.exists()
+        assert found is not None
+        assert (found.requests, found.answered, found.cost_before) == (10, 0, 0)
+        assert found.cost is not None
+        assert found.cost_at_most is not None
+        assert 0 < found.cost < found.cost_at_most
+        done = ask(place.root, data, server, prices=prices)
+        assert done.result["costs"]["money"] <= found.cost_at_most
+        after = estimate(place, data, model, find_protocol("default"), 0, QUIET)
+    assert after is not None
+    assert (after.requests, after.answered) == (0, 10)
+    assert after.cost_before == pytest.approx(10 * PRICE)
+    majority = find_model("majority", {})
+    assert estimate(place, data, majority, find_protocol("default"), 0, QUIET) is None
+
+
+def test_a_failing_server_finishes_no_run(tmp_path: Path) -> None:
+    data = issues(6)
+
+    def model(body: Body) -> Said | Fault:
+        return {2: Fault(500), 4: CUT}.get(number(body)) or labels("bug")(body)
+
+    with OpenAIServer(model) as server:
+        with pytest.raises(
+            UnansweredError, match="4 of 6 rows of kinds are answered, 2 requests failed"
+        ):
+            ask(tmp_path, data, server)
+        server.model = labels("bug")
+        done = ask(tmp_path, data, server)
+    assert sorted(map(number, server.chats[6:])) == [2, 4]
+    assert done.result["scores"]["examples"] == 6
+    assert done.result["test_opened"] == 2
+
+
+def test_refusals_and_requests_that_are_not_taken_are_answers_that_are_wrong(
+    tmp_path: Path,
+) -> None:
+    said: dict[int, Any] = {
+        1: Said(None, refusal="I will not"),
+        2: Said('{"label": "fea', finish="length"),
+        3: Fault(400, "bad", "This text is not allowed"),
+        4: Said(""),
+        5: Said('{"label": "feature"', finish="length"),
+    }
+    with OpenAIServer(lambda body: said.get(number(body)) or labels("bug")(body)) as server:
+        done = ask(tmp_path, issues(6), server, concurrency=1)
+    assert list(answers(done).values()) == ["bug", None, None, None, None, "feature"]
+    told = done.result["answers"]
+    assert told["notes"] == {
+        "bad-request": 1,
+        "empty": 1,
+        "no-answer": 1,
+        "no-json": 1,
+        "refused": 1,
+        "truncated": 2,
+    }
+    raw = {one["raw"] for one in told["invalid"]}
+    assert "I will not" in raw
+    assert '{"label": "fea' in raw
+
+
+def test_texts_that_are_too_long_are_cut(tmp_path: Path) -> None:
+    data = issues(2)
+    long = data.splits["test"].to_pylist()
+    long[0]["text"] = "a word\n" * 3000 + " 0"
+
+    def model(body: Body) -> Said | Fault:
+        if len(asked(body)) > 15_000:
+            return Fault(400, "context_length_exceeded", "maximum context length is 4096")
+        return Said('{"label": "bug"}')
+
+    pairs = [(row["text"], row["label"]) for row in long]
+    with OpenAIServer(model) as server:
+        done = ask(tmp_path, task_data(data.task, {"test": rows(data.task, pairs)}), server)
+        assert len(server.chats) == 3
+    assert list(answers(done).values()) == ["bug", "bug"]
+    assert done.result["answers"]["notes"] == {"text-shortened": 1}
+
+
+def test_batches_cost_half_and_a_later_run_collects(tmp_path: Path, prices: str) -> None:
+    data = issues(5)
+    with OpenAIServer(labels("bug"), polls=2) as server:
+        with pytest.raises(UnansweredError, match="batches are under way"):
+            ask(tmp_path, data, server, batch=True, wait=False)
+        done = ask(tmp_path, data, server, batch=True, prices=prices)
+        assert (len(server.batches), len(server.chats)) == (1, 5)
+    assert done.result["costs"]["money"] == pytest.approx(5 * PRICE / 2)
+
+
+_RUN = """
+import sys
+from pathlib import Path
+from tests.openai_server import OpenAIServer
+from tests.prompting import issues, ask
+
+class At:
+    url = sys.argv[2]
+
+ask(Path(sys.argv[1]), issues(30), At, batch=sys.argv[3] == "batch", poll_seconds=0.05)
+"""
+
+
+def _start(place: Path, server: OpenAIServer, way: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", _RUN, str(place), server.url, way]
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def _kill_when(process: subprocess.Popen[bytes], ready: Any) -> None:
+    end = time.monotonic() + 60
+    while not ready():
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
+    with OpenAIServer(labels("bug")) as server:
+        server.delay = 0.03
+        _kill_when(_start(tmp_path, server, "single"), lambda: len(server.chats) >= 12)
+        server.delay = 0
+        done = ask(tmp_path, issues(30), server)
+        # What was under way is lost, what was answered is not.
+        assert 30 <= len(server.chats) <= 34
+    assert done.result["test_opened"] == 2
+
+
+def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
+    with OpenAIServer(labels("bug"), polls=10**9) as server:
+        _kill_when(_start(tmp_path, server, "batch"), lambda: server.batches)
+        for job in server.batches.values():
+            job.polls = 0
+        done = ask(tmp_path, issues(30), server, batch=True)
+        assert (len(server.batches), len(server.chats)) == (1, 30)
+    assert done.result["scores"]["examples"] == 30
+
+
+def test_the_key_is_stored_nowhere(tmp_path: Path) -> None:
+    def model(body: Body) -> Said | Fault:
+        return Said(f'{{"label": "{KEY}"}}')
+
+    with OpenAIServer(model) as server:
+        done = ask(tmp_path, issues(2), server)
+    assert KEY not in orjson.dumps(done.result).decode()
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            if path.suffix == ".zst":
+                data = (
+                    zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True).read()
+                )
+            assert KEY.encode() not in data, path
+
+
+def test_models_and_endpoints_keep_archives_of_their_own(tmp_path: Path) -> None:
+    data = issues(2)
+    with OpenAIServer(labels("bug")) as one, OpenAIServer(labels("feature")) as other:
+        first = ask(tmp_path, data, one)
+        second = ask(tmp_path, data, other)
+        assert set(answers(first).values()) == {"bug"}
+        assert set(answers(second).values()) == {"feature"}
+        ask(tmp_path, data, one, model="org/Big Model:7b")
+    names = sorted(path.name for path in (tmp_path / "prompts" / "kinds").iterdir())
+    assert [name.rpartition("-")[0] for name in names] == ["judge", "judge", "org-big-model-7b"]
+
+
+def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
+    with OpenAIServer(labels("bug")) as server:
+        settings = {**TELLING, **ASKING, "model": "judge", "base_url": server.url}
+        told = prompt_settings(settings, find_protocol("default"), "binary")
+        place = archive_of(tmp_path / "prompts" / "kinds", told)
+        with (
+            open_responses(place, "evaluation"),
+            pytest.raises(WorkspaceError, match="Another evaluation"),
+        ):
+            ask(tmp_path, issues(2), server)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "needs the name of a model"),
+        ({"model": "m", "method": "5-shot"}, "method of the model prompted cannot be '5-shot'"),
+        ({"model": "m", "temperature": "warm"}, "temperature of the model prompted"),
+        ({"model": "m", "max_tokens": "many"}, "max_tokens of the model prompted"),
+        ({"model": "m", "max_cost": 3}, "max_cost needs the price of m"),
+        ({"model": "m", "base_url": "http://me:pass@x/v1"}, "holds credentials"),
+        ({"model": "m", "api_key": "sk"}, "has no setting 'api_key'"),
+        ({"model": "m", "examples": "train", "method": "2/2-instruct"}, "no explanations"),
+        ({"model": "m", "prices": "/nowhere.toml"}, "cannot be read"),
+    ],
+)
+def test_settings_that_cannot_be_are_told_before_anything_is_read(
+    settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        find_model("prompted", settings)
+
+
+def test_openai_itself_wants_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    model = find_model("prompted", {"model": "gpt-x"})
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        run(Workspace(tmp_path), issues(1), model, find_protocol("default"), 0, QUIET)
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    text = (ROOT / "docs" / "prompting.md").read_text("utf-8")
+    for name, default in {**TELLING, **ASKING}.items():
+        told = str(default).lower() if isinstance(default, bool) else str(default)
+        assert f"| `{name}` | {told} |" in text, name

@@ -1,0 +1,96 @@
+"""What damage took from an archive is told, and asked for again."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.config import Settings
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.miners.announced import Path as Via
+from goldpan.miners.backup import mine_backup
+from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.repair import repair
+from goldpan.miners.tables.normalize import normalize
+from tests.integration.test_backup import GEM, issue, pull
+from tests.mining import BOTH, SLUICE, archive, assert_same, command_line, mine_twin, table_bytes
+from tests.twin import Twin, synthetic_world
+
+QUIET = Reporter(quiet=True)
+
+
+@pytest.mark.parametrize("via", BOTH)
+def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: Via) -> None:
+    chance = random.Random(3)
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path, via)
+        mine_twin(twin, tmp_path, via)
+        wanted = table_bytes(tmp_path)
+        records = [record for record in archive(tmp_path).records if record.run == 1]
+        path = records[0].path
+        data = bytearray(path.read_bytes())
+        for record in chance.sample(records, 4):
+            data[chance.randrange(record.start, record.end)] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+
+        told = command_line(twin, tmp_path, "--repo", SLUICE, "--repair", "--json")
+        assert told.code == 0
+        place = Workspace(tmp_path)
+        normalize(place, SLUICE, Reporter(quiet=True))
+        gaps = measure_coverage(place, SLUICE).gaps
+        assert any("was damaged at byte" in gap.reason for gap in gaps)
+        mined = mine_twin(twin, tmp_path, via)
+        assert mined.coverage is not None
+        assert mined.coverage.complete
+        assert_same(table_bytes(tmp_path), wanted)
+
+
+def test_damage_stops_status_and_tables_with_file_and_place(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path)
+    place = Workspace(tmp_path)
+    record = archive(tmp_path).records[4]
+    data = bytearray(record.path.read_bytes())
+    data[record.offset - 30] ^= 1
+    record.path.write_bytes(data)
+    at = rf"run-0001.zst is damaged at byte {record.start}.*mine --repo {SLUICE} --repair"
+    with pytest.raises(WorkspaceError, match=at):
+        measure_coverage(place, SLUICE)
+    with pytest.raises(WorkspaceError, match=at):
+        normalize(place, SLUICE, Reporter(quiet=True))
+    assert record.path.read_bytes() == data
+
+
+def test_nothing_damaged_nothing_done(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path)
+        before = archive(tmp_path).records[0].path.read_bytes()
+        done = command_line(twin, tmp_path, "--repo", SLUICE, "--repair")
+    assert "nothing is damaged" in done.out
+    assert archive(tmp_path).records[0].path.read_bytes() == before
+    assert repair(Workspace(tmp_path).raw(SLUICE)).aside == ()
+
+
+def test_what_only_a_backup_has_is_listed_and_imported_again(tmp_path: Path) -> None:
+    source = tmp_path / "backup.jsonl"
+    source.write_text("\n".join(json.dumps(entry) for entry in (issue(), pull())))
+    settings = Settings(tmp_path / "w")
+    assert mine_backup(settings, source, GEM, QUIET).complete
+    place = Workspace(settings.workspace)
+    wanted = table_bytes(place.root, GEM)
+    (record,) = [one for one in archive(place.root, GEM).records if one.meta.get("number") == 2]
+    data = bytearray(record.path.read_bytes())
+    data[record.offset + 20] ^= 1
+    record.path.write_bytes(data)
+    done = repair(place.raw(GEM))
+    assert [(lost.part, lost.number) for lost in done.backups] == [("backup", 2)]
+    normalize(place, GEM, QUIET)
+    (gap,) = [gap for gap in measure_coverage(place, GEM).gaps if gap.number is not None]
+    assert (gap.number, gap.part) == (2, "entry")
+    assert mine_backup(settings, source, GEM, QUIET).complete
+    assert_same(table_bytes(place.root, GEM), wanted)

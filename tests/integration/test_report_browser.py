@@ -1,0 +1,147 @@
+"""The report in headless Chromium: nothing loads, nothing runs, everything fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from goldpan.report.page import write_report
+from tests.browser import Browser, needs_chromium
+from tests.reporting import (
+    HOSTILE,
+    OTHER,
+    PROFILE,
+    REPO,
+    make_datasets,
+    make_workspace,
+)
+
+pytestmark = needs_chromium
+
+SECTIONS = ["overview", "funnel", "data", "examples", "dropped", "about"]
+
+
+def report(root: Path, text: str) -> Path:
+    workspace = make_workspace(root / "ws", title=text, body=text)
+    make_workspace(root / "ws", repo=OTHER, issues=5)
+    datasets = make_datasets(root / "datasets", text, answer_role=text)
+    output = root / "report.html"
+    write_report(workspace, [REPO, OTHER], PROFILE, datasets, output)
+    return output
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    long = "A sentence of a plain text, with `code`. " * 400 + "w" * 5000
+    fenced = f"Before.\n```c\n{'int x; ' * 200}\n```\nAfter."
+    return {
+        name: report(tmp_path_factory.mktemp(name), text)
+        for name, text in (("hostile", HOSTILE), ("long", long), ("fenced", fenced))
+    }
+
+
+Page = Literal["hostile", "long", "fenced"]
+
+
+@pytest.mark.parametrize("page", ["hostile", "long", "fenced"])
+def test_nothing_is_asked_of_the_network_and_nothing_runs(
+    browser: Browser, pages: dict[str, Path], page: Page
+) -> None:
+    browser.open(pages[page])
+    browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
+    # Handlers of injected elements would fire on these.
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=400, y=500)
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=900, y=700)
+    browser.settle("Page.loadEventFired")
+    asked = [one["request"]["url"] for one in browser.told("Network.requestWillBeSent")]
+    assert asked == [pages[page].as_uri()]
+    for unwanted in (
+        "Log.entryAdded",
+        "Runtime.consoleAPICalled",
+        "Runtime.exceptionThrown",
+        "Page.javascriptDialogOpening",
+        "Page.windowOpen",
+    ):
+        assert browser.told(unwanted) == []
+    assert browser.ask("document.title") == f"Goldpan report: {REPO}, {OTHER}"
+    assert browser.ask("location.href") == pages[page].as_uri()
+    loading = (
+        "script, img, iframe, object, embed, base, link, form, audio, video, [onload], [style]"
+    )
+    assert browser.ask(f"document.querySelectorAll({loading!r}).length") == 0
+    assert browser.ask("document.querySelectorAll('style').length") == 1
+
+
+def test_the_policy_stops_what_would_slip_through(
+    browser: Browser, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    """The same page with hostile markup let in on purpose: the policy is the second wall."""
+    broken = tmp_path / "broken.html"
+    text = pages["fenced"].read_text(encoding="utf-8")
+    let_in = HOSTILE.replace("<meta", "<no")  # no policy can forbid a page to send itself away
+    broken.write_text(text.replace('<main id="main">', f'<main id="main">{let_in}', 1))
+    browser.open(broken)
+    assert browser.ask("document.title") == f"Goldpan report: {REPO}, {OTHER}"
+    assert browser.told("Page.javascriptDialogOpening") == []
+    assert browser.told("Log.entryAdded"), "the policy did not speak"
+    assert browser.ask("getComputedStyle(document.body).display") == "block"
+
+
+@pytest.mark.parametrize("page", ["hostile", "long", "fenced"])
+@pytest.mark.parametrize("width", [390, 1600])
+def test_everything_is_seen_and_nothing_sticks_out(
+    browser: Browser, pages: dict[str, Path], page: Page, width: int
+) -> None:
+    browser.open(pages[page], width, 844 if width < 800 else 1000)
+    seen = "[...document.querySelectorAll('main > section')].filter(one => one.checkVisibility() "
+    seen += "&& one.getBoundingClientRect().height > 60).map(one => one.id)"
+    assert browser.ask(seen) == SECTIONS
+    wide = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
+    assert browser.ask(wide) == 0
+    browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert browser.ask(wide) == 0
+    assert browser.ask("document.documentElement.clientWidth") <= width
+    # Without a box that scrolls around it, nothing may reach past the page's edge.
+    past = """[...document.querySelectorAll('main *')].filter(one => {
+      const box = one.getBoundingClientRect();
+      return box.width > 1 && box.right > innerWidth + 1
+        && !one.closest('.scroll, pre, .sr');
+    }).map(one => one.outerHTML.slice(0, 200))"""
+    assert browser.ask(past) == []
+
+
+def test_the_style_sheet_is_accepted_and_follows_the_scheme(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    colours = []
+    for scheme in ("light", "dark"):
+        browser.open(pages["fenced"], scheme=scheme)
+        colours.append(browser.ask("getComputedStyle(document.body).backgroundColor"))
+    assert colours == ["rgb(251, 250, 246)", "rgb(23, 22, 18)"]
+
+
+def test_bars_are_as_long_as_their_counts(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["fenced"])
+    lengths = browser.ask(
+        """[...document.querySelectorAll('.funnel')[0].querySelectorAll('li')].map(one =>
+          [one.querySelector('.left').textContent.replace(/[^0-9]/g, ''),
+           one.querySelector('.kept').getBoundingClientRect().width
+           / one.querySelector('svg').getBoundingClientRect().width])"""
+    )
+    first = int(lengths[0][0])
+    assert first == 17
+    for count, length in lengths:
+        assert length == pytest.approx(int(count) / first, abs=0.01)
+
+
+def test_links_lead_to_github_alone(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["hostile"])
+    links = browser.ask("[...document.querySelectorAll('a')].map(one => one.href)")
+    outside = {link for link in links if not link.startswith(pages["hostile"].as_uri() + "#")}
+    assert outside
+    assert all(
+        link.startswith((f"https://github.com/{REPO}/", f"https://github.com/{OTHER}/"))
+        for link in outside
+    )

@@ -1,0 +1,103 @@
+"""`goldpan review` and what builds on it, against a local OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.console import run
+from tests.openai_server import OpenAIServer, answer
+from tests.program import Done
+from tests.reviewing import each, workspace
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a filtered workspace of three answered issues."""
+    workspace(tmp_path / "place")
+    return tmp_path
+
+
+def command(folder: Path, *arguments: str, key: str | None = None) -> Done:
+    place = folder / "place"
+    return run(
+        *arguments,
+        "--profile",
+        place / "own.toml",
+        "--workspace",
+        place,
+        folder=folder,
+        OPENAI_API_KEY=key or "",
+    )
+
+
+def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> None:
+    with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
+        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        done = command(folder, "review", *given, "--dry-run", key=server.key)
+        assert (done.code, len(server.chats)) == (0, 0), done.err
+        assert "3 requests to send" in done.out
+        done = command(folder, "review", *given, key=server.key)
+        assert done.code == 0, done.err
+        assert "3 requests sent" in done.out
+        done = command(folder, "review", *given, "--json", key=server.key)
+        found = json.loads(done.out)
+        assert (found["sent"], found["answered"]) == (0, 3)
+        assert found["keep"] == {"question-answer": 2}
+    texts = "".join(
+        path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()
+    )
+    assert not server.key or server.key not in texts
+
+
+def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
+    done = command(folder, "build", "qa", "--require", "question-answer")
+    assert done.code == 1
+    assert "was not reviewed under the profile own" in done.err
+    with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
+        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        command(folder, "review", *given, key=server.key)
+    done = command(folder, "build", "qa", "--require", "question-answer")
+    assert done.code == 0, done.err
+    assert "1 gave no example: question-answer" in done.out
+    table = pq.read_table(folder / "place" / "datasets" / "qa" / "data")
+    assert sorted(table["issue"].to_pylist()) == [1, 3]
+
+
+def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:
+    done = command(folder, "build", "qa", "--require", "problem-solution")
+    assert done.code == 2
+    assert "qa has no review 'problem-solution'. Choose question-answer" in done.err
+    done = command(folder, "review")
+    assert done.code == 2
+    assert "No model is named. Give --model NAME" in done.err
+
+
+def test_reviews_are_compared_with_people(folder: Path) -> None:
+    with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
+        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        command(folder, "review", *given, key=server.key)
+    place = folder / "place"
+    reviewed = pq.read_table(place / "verdicts" / "octo" / "gem" / "own.llm.parquet")
+    rows = reviewed.to_pylist()
+    for row in rows:
+        row |= {"keep": row["issue"] == 1, "stage": "people", "criterion": "acceptance"}
+    people = folder / "people.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=reviewed.schema), people)
+    done = command(folder, "review", "--calibrate", str(people))
+    assert done.code == 0, done.err
+    assert "model keep: people keep 1, drop 1, undecided 0" in done.out
+    assert "1 disagree; 0 only the model judged, 0 only people" in done.out
+    found = json.loads(command(folder, "review", "--calibrate", str(people), "--json").out)
+    assert found[0]["groups"][0]["precision"]["value"] == 0.5
+    project = place / "annotations" / "round1"
+    project.mkdir(parents=True)
+    people.rename(project / "verdicts.parquet")
+    assert json.loads(command(folder, "review", "--calibrate", "round1", "--json").out) == found
+    done = command(folder, "review", "--calibrate", str(folder / "none.parquet"))
+    assert done.code == 2
+    assert "none.parquet cannot be read" in done.err

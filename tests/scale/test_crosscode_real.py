@@ -1,0 +1,66 @@
+"""Real tasks come back from text-to-text as they were, and the comments as the leaks they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.builders.crosscode.check import check_task_files
+from goldpan.builders.crosscode.export import TaskDataset, export_tasks
+from goldpan.builders.crosscode.importing import import_task
+from goldpan.builders.crosscode.instance import read_instances
+from goldpan.builders.crosscode.read_meta import list_metas
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.importing import import_files
+from goldpan.datasets.registry import find_task, load_tasks
+from tests.places import DATA
+
+QUIET = Reporter(quiet=True)
+SOURCES = {
+    "requirement_type": ("requirements/promise-reclass.csv",),
+    "se_entities": tuple(f"ner/stackoverflow_{part}.txt.xz" for part in ("train", "dev", "test")),
+    "story_points": tuple(
+        f"regression/storypoints_{name}.csv.xz" for name in ("mesos", "moodle", "usergrid")
+    ),
+    **{
+        name: (f"nlbse23-comments/{task.settings['language']}.csv.xz",)
+        for name, task in load_tasks().items()
+        if task.source.reader == "nlbse23_comments"
+    },
+}
+
+pytestmark = [
+    pytest.mark.real_data,
+    pytest.mark.skipif(
+        not (DATA / "requirements").exists(),
+        reason=f"{DATA} has no requirements; set GOLDPAN_REAL_DATA to the real data's folder",
+    ),
+]
+
+
+def test_real_tasks_come_back(tmp_path: Path) -> None:
+    here, there = Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
+    datasets = []
+    for name, files in SOURCES.items():
+        task = find_task(name)
+        import_files(here, task, [DATA / file for file in files], QUIET)
+        datasets.append(TaskDataset(task, here.dataset(name)))
+    exported = export_tasks(here, datasets, tmp_path / "files", QUIET)
+    assert len(exported.metas) == len(SOURCES) >= 22
+    checked = check_task_files(tmp_path / "files", QUIET)
+    assert (checked.problems, checked.instances) == ((), exported.instances)
+    for path in list_metas(tmp_path / "files"):
+        imported = import_task(there, path)
+        for part in sorted((here.dataset(imported.task.name) / "data").iterdir()):
+            twin = imported.directory / "data" / part.name
+            assert pq.read_table(part) == pq.read_table(twin), part
+    told = [
+        one
+        for path in (tmp_path / "files").glob("*_ner_*.data.json")
+        for one in read_instances(path)
+    ]
+    assert len(told) > 1000
+    assert sum(bool(one.exact) for one in told) < len(told) / 100

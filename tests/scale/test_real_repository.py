@@ -1,0 +1,282 @@
+"""A whole real repository over HTTP: both paths, faults and kills, every count as in the source."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import random
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldpan.core.config import Settings
+from goldpan.core.workspace import Workspace
+from goldpan.miners.announced import Path as Via
+from goldpan.miners.backup import mine_backup
+from goldpan.miners.pairing import find_rules, pair
+from goldpan.miners.tables.normalize import normalize
+from tests.mining import (
+    BOTH,
+    SOFT,
+    Notes,
+    Tables,
+    Watched,
+    assert_alike,
+    assert_rows,
+    assert_same,
+    keys_kept_twice,
+    mine_twin,
+    rows,
+    rows_of,
+    start_miner,
+    table_bytes,
+)
+from tests.places import DATA
+from tests.twin import Faults, Twin, World, load_backup
+from tests.twin.faults import KINDS
+from tests.twin.world import Event
+
+REPO = "bitcoin-core/secp256k1"
+SOURCE = DATA / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
+
+pytestmark = [
+    pytest.mark.real_data,
+    pytest.mark.skipif(
+        not SOURCE.exists(),
+        reason=f"{SOURCE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
+    ),
+]
+both = pytest.mark.parametrize("via", BOTH)
+
+
+@pytest.fixture(scope="module")
+def source() -> Iterator[list[dict[str, Any]]]:
+    with lzma.open(SOURCE) as lines:
+        yield [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return load_backup(SOURCE, REPO)
+
+
+@pytest.fixture(scope="module")
+def clean(world: World, tmp_path_factory: pytest.TempPathFactory) -> dict[Via, Path]:
+    """Return the workspaces of two undisturbed runs."""
+    places: dict[Via, Path] = {}
+    for via in BOTH:
+        places[via] = tmp_path_factory.mktemp(via)
+        with Twin(world) as twin:
+            mined = mine_twin(twin, places[via], via)
+            assert mined.failure is None
+            assert mined.coverage is not None
+            assert mined.coverage.complete, mined.coverage.gaps[:5]
+            if via == "graphql":
+                assert twin.count <= 200
+                assert twin.points <= 200
+    return places
+
+
+def tables(clean: dict[Via, Path], via: Via) -> Tables:
+    return table_bytes(clean[via], REPO)
+
+
+@both
+def test_every_count_is_the_source_s(
+    via: Via, clean: dict[Via, Path], source: list[dict[str, Any]]
+) -> None:
+    kinds = Counter(one["type"] for one in source)
+    events = Counter(event["event"] for one in source for event in one["events"])
+    lines = sum(len(one.get("comments", ())) for one in source)
+    told = sum(
+        event["state"].lower() != "commented" or bool(event.get("body"))
+        for one in source
+        for event in one["events"]
+        if event["event"] == "reviewed"
+    )
+    commits = {
+        (number_of(one), event["sha"])
+        for one in source
+        for event in one["events"]
+        if event["event"] == "committed"
+    }
+    changed = sum(one["pull"]["changed_files"] for one in source if one["type"] == "pull")
+    found = tables(clean, via)
+    entries = Counter(row["kind"] for row in rows_of(found, "entries"))
+    comments = Counter(row["kind"] for row in rows_of(found, "comments"))
+    assert entries == kinds == {"issue": 517, "pull": 1_308}
+    assert comments == {"comment": events["commented"], "review_comment": lines, "review": told}
+    assert (comments["comment"], lines) == (9_372, 6_018)
+    assert len(rows_of(found, "commits")) == len(commits) == 3_288
+    assert {(row["number"], row["sha"]) for row in rows_of(found, "commits")} == commits
+    assert len(rows_of(found, "files")) == changed
+    assert {row["state"] for row in rows_of(found, "ledger")} <= {"complete", "unseen"}
+
+
+@both
+def test_texts_and_people_are_the_source_s(
+    via: Via, clean: dict[Via, Path], source: list[dict[str, Any]]
+) -> None:
+    entries = {row["number"]: row for row in rows_of(tables(clean, via), "entries")}
+    for one in source:
+        body = one.get("pull") or one["issue"]
+        row = entries[body["number"]]
+        assert (row["title"], row["body"]) == (body["title"], body.get("body") or "")
+        assert row["author"] == login_of(body)
+        assert row["labels"] == sorted(label["name"] for label in body["labels"])
+        assert (row["created_at"], row["closed_at"]) == (body["created_at"], body.get("closed_at"))
+    comments = {
+        (row["kind"], row["comment_id"]): row for row in rows_of(tables(clean, via), "comments")
+    }
+    for one in source:
+        written = [("review_comment", comment) for comment in one.get("comments", ())]
+        written += [("comment", e) for e in one["events"] if e["event"] == "commented"]
+        for kind, comment in written:
+            row = comments[kind, comment["id"]]
+            assert (row["number"], row["body"]) == (number_of(one), comment.get("body") or "")
+            assert (row["author"], row["created_at"]) == (login_of(comment), comment["created_at"])
+
+
+def test_both_paths_tell_the_same(clean: dict[Via, Path]) -> None:
+    graphql, rest = tables(clean, "graphql"), tables(clean, "rest")
+    for found in (graphql, rest):
+        del found["unknown"]  # GraphQL gives only the events that it is asked for
+    assert_alike(graphql, rest, without="closed_by")
+    # REST names the merge commit where GraphQL names the pull request.
+    closers = [
+        {(row["target_number"], row["commit_sha"]) for row in closed if row["commit_sha"]}
+        for closed in (closed_by(graphql), closed_by(rest))
+    ]
+    assert closers[0] < closers[1]
+    assert len(closed_by(graphql)) >= len(closed_by(rest)) == len(closers[1]) > 50
+
+
+def test_every_cross_reference_of_the_world(clean: dict[Via, Path], world: World) -> None:
+    wanted = {
+        (item.source.repo, item.source.number, entry.number)
+        for entry in world.main.entries.values()
+        for item in entry.timeline
+        if isinstance(item, Event) and item.kind == "cross-referenced" and item.source
+    }
+    for via in BOTH:
+        crossed = [
+            row
+            for row in rows_of(tables(clean, via), "references")
+            if row["signal"] == "cross_referenced"
+        ]
+        found = {(row["repo"], row["number"], row["target_number"]) for row in crossed}
+        assert found == wanted
+        assert len(crossed) == len(wanted) > 1_500
+
+
+def test_pairs_are_found_with_evidence(clean: dict[Via, Path], world: World) -> None:
+    place = Workspace(clean["graphql"])
+    found = pair(place, REPO, find_rules("default"))
+    pairs = rows(clean["graphql"], "pairs", REPO)
+    assert found.pairs == len(pairs) > 100
+    kinds = {row["number"]: row["kind"] for row in rows(clean["graphql"], "entries", REPO)}
+    for row in pairs:
+        assert kinds[row["issue"]] == "issue"
+        assert row["evidence"]
+        assert {one["signal"] for one in row["evidence"]} == set(row["signals"])
+        if row["pull_repo"] == REPO:
+            assert kinds[row["pull"]] == "pull"
+    ends = {(row["pull_repo"], row["pull"], row["issue"]) for row in pairs}
+    closes = {
+        (entry.repo, entry.number, ref.number)
+        for entry in world.main.entries.values()
+        if entry.pull
+        for ref in entry.pull.closes
+        if ref.repo == REPO
+    }
+    assert closes <= ends
+    assert len(closes) > 90
+
+
+@both
+def test_faults_on_every_tenth_request(
+    via: Via, clean: dict[Via, Path], world: World, tmp_path: Path
+) -> None:
+    faults = Faults(rate=0.1, kinds=KINDS, seed=11, slow_seconds=0.01)
+    with Twin(world, faults, SOFT) as twin:
+        mined = mine_twin(twin, tmp_path, via)
+        share = sum(bool(request.fault) for request in twin.requests) / twin.count
+    assert 0.03 < share < 0.2
+    assert mined.coverage is not None
+    assert mined.coverage.complete, mined.coverage.gaps[:5]
+    assert_same(table_bytes(tmp_path, REPO), tables(clean, via))
+
+
+@both
+def test_killed_at_random_points(
+    via: Via, clean: dict[Via, Path], world: World, tmp_path: Path
+) -> None:
+    dice = random.Random(via)
+    most, start = {"graphql": (60, 6), "rest": (1_500, 6)}[via]
+    killed = 0
+    with Twin(world) as twin:
+        while True:
+            last = twin.count + dice.randint(start + 1, most)
+            with start_miner(twin, tmp_path, via) as miner:
+                twin.requests = Watched(
+                    lambda count, last=last, miner=miner: miner.kill() if count >= last else None,  # type: ignore[misc]
+                    twin.requests,
+                )
+                _, said = miner.communicate(timeout=100)
+            if miner.returncode == 0:
+                break
+            assert miner.returncode == -signal.SIGKILL, said.decode()
+            killed += 1
+        requests = {"graphql": 170, "rest": 3_400}[via]
+        assert killed >= 2
+        assert twin.count <= requests + killed * (start + 4) + 5
+    assert keys_kept_twice(tmp_path, REPO) == []
+    assert_same(table_bytes(tmp_path, REPO), tables(clean, via))
+
+
+def test_the_backup_on_disk_gives_the_same(
+    clean: dict[Via, Path], source: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    coverage = mine_backup(Settings(workspace=tmp_path, workers=1), SOURCE, REPO, Notes())
+    short = {
+        number_of(one)
+        for one in source
+        if one["type"] == "pull" and one["pull"]["review_comments"] > len(one["comments"])
+    }
+    assert short  # GitHub counts comments that the backup lacks
+    assert {(gap.number, gap.part, gap.state) for gap in coverage.gaps} == {
+        (number, "review_comments", "short") for number in short
+    }
+    found, rest = table_bytes(tmp_path, REPO), tables(clean, "rest")
+    for name in ("comments", "commits"):
+        assert_rows(rows_of(found, name), rows_of(rest, name), name)
+    entries = [rows_of(one, "entries") for one in (found, rest)]
+    for row in (*entries[0], *entries[1]):
+        # The backup lacks cross references, which the twin rebuilt, and is older than sub-issues.
+        for name in ("timeline_items", "sub_issues", "blocked_by", "blocking"):
+            del row[name]
+    assert_rows(entries[0], entries[1], "entries")
+    assert closed_by(found) == closed_by(rest)
+    normalize(Workspace(tmp_path), REPO, Notes(), workers=2)
+    assert_same(table_bytes(tmp_path, REPO), found)
+
+
+def closed_by(found: Tables) -> list[dict[str, Any]]:
+    return [row for row in rows_of(found, "references") if row["signal"] == "closed_by"]
+
+
+def number_of(one: dict[str, Any]) -> int:
+    return int((one.get("pull") or one["issue"])["number"])
+
+
+def login_of(one: dict[str, Any]) -> str | None:
+    user = one.get("user")
+    if not user or user["login"] == "ghost":
+        return None
+    bot = user["type"] == "Bot" and not user["login"].endswith("[bot]")
+    login = f"{user['login']}[bot]" if bot else str(user["login"])
+    return "copilot-swe-agent[bot]" if login == "Copilot[bot]" else login

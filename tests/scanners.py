@@ -1,0 +1,319 @@
+"""Every scanner of texts from outside, hostile texts for each, and how their time may grow.
+
+Processor time is compared with that of a quarter of the text in the same run, so neither a slow
+nor a busy machine matters: what is quadratic takes sixteen times as long.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from math import inf
+
+from goldpan.annotation.review.injection import find_injection
+from goldpan.builders.code_comments.marks import unmarked
+from goldpan.builders.code_comments.notes import Notes
+from goldpan.builders.code_comments.smalltalk import read_tonel
+from goldpan.builders.code_comments.text import Span
+from goldpan.builders.qa import choose_answer
+from goldpan.builders.tree import parse_tree
+from goldpan.code.edits.headings import find_path
+from goldpan.code.edits.parse import parse_edits
+from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
+from goldpan.code.path_names import unquote_path
+from goldpan.code.unified_diff import side_by_side
+from goldpan.core.errors import GoldpanError
+from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
+from goldpan.datasets.bibtex import bibtex_problem
+from goldpan.datasets.wording import wording_of
+from goldpan.evaluation.metrics.bleu import tokenize
+from goldpan.evaluation.metrics.paths import extract_path, mentions_path
+from goldpan.evaluation.metrics.rouge import rouge_l, rouge_tokens
+from goldpan.evaluation.prompting.inputs import Shown
+from goldpan.evaluation.prompting.reading import read_answer
+from goldpan.filters.duplicate_claims import find_claims
+from goldpan.filters.duplicates.normalize import fold, words
+from goldpan.filters.issues.redundancy import plain_label
+from goldpan.filters.pairs.suffix import is_test_by_words
+from goldpan.git.unified import parse_diff
+from goldpan.llm.truncate import without_logs
+from goldpan.miners.gharchive.lines import pieces_of
+from goldpan.miners.replies import Reply, Verdict, links_of
+from goldpan.text.addresses import find_emails, find_ip_addresses
+from goldpan.text.credentials import find_secrets
+from goldpan.text.excerpts import excerpt
+from goldpan.text.jira import jira_to_markdown
+from goldpan.text.keywords import find_closing_keywords, may_close
+from goldpan.text.language import detect_languages, model_languages
+from goldpan.text.lines import classify
+from goldpan.text.markdown import blocks
+from goldpan.text.markers import escaped, unescaped
+from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
+from goldpan.text.mentions import find_mentions
+from goldpan.text.normal_form import nfkc
+from goldpan.text.prose import prose
+from goldpan.text.quality import describe
+from goldpan.text.redaction import redact
+from goldpan.text.sentences import has_words, normalize_sentence, split_sentences
+from goldpan.text.templates import template_lines
+from goldpan.text.white_space import white_space
+from tests.crosscode_tasks import make_task
+
+Text = Callable[[int], str]
+"""Writes a hostile text of about so many characters."""
+
+SIZES = (16_384, 65_536, 262_144, 1_048_576)
+HALF = (131_072, 524_288)
+SMALL = (4_096, 16_384, 65_536)
+"""For scanners of many seconds a megabyte, and for what bounds its input below."""
+GROWTH = 6.0
+"""Times as long as a quarter of the text: four for what is linear, sixteen for what is not."""
+SLACK = 1.5
+"""Seconds of processor time that caches, clocks and other programs may cost."""
+
+
+def repeated(piece: str, before: str = "", after: str = "") -> Text:
+    """Repeat a piece between two others."""
+    return lambda size: before + piece * (size // len(piece)) + after
+
+
+def growing(piece: str, between: str = " ") -> Text:
+    """Write runs of a piece, each one longer than the last."""
+    return lambda size: between.join(piece * run for run in range(1, int((2 * size) ** 0.5)))
+
+
+def halves(first: str, second: str) -> Text:
+    """Write a run of one piece after a run of another."""
+    return lambda size: repeated(first)(size // 2) + repeated(second)(size // 2)
+
+
+PIECES = (
+    *(".", "?!", ": ", ", ", "(", ")", "[", "{", "<", "<a ", "`", "`` `", "~~~ ", "*", "** ", "_"),
+    *("![", "[a](b ", "]](", "\\", "//", "/*", '"', "' ", "#", "#1 ", "a/b#1", "fix:", "1", "1.1."),
+    *("a@a.", "- ", "|a|-", "&#1", "&lt ", "{{", "{code:a}", "!a", "://a:b", ".eyJ", "-us1", "\t"),
+    *("<code>", "dup ", "n't ", "\x85", "\u200b", "\u0301\u0323", "\u4f60", "\U0001f469\u200d"),
+    *("\U000e0061", "\u1100\u1161", "\0"),
+)
+
+
+def anthology(part: int) -> Text:
+    """Give each of a third of the pieces a stretch of the text, and a mixture one."""
+    pieces = PIECES[part::3]
+    chance = random.Random(part)
+    mixture = "".join(chance.choice(PIECES) for _ in range(97))
+
+    def write(size: int) -> str:
+        share = size // (len(pieces) + 1)
+        stretches = [repeated(piece)(share) for piece in (*pieces, mixture)]
+        return (" x\n" if part % 2 else " x ").join(stretches)
+
+    return write
+
+
+ANTHOLOGIES = tuple(anthology(part) for part in range(3))
+
+
+def took(scan: Callable[[str], object], text: str) -> float:
+    start = time.process_time()
+    scan(text)
+    return time.process_time() - start
+
+
+def check_growth(scan: Callable[[str], object], text: Text, sizes: Iterable[int] = SIZES) -> None:
+    """Fail where four times the text takes much more than four times the work, three times."""
+    scan(text(1_000))
+    before = inf
+    for size in sizes:
+        most = GROWTH * before + SLACK
+        written = text(size)
+        spent = took(scan, written)
+        for _ in range(2):
+            if spent > most:
+                spent = min(spent, took(scan, written))
+        assert spent <= most, f"{size:,} characters {written[:40]!r}: {spent:.1f} s, {before:.1f} s"
+        before = spent
+
+
+def utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def unmarked_comment(text: str) -> None:
+    for data in (b"/*" + utf8(text), b"/*" + utf8(text) + b"x*/", utf8(text)):
+        unmarked(data, [Span(0, len(data))])
+
+
+def patched(text: str) -> None:
+    with suppress(GoldpanError):
+        parse_edits(text)
+
+
+def drawn(text: str) -> None:
+    with suppress(GoldpanError):
+        parse_tree(text)
+
+
+def parsed_diff(text: str) -> None:
+    with suppress(ValueError):
+        parse_diff(utf8(text))
+
+
+def answered(text: str) -> None:
+    choose_answer([{"author": "a", "role": "owner", "text": text}], "b")
+
+
+def documented(text: str) -> None:
+    """Look for the comment of each of many declarations, as extraction does."""
+    data = utf8(text)
+    lines = [Span(at, at + 4) for at in range(0, len(data) - 8, 8)]
+    notes = Notes(data, lines, (), "//", adjacent=False)
+    for span in lines:
+        notes.before(span.end + 1)
+
+
+def linked(text: str) -> None:
+    links_of(Reply(200, {"link": text}, b"", None, Verdict.DONE))
+
+
+def read_number(text: str) -> None:
+    read_answer(wording_of(make_task("t", "regression")), Shown("text"), text, structured=True)
+
+
+def read_tags(text: str) -> None:
+    task = make_task("t", "ner")
+    read_answer(wording_of(task), Shown("text", words=("a", "1")), text, structured=False)
+
+
+KEY = "-----BEGIN PRIVATE KEY-----\n"
+BARED = f"8.9.10.11_authToken={('a1B2c3D4e5F6g7H8i9J0' * 4)[:75]}8.9.10.11"
+"""Repeated, each is found only once the one to its right is gone."""
+
+SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
+    "keywords": (find_closing_keywords, (repeated("![]![![](#"), repeated("[fixes ]("))),
+    "keywords of plain texts": (
+        lambda text: find_closing_keywords(text, markdown=False),
+        (repeated("fixes fixes: "), repeated("\n", "fixes")),
+    ),
+    "may close": (may_close, (repeated("fix_"), repeated("fix:a-"))),
+    "mentions": (find_mentions, (repeated("#1"), repeated("/issues/1"))),
+    "blocks": (lambda text: list(blocks(text)), (repeated(">1)\n<\n"), repeated("> "))),
+    "duplicate claims": (lambda text: list(find_claims(text, "a/b", 1)), (repeated("dup #1 "),)),
+    "duplicate claims in titles": (
+        lambda text: list(find_claims(text, "a/b", 1, title=True)),
+        (repeated("the issue ", "dup "), repeated(" ", "dup")),
+    ),
+    "Jira": (jira_to_markdown, (repeated("{code}"), repeated(" ", "h1"), repeated("*a "))),
+    "fences": (mask_code, (repeated("```"), repeated(" ", "</pre"), repeated("<pre>"))),
+    "hashes": (mask_hashes, (repeated("a1"),)),
+    "URLs": (mask_urls, (repeated("https://"), repeated("."))),
+    "users": (mask_mentions, (repeated("@a"),)),
+    "white space": (white_space, (repeated(" \n"),)),
+    "sentences": (
+        lambda text: (split_sentences(text), split_sentences(text, "join")),
+        (repeated(".", after="x"), repeated("?!", after="x")),
+    ),
+    "normalized sentence": (normalize_sentence, (repeated("1."), repeated("a."))),
+    "words of a sentence": (has_words, (repeated("<"), repeated("&a"))),
+    "prose": (
+        prose,
+        (growing("`"), growing("`", "`a"), repeated("<a "), repeated("](")),
+    ),
+    "kinds of lines": (classify, (repeated("    - [ ] a\n"), repeated("<!--a-->"))),
+    "quality": (describe, (repeated("at a.b(c:1:2\n"), repeated("=" * 9 + " "))),
+    "template": (lambda text: template_lines([text] * 3), (repeated("## Steps to do\n"),)),
+    "logs": (without_logs, (repeated("Caused by: a\n"),)),
+    "language": (lambda text: detect_languages([text]), (repeated("a\u0434 "), repeated("ab"))),
+    "language by the model alone": (lambda text: model_languages([text]), ()),
+    "secrets": (
+        lambda text: list(find_secrets(text)),
+        (repeated(".eyJ"), repeated(KEY), repeated(KEY + "ab1" * 99), repeated("://a:b@")),
+    ),
+    "e-mail addresses": (lambda text: list(find_emails(text)), (repeated("a@a-"), repeated("a."))),
+    "IP addresses": (lambda text: list(find_ip_addresses(text)), (repeated("2001::"),)),
+    "redaction": (redact, (repeated(BARED), repeated("a@a.io "))),
+    "NFKC": (nfkc, (repeated("\u0301\u0323"), repeated(" \u0301"), repeated("\ufdfa"))),
+    "duplicate words": (
+        lambda text: words(fold(text)),
+        (repeated("\u0301\u0323"), repeated("<!-")),
+    ),
+    "injection": (
+        find_injection,
+        (repeated("ignore your "), repeated("\u0301\u0323"), repeated("1", "&#"), repeated("&#0")),
+    ),
+    "what a model sees": (
+        lambda text: (without_tokens(for_prompt(text)), line(text)),
+        (repeated("<|"),),
+    ),
+    "what people see": (lambda text: (visible(text), excerpt(text)), (repeated("```\n"),)),
+    "path in an answer": (
+        lambda text: (extract_path(text), mentions_path(text, "a" * 99 + "/b.py")),
+        (repeated(":1"), repeated("#L1-L"), repeated("a"), repeated("1", ":", "x")),
+    ),
+    "tokens of BLEU and ROUGE": (
+        lambda text: (tokenize(text), rouge_l(rouge_tokens(text), rouge_tokens(text[1:]))),
+        (repeated(".,"),),
+    ),
+    "number in an answer": (read_number, (repeated("1"), repeated("\n```", "```\n"))),
+    "tags in an answer": (read_tags, (repeated("1. a: B-x\n"), repeated("a:"))),
+    "SEARCH/REPLACE": (
+        patched,
+        (
+            repeated("<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n"),
+            repeated("<"),
+            repeated("```\n", after="<<<<<<< SEARCH\n"),
+        ),
+    ),
+    "path above a block": (
+        lambda text: find_path(text.split("\n")),
+        (repeated("a.", after="*"), repeated("*"), repeated("`a")),
+    ),
+    "quoted path": (lambda text: unquote_path(f'"{text}"'), (repeated(r"\303"), repeated("\\"))),
+    "folder tree": (drawn, (repeated("\u2502   ", ".\n", "a\n\n0 directories, 0 files"),)),
+    "lines of a prompt": (
+        lambda text: unescaped(escaped(text)),
+        (repeated("\u0301\u0323", "input:"),),
+    ),
+    "Smalltalk": (
+        lambda text: (
+            read_tonel(utf8(f'"{text}'), "a"),
+            read_tonel(utf8(f'"{text}" Class {{'), "a"),
+        ),
+        (repeated('"" a '), repeated(" ")),
+    ),
+    "marks of comments": (unmarked_comment, (repeated("*"), repeated(" "))),
+    "comments above declarations": (documented, (repeated("//a\nint\n"),)),
+    "code without a grammar": (
+        lambda text: [strip(utf8(text), lexis) for lexis in (C_LIKE, SOLIDITY, JAVA, GO)],
+        (repeated('R"a('), repeated("import\n"), repeated(" ", "#"), repeated("1'0")),
+    ),
+    "question back": (answered, (repeated(" ", "?", "x"), repeated("?)"))),
+    "diff side by side": (side_by_side, (repeated("@@ -1 +1 @@\n-a\n+b\n"),)),
+    "diff": (parsed_diff, (repeated("diff --git a b\n"), repeated("@@ -1 +1 @@\n-a\n+b\n"))),
+    "events": (
+        lambda text: pieces_of(utf8(text)),
+        (repeated("\0" * 4_095 + "x"), repeated('{"id":"1","type":"'), repeated('}{"a')),
+    ),
+    "path of a test": (is_test_by_words, (repeated("spec/"), repeated("spec."))),
+    "label": (plain_label, (repeated("1", "a", "a"), repeated("a:"))),
+    "links of a reply": (linked, (repeated("<"), repeated("<a>;"), repeated("<a>; rel=next, "))),
+    "BibTeX": (
+        bibtex_problem,
+        (
+            repeated("@a{b,title=,author=,year=}"),
+            repeated("\n", "@a{b,", "}"),
+            repeated("a", "@a{b,", "}"),
+        ),
+    ),
+}
+
+MARKUP = {
+    "quotes and lists": repeated(">1)\n<\n"),
+    "links": repeated("[a]("),
+    "tags": repeated("<a "),
+    "ticks": growing("`"),
+    "emphasis": repeated("*a **a "),
+    "table": repeated("|a|\n|-|\n"),
+    "spaces": repeated(" " * 8_000 + "a", "```\n"),
+}

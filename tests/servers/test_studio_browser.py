@@ -1,0 +1,256 @@
+"""Two annotators at real labelling pages in headless Chromium, and what comes home of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from goldpan.annotation.agreement import agree
+from goldpan.annotation.studio.adjudicate import adjudicate
+from goldpan.annotation.studio.agreement_input import read_ratings
+from goldpan.annotation.studio.configuration import load
+from goldpan.annotation.studio.decisions import decide
+from goldpan.annotation.studio.forms import FORMS, Task, find_form, make_task
+from goldpan.annotation.studio.progress import progress
+from goldpan.annotation.studio.project import open_project
+from goldpan.annotation.studio.pull import pull, read_table
+from goldpan.annotation.studio.push import push
+from goldpan.annotation.studio.suggestions import Suggestion
+from goldpan.core.workspace import Workspace
+from tests.browser import Browser, needs_chromium
+from tests.reporting import HOSTILE
+from tests.studio import QUIET, REPO, Annotators, fix_pairs
+
+pytestmark = [
+    needs_chromium,
+    pytest.mark.timeout(1200),
+]
+
+CHECKED = (
+    "[...document.querySelectorAll('.gp-answer input:checked')]"
+    ".map(one => one.closest('label').innerText.replace(/\\[.\\]$/, '').trim())"
+)
+"""The labels that are chosen on the page."""
+
+
+class Desk(Browser):
+    """A browser in which an annotator works."""
+
+    def sit_down(self, url: str, address: str, password: str) -> None:
+        """Log in on a fresh page of 1600 x 1000."""
+        self.fresh()
+        self.call("Page.navigate", url=f"{url}/user/login/")
+        self.until("!!document.querySelector('#login-form')")
+        for name, value in (("email", address), ("password", password)):
+            self.ask(f"document.querySelector('[name={name}]').value = {value!r}")
+        self.ask("document.querySelector('#login-form').submit()")
+        self.until("!location.pathname.startsWith('/user/login')")
+
+    def label(self, page: str) -> None:
+        """Open a project's labelling page."""
+        self.events = []
+        self.call("Page.navigate", url=page)
+        self.until("!!document.querySelector('.gp-page p, .gp-page td')")
+
+    def answer(self, key: str, *, reason: str = "") -> None:
+        """Answer the task on the page by its hotkey, and send it."""
+        self.press(key)
+        self.until("!!document.querySelector('.gp-answer input:checked')")
+        if reason:
+            self.click(".gp-rest input[name=reason]")
+            self.call("Input.insertText", text=reason)
+        self.submit()
+
+    def submit(self) -> None:
+        """Send what the form holds, and wait for what comes next."""
+        self.until("!document.querySelector('button[aria-label*=ubmit]').disabled")
+        before = self.ask("document.querySelector('.gp-note').innerText")
+        self.click("button[aria-label*=ubmit]")
+        self.until(f"document.querySelector('.gp-note')?.innerText !== {before!r}")
+
+
+@contextmanager
+def desk(root: Path, studio: Annotators, person: int) -> Iterator[Desk]:
+    """Give the browser of a person who is logged in."""
+    found = Desk(root / f"profile-{person}")
+    try:
+        account = studio.accounts[person]
+        found.sit_down(studio.server.url, account.address, account.password)
+        yield found
+    finally:
+        found.close()
+
+
+def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
+    place = Workspace(tmp_path)
+    push(place, studio.server, "browser", find_form("fix-pair"), fix_pairs(3), QUIET)
+    page = open_project(place, "browser").page
+    for person, keys in ((1, "112"), (2, "132")):
+        with desk(tmp_path, studio, person) as annotator:
+            annotator.label(page)
+            for at, key in enumerate(keys):
+                annotator.until(
+                    f"document.querySelector('.gp-note')?.innerText.includes('#{at + 1},')"
+                )
+                annotator.shoot(tmp_path / f"browser-{person}-{at}.png")
+                annotator.answer(key, reason="One leak of two" if key == "3" else "")
+    pulled = pull(place, studio.server, "browser", QUIET)
+    assert (pulled.answers, pulled.done, pulled.problems) == (6, 3, {})
+    rows = read_table(place, "browser").to_pylist()
+    assert [row["values"] for row in rows if row["field"] == "reason" and row["values"]] == [
+        ["One leak of two"]
+    ]
+    assert all(row["seconds"] > 0 for row in rows)
+    found = agree("verdict", read_ratings(place, "browser")["verdict"])
+    assert found.pairs[0].raw == pytest.approx(2 / 3)
+
+    adjudicate(place, studio.server, "browser", QUIET)
+    with desk(tmp_path, studio, 3) as third:
+        third.label(open_project(place, "browser-adjudication").page)
+        told = third.ask("document.querySelector('.gp-answers').innerText")
+        assert "Does not fix it" in told
+        assert "One leak of two" in told
+        third.shoot(tmp_path / "browser-3.png")
+        assert overflow(third) <= 0
+        third.answer("3")
+    pull(place, studio.server, "browser-adjudication", QUIET)
+    assert [(one.how, one.values) for one in decide(place, "browser")] == [
+        ("agreed", ("fixes",)),
+        ("adjudicated", ("unrelated",)),
+        ("agreed", ("partly",)),
+    ]
+
+
+def overflow(annotator: Desk) -> int:
+    """Return by how many pixels the page is higher than the screen."""
+    return int(
+        annotator.ask(
+            "(() => { const one = document.querySelector('.lsf-main-content');"
+            " return one.scrollHeight - one.clientHeight; })()"
+        )
+    )
+
+
+def row(text: str) -> dict[str, object]:
+    diff = f"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-{text}\n+{text}!\n same\n"
+    turn = {"role": "member", "content": text, "comment_id": 1}
+    return {
+        "id": "text:1",
+        "repo": REPO,
+        "issue": 1,
+        "pull": 2,
+        "title": text,
+        "body": text,
+        "pull_title": text,
+        "pull_body": text,
+        "path": text,
+        "diff": diff,
+        "dialogue": [turn, {**turn, "comment_id": 2}],
+        "answer_comment_id": 1,
+        "sentence": text,
+        "code": text,
+    }
+
+
+def project_of(name: str) -> str:
+    return f"try-{name}"
+
+
+def open_form(root: Path, studio: Annotators, ann: Desk, name: str, text: str) -> Workspace:
+    """Push one row whose every text is `text`, open its page and keep a picture."""
+    place, form = Workspace(root), find_form(name)
+    push(place, studio.server, project_of(name), form, [make_task(form, row(text))], QUIET)
+    ann.label(open_project(place, project_of(name)).page)
+    ann.until("!!document.querySelector('.gp-answer input')")
+    ann.shoot(root / f"{name}.png")
+    return place
+
+
+@pytest.fixture(scope="module")
+def ann(tmp_path_factory: pytest.TempPathFactory, studio: Annotators) -> Iterator[Desk]:
+    with desk(tmp_path_factory.mktemp("ann"), studio, 1) as annotator:
+        yield annotator
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_fits_the_screen_and_texts_stay_texts(
+    tmp_path: Path, studio: Annotators, ann: Desk, name: str
+) -> None:
+    open_form(tmp_path, studio, ann, name, HOSTILE)
+    assert overflow(ann) <= 0
+    assert ann.told("Page.javascriptDialogOpening") == []
+    asked = [one["request"]["url"] for one in ann.told("Network.requestWillBeSent")]
+    assert [url for url in asked if "evil" in url] == []
+    inside = ".gp-page :is(img, script, style, iframe, svg, a, form, base, meta, [onmouseover])"
+    assert ann.ask(f"document.querySelectorAll({inside!r}).length") == 0
+    assert ann.ask("document.title") != "owned"
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_answered_by_keys_however_long_its_texts_are(
+    tmp_path: Path, studio: Annotators, ann: Desk, name: str
+) -> None:
+    place = open_form(tmp_path, studio, ann, name, "A plain sentence, w" + "w" * 300 + ". " * 4000)
+    assert overflow(ann) <= 0
+    wide = "[...document.querySelectorAll('.gp-left, .gp-right')].map(one => "
+    assert max(ann.ask(wide + "one.scrollWidth - one.clientWidth)")) <= 0
+    if name != "issue-type" and name != "question-answer":
+        monospace = "getComputedStyle(document.querySelector('.gp-page :is(td, pre)')).fontFamily"
+        assert "monospace" in ann.ask(monospace)
+    asked = load(name).field(find_form(name).decides)
+    keys = {str(at): label for at, label in enumerate(asked.labels, 1)}
+    for key, label in keys.items():
+        ann.press(key)
+        ann.until(f"{CHECKED}.includes({label!r})")
+        assert ann.ask(CHECKED) == [label]
+        if asked.multiple:
+            ann.press(key)
+            ann.until(f"!{CHECKED}.length")
+    for key in "12" if asked.multiple else "1":
+        ann.press(key)
+    doubt = "0" if asked.multiple else str(len(keys) + 1)
+    ann.press(doubt)
+    ann.until(f"{CHECKED}.includes('I am in doubt')")
+    ann.submit()
+    assert pull(place, studio.server, project_of(name), QUIET).answers == 1
+    rows = read_table(place, project_of(name)).to_pylist()
+    said = {one["field"]: one["values"] for one in rows}
+    expected = sorted(asked.choices[: 2 if asked.multiple else 1])
+    assert sorted(said[find_form(name).decides]) == expected
+    assert said["doubt"] == ["doubt"]
+
+
+def test_what_is_filled_in_is_seen_and_told_apart(
+    tmp_path: Path, studio: Annotators, ann: Desk
+) -> None:
+    place, form = Workspace(tmp_path), find_form("fix-pair")
+
+    def suggest(task: Task) -> Suggestion | None:
+        values = {"verdict": ("partly",)}
+        return None if task.issue == 3 else Suggestion("a language model", values, 0.83, "times=4")
+
+    push(place, studio.server, "seen", form, fix_pairs(3), QUIET, suggest=suggest)
+    ann.label(open_project(place, "seen").page)
+    told = ann.ask("document.querySelector('.gp-answers').innerText")
+    assert "Fixes a part of it (0.83)" in told
+    ann.until(f"{CHECKED}.includes('Fixes a part of it')")
+    assert overflow(ann) <= 0
+    ann.shoot(tmp_path / "seen.png")
+    ann.submit()
+    ann.until("document.querySelector('.gp-note')?.innerText.includes('#2,')")
+    ann.answer("3")
+    ann.until("document.querySelector('.gp-note')?.innerText.includes('#3,')")
+    assert ann.ask(CHECKED) == []
+    ann.answer("2")
+    pull(place, studio.server, "seen", QUIET)
+    rows = [row for row in read_table(place, "seen").to_pylist() if row["field"] == "verdict"]
+    assert [(row["suggested"], row["origin"], row["values"]) for row in rows] == [
+        (True, "accepted", ["partly"]),
+        (True, "changed", ["unrelated"]),
+        (False, None, ["partly"]),
+    ]
+    (one,) = progress(place, "seen").annotators
+    assert (one.answers, one.filled_in, one.accepted) == (3, 2, 1)

@@ -1,0 +1,180 @@
+"""Label checking: rows of tasks before annotators, and what they say beside the dataset."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.annotation.studio import rows
+from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.forms import find_form, make_task, read_tasks
+from goldpan.annotation.studio.project import open_project
+from goldpan.annotation.studio.push import push
+from goldpan.annotation.studio.reference_labels import GivenLabels
+from goldpan.annotation.studio.suggestions import find_suggestions
+from goldpan.builders.code_comments.family import CODE_COMMENTS
+from goldpan.core.errors import DatasetError
+from goldpan.core.workspace import Workspace
+from tests.console import run
+from tests.studio import QUIET, Annotators, part
+
+# The first test installs a server of about 1 GB and prepares its database.
+pytestmark = pytest.mark.timeout(1200)
+
+SENTENCES: tuple[tuple[str, list[str]], ...] = (
+    ("Returns the pan, washed.", ["Summary"]),
+    ("@author somebody", ["ownership", "Pointer"]),
+    ("todo", []),
+    ("Use Sieve instead", ["Deprecation"]),
+)
+
+
+def dataset(root: Path, given: list[dict[str, Any]]) -> Path:
+    """Write rows as `goldpan.datasets` lays them out."""
+    (root / "data").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(given), root / "data" / "test-00000-of-00001.parquet")
+    return root
+
+
+def sentences(root: Path) -> Path:
+    return dataset(
+        root,
+        [
+            {"id": f"comments:{at}", "repo": None, "document": "Pan", "text": text, "labels": own}
+            for at, (text, own) in enumerate(SENTENCES)
+        ],
+    )
+
+
+def issue(number: int, label: str | None) -> dict[str, Any]:
+    text = f"Leak {number}\n\nIt leaks."
+    row = {"id": f"issue_type:{number}", "repo": "octo/gem", "text": text, "label": label}
+    return {**row, "labels": ["good first issue"], "title": f"Leak {number}", "body": "It leaks."}
+
+
+@pytest.mark.parametrize(
+    ("label", "choices"),
+    [
+        ("bug", ("bug",)),
+        ("Enhancement", ("feature",)),
+        ("docs", ("documentation",)),
+        ("mood", ()),
+        (None, ()),
+    ],
+)
+def test_labels_of_a_dataset_become_choices_of_the_form(
+    label: str | None, choices: tuple[str, ...]
+) -> None:
+    task = make_task(find_form("issue-type"), issue(1, label))
+    assert (task.subject, task.subject_id, task.given) == ("text", "issue_type:1", choices)
+    # Neither the label nor GitHub's labels reach an annotator.
+    shown = str(task.data())
+    assert "good first issue" not in shown
+    assert not label or label not in shown
+
+
+def test_rows_of_other_languages_are_passed_over(tmp_path: Path) -> None:
+    given = [
+        {"id": f"c:{language}", "repo": "octo/gem", "sentence": "I wash.", "language": language}
+        for language in ("Java", "Smalltalk", "java")
+    ]
+    place = dataset(tmp_path / "both", given)
+    found = {
+        name: [task.subject_id for task in read_tasks(place, find_form(f"code-comment-{name}"))]
+        for name in ("java", "pharo")
+    }
+    assert found == {"java": ["c:Java", "c:java"], "pharo": ["c:Smalltalk"]}
+    with pytest.raises(DatasetError, match="holds no row in python"):
+        list(read_tasks(place, find_form("code-comment-python")))
+
+
+def test_what_goldpan_builds_can_be_asked_about() -> None:
+    built = set(CODE_COMMENTS.schema.names)
+    reading = find_form("code-comment-java").reading(built)
+    assert reading is rows.SENTENCE
+    assert set(reading.optional) - built == {"label"}
+    with pytest.raises(DatasetError, match="lacks what fix-pair shows"):
+        find_form("fix-pair").reading(built)
+
+
+def test_annotators_see_what_stands_around_a_sentence() -> None:
+    row = {"id": "c:1", "repo": "octo/gem", "path": "Pan.java", "class": "Pan"}
+    row |= {"sentence": "i wash", "comment": "I wash <b>gold</b>.", "code": "class Pan {}"}
+    shown = make_task(find_form("code-comment-java"), row).panels
+    assert "octo/gem: Pan.java: Pan" in shown["note"]
+    assert "I wash &lt;b&gt;gold&lt;/b&gt;." in shown["code_panel"]
+    assert "class Pan {}" in shown["code_panel"]
+    bare = make_task(find_form("code-comment-java"), {"id": "c:1", "repo": None, "text": "i wash"})
+    assert "no more than the sentence" in bare.panels["code_panel"]
+    assert bare.repo == ""
+
+
+def test_people_are_compared_with_the_dataset(tmp_path: Path, studio: Annotators) -> None:
+    source = sentences(tmp_path / "comments")
+    place = tmp_path / "place"
+
+    def goldpan(*arguments: str | Path) -> str:
+        done = run(
+            "annotate",
+            *arguments,
+            "--workspace",
+            place,
+            folder=tmp_path,
+            PATH=os.environ["PATH"],
+            LABEL_STUDIO_URL=studio.server.url,
+            LABEL_STUDIO_API_KEY=studio.server.token,
+        )
+        assert done.code == 0, done.err
+        return done.out
+
+    form = ("--form", "code-comment-java", "--dataset", source)
+    assert "4 subjects added" in goldpan("push", "--project", "labels", *form)
+    project = open_project(Workspace(place), "labels")
+    tasks = studio.call(0, "GET", f"/api/projects/{project.number}/export?download_all_tasks=true")
+    assert "ownership" not in str(tasks)
+    for task, (_, own) in zip(sorted(tasks, key=lambda one: one["id"]), SENTENCES, strict=True):
+        said = [one.lower() for one in own] or ["expand"]
+        chosen = {**part("categories", "choices", said), "to_name": "sentence"}
+        for person in (1, 2):
+            body = {"result": [chosen], "lead_time": 4.0}
+            studio.call(person, "POST", f"/api/tasks/{task['id']}/annotations/", body)
+    assert "agreed: 4" in goldpan("pull", "--project", "labels")
+    told = goldpan("agreement", "--project", "labels")
+    assert "the dataset's labels\n  raw agreement 0.750" in told
+    assert "differ on comments:2 (dataset: none; people: expand)" in told
+    assert "Not blind" not in told
+    seen = goldpan("push", "--project", "seen", *form, "--not-blind")
+    assert "4 of them have something filled in" in seen
+
+
+def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Annotators) -> None:
+    place, form = Workspace(tmp_path / "place"), find_form("code-comment-java")
+    source = sentences(tmp_path / "comments")
+    for _ in range(2):
+        push(place, studio.server, "twice", form, read_tasks(source, form), QUIET)
+    project = open_project(place, "twice")
+    path = project.path("given.jsonl")
+    assert len(path.read_bytes().splitlines()) == 1
+    with path.open("ab") as file:
+        file.write(b'{"comments:0": ["exp')  # a kill cut this line
+    assert GivenLabels(project).labels["comments:1"] == ("ownership", "pointer")
+    path.write_bytes(b"[1]\n")
+    with pytest.raises(StudioError, match="push the same dataset again"):
+        GivenLabels(project)
+
+
+def test_the_labels_of_a_dataset_are_suggested_on_request(tmp_path: Path) -> None:
+    form, source = find_form("code-comment-java"), sentences(tmp_path / "comments")
+    suggest = find_suggestions(Workspace(tmp_path), form, source, "default")
+    found = [suggest(task) for task in read_tasks(source, form)]
+    assert [one and one.values["categories"] for one in found] == [
+        ("summary",),
+        ("ownership", "pointer"),
+        ("none",),
+        ("deprecation",),
+    ]

@@ -1,0 +1,165 @@
+"""Pushing subjects to a real Label Studio server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.forms import Task, find_form
+from goldpan.annotation.studio.project import Journal, open_project
+from goldpan.annotation.studio.push import PushResult, push
+from goldpan.annotation.studio.suggestions import Suggestion
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.workspace import Workspace
+from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
+
+# The first test installs a server of about 1 GB and prepares its database.
+pytestmark = pytest.mark.timeout(1200)
+
+FORM = find_form("fix-pair")
+YES = {"verdict": ("fixes",)}
+
+
+def send(
+    workspace: Workspace, studio: Annotators, name: str, count: int, start: int = 1
+) -> PushResult:
+    return push(workspace, studio.server, name, FORM, fix_pairs(count, start), QUIET)
+
+
+def on_server(studio: Annotators, workspace: Workspace, name: str) -> list[str]:
+    number = open_project(workspace, name).number
+    with Studio(studio.server) as connection:
+        return sorted(task["data"]["id"] for task in connection.newest_tasks(number))
+
+
+def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators) -> None:
+    place = Workspace(tmp_path)
+    first = send(place, studio, "again", 3)
+    second = send(place, studio, "again", 5)
+    third = send(place, studio, "again", 5)
+    assert [(one.added, one.known) for one in (first, second, third)] == [(3, 0), (2, 3), (0, 5)]
+    assert on_server(studio, place, "again") == [
+        f"pair:octo/gem#{n}+{1000 + n}" for n in range(1, 6)
+    ]
+    settings = studio.call(0, "GET", f"/api/projects/{open_project(place, 'again').number}/")
+    assert settings["maximum_annotations"] == 2
+    assert settings["show_collab_predictions"] is False
+    assert settings["enable_empty_annotation"] is False
+
+
+@pytest.mark.parametrize("noted", [False, True], ids=["nothing noted", "batch noted"])
+def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators, noted: bool) -> None:
+    """The batch reached the server, but its numbers never came back."""
+    place = Workspace(tmp_path)
+    send(place, studio, "killed", 2)
+    project = open_project(place, "killed")
+    tasks = fix_pairs(3, start=3)
+    with Studio(studio.server) as connection:
+        if noted:
+            Journal(project.path("tasks.jsonl")).sending([task.subject_id for task in tasks])
+        connection.import_tasks(project.number, [{"data": task.data()} for task in tasks])
+    again = send(place, studio, "killed", 6)
+    assert (again.added, again.known) == (1, 5)
+    assert len(on_server(studio, place, "killed")) == 6
+    assert len(task_numbers(place, "killed")) == 6
+
+
+def test_a_batch_that_never_arrived_is_sent(tmp_path: Path, studio: Annotators) -> None:
+    place = Workspace(tmp_path)
+    send(place, studio, "lost", 1)
+    journal = open_project(place, "lost").path("tasks.jsonl")
+    Journal(journal).sending([task.subject_id for task in fix_pairs(2, start=2)])
+    with journal.open("ab") as file:
+        file.write(b'{"made": [[7, "pai')  # the kill cut this line
+    assert send(place, studio, "lost", 3).added == 2
+    assert len(on_server(studio, place, "lost")) == 3
+
+
+def test_a_batch_that_arrived_late_leaves_no_copies(tmp_path: Path, studio: Annotators) -> None:
+    place = Workspace(tmp_path)
+    send(place, studio, "late", 2)
+    project = open_project(place, "late")
+    with Studio(studio.server) as connection:
+        bodies = [{"data": task.data()} for task in fix_pairs(2)]
+        copies = connection.import_tasks(project.number, bodies)
+        studio.answer(1, copies[1])
+        result = send(place, studio, "late", 2)
+        assert (result.added, result.repeated) == (0, 1)
+        # What somebody answered already is not thrown away.
+        assert len(on_server(studio, place, "late")) == 3
+
+
+def test_a_lost_journal_is_read_from_the_server(tmp_path: Path, studio: Annotators) -> None:
+    place = Workspace(tmp_path)
+    send(place, studio, "amnesia", 4)
+    open_project(place, "amnesia").path("tasks.jsonl").unlink()
+    again = send(place, studio, "amnesia", 4)
+    assert (again.added, again.known) == (0, 4)
+
+
+def test_a_project_whose_number_was_never_noted_is_found(
+    tmp_path: Path, studio: Annotators
+) -> None:
+    place = Workspace(tmp_path)
+    send(place, studio, "orphan", 1)
+    path = open_project(place, "orphan").path("project.json")
+    number = open_project(place, "orphan").number
+    path.write_text(path.read_text().replace(f'"number": {number}', '"number": null'))
+    assert send(place, studio, "orphan", 1).known == 1
+    assert open_project(place, "orphan").number == number
+
+
+def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: Annotators) -> None:
+    place = Workspace(tmp_path)
+    tasks = fix_pairs(2)
+    given = {tasks[0].subject_id: Suggestion("tiny", YES, 0.9)}
+
+    def suggest(task: Task) -> Suggestion | None:
+        return given.get(task.subject_id)
+
+    seen = push(place, studio.server, "seen", FORM, tasks, QUIET, suggest=suggest)
+    assert (seen.added, seen.suggested) == (2, 1)
+    with pytest.raises(UsageError, match="begun with blind False"):
+        push(place, studio.server, "seen", FORM, tasks, QUIET)
+    given[tasks[1].subject_id] = Suggestion("tiny", {"verdict": ("maybe",)})
+    with pytest.raises(UsageError, match="unknown-choice"):
+        push(place, studio.server, "wrong", FORM, tasks, QUIET, suggest=suggest)
+    given[tasks[1].subject_id] = Suggestion("tiny", {"mood": ("good",)})
+    with pytest.raises(UsageError, match="names the field mood"):
+        push(place, studio.server, "other", FORM, tasks, QUIET, suggest=suggest)
+    told = studio.call(0, "GET", f"/api/tasks/{task_numbers(place, 'seen')[1]}/")
+    assert [one["model_version"] for one in told["predictions"]] == ["suggestion"]
+    assert "Suggested by tiny" in told["data"]["note"]
+
+
+def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotators) -> None:
+    place = Workspace(tmp_path)
+    with pytest.raises(StudioError, match="does not accept the access token"):
+        push(place, Server(studio.server.url, "f" * 40), "denied", FORM, [], QUIET)
+    with pytest.raises(StudioError, match="does not answer"):
+        push(place, Server("http://127.0.0.1:9", "f" * 40), "nobody", FORM, [], QUIET)
+    with pytest.raises(UsageError, match="cannot name a project"):
+        push(place, studio.server, "../up", FORM, [], QUIET)
+    with pytest.raises(WorkspaceError, match="no annotation project nothing"):
+        open_project(place, "nothing")
+    send(place, studio, "deleted", 1)
+    studio.call(0, "DELETE", f"/api/projects/{open_project(place, 'deleted').number}/")
+    with pytest.raises(StudioError, match="nobody deleted the project"):
+        send(place, studio, "deleted", 1)
+
+
+def test_a_personal_token_is_exchanged(tmp_path: Path, studio: Annotators) -> None:
+    settings = {"api_tokens_enabled": True, "legacy_api_tokens_enabled": True}
+    studio.call(0, "POST", "/api/jwt/settings", settings)
+    token = studio.call(0, "POST", "/api/token/")["token"]
+    assert token.count(".") == 2
+    with Studio(Server(studio.server.url, token)) as connection:
+        assert len(connection.users()) == 4
+    with (
+        pytest.raises(StudioError, match="does not accept"),
+        Studio(Server(studio.server.url, token[:-4] + "AAAA")) as connection,
+    ):
+        connection.users()

@@ -1,0 +1,80 @@
+"""Label Studio calls an address after each answer, where somebody wants that."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+
+from goldpan.annotation.studio.client import Studio
+from goldpan.annotation.studio.errors import StudioError
+from goldpan.annotation.studio.forms import find_form
+from goldpan.annotation.studio.project import open_project
+from goldpan.annotation.studio.push import push
+from goldpan.annotation.studio.serve import prepare, running
+from goldpan.annotation.studio.webhook import check_address
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
+from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers
+
+# The first test installs a server of about 1 GB and prepares its database.
+pytestmark = pytest.mark.timeout(1200)
+
+FORM = find_form("fix-pair")
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x/y", "http://", "http://x:port/", "x.example/hook"])
+def test_what_is_no_address_is_told(url: str) -> None:
+    with pytest.raises(UsageError, match="no address that Label Studio could call"):
+        check_address(url)
+
+
+def test_the_server_calls_after_each_answer(
+    tmp_path: Path, installed: Path, prepared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: Queue[dict[str, Any]] = Queue()
+
+    class Called(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            calls.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *given: object) -> None:
+            pass
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Called)
+    url = f"http://127.0.0.1:{listening.server_port}/pull"
+    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    shutil.copytree(prepared, tmp_path / "data")
+    accounts = prepare(installed, tmp_path / "data", PEOPLE, QUIET)
+    place = Workspace(tmp_path)
+
+    with (
+        running(installed, tmp_path / "data", free_port(), accounts) as run,
+        pytest.raises(StudioError, match=r"private network.*pull now and then"),
+    ):
+        push(place, run.server, "guarded", FORM, fix_pairs(1), QUIET, webhook=url)
+
+    monkeypatch.setenv("SSRF_PROTECTION_ENABLED", "false")
+    with running(installed, tmp_path / "data", free_port(), accounts) as run:
+        people = Annotators(run)
+        for _ in range(2):
+            push(place, run.server, "called", FORM, fix_pairs(1), QUIET, webhook=url)
+        with Studio(run.server) as connection:
+            assert connection.webhooks(open_project(place, "called").number) == {url}
+        (task,) = task_numbers(place, "called").values()
+        answer = people.answer(1, task)
+        assert calls.get(timeout=60) == {"action": "ANNOTATION_CREATED"}
+        people.call(1, "DELETE", f"/api/annotations/{answer}/")
+        assert calls.get(timeout=60) == {"action": "ANNOTATIONS_DELETED"}
+        assert calls.empty()
+        people.close()
+    listening.shutdown()
+    listening.server_close()

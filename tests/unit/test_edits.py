@@ -1,0 +1,275 @@
+"""Edits between two versions of a file: exact, at one place each, with the least context."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from goldpan.code.edits import find as find_module
+from goldpan.code.edits import lines as lines_module
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.diff import diff_lines
+from goldpan.code.edits.edit import Edit, FileEdits
+from goldpan.code.edits.find import find_edits, find_file_edits
+from goldpan.code.edits.lines import split_lines
+from tests.drawing import examples
+
+FEW = ["a\n", "b\n", "xa\n", "\n", " a\n"]
+ENDS = ["a\n", "a\r\n", "a\r", "\r", "\n", "\r\n", "a\u2028b\n", "\x0c\n", "\x85"]
+MARKERS = [
+    "<<<<<<< SEARCH\n",
+    "=======\n",
+    ">>>>>>> REPLACE\n",
+    "\\ No newline at end of file\n",
+    "a\n",
+]
+CODE = ["def f():\n", "    x = 1\n", "    return x\n", "\n", "def g():\n", "é\n", "🎉\n"]
+
+
+def texts(lines: Sequence[str]) -> st.SearchStrategy[str]:
+    """Return texts of few different lines, some of which lack the end of the last one."""
+    return st.tuples(
+        st.lists(st.sampled_from(lines), max_size=12).map("".join),
+        st.sampled_from(["", "", "a", "x", "\r"]),
+    ).map("".join)
+
+
+ALPHABETS = (FEW, FEW[:1], FEW[:2], ENDS, MARKERS, CODE)
+PAIRS = st.sampled_from(ALPHABETS).flatmap(lambda lines: st.tuples(texts(lines), texts(lines)))
+ANY = st.text(st.sampled_from("ab\r\n \u2028") | st.characters(), max_size=40)
+VERSIONS = PAIRS | st.tuples(ANY, ANY)
+
+
+@examples(400)
+@given(VERSIONS)
+@example(("", ""))
+@example(("a", "a\n"))
+@example(("a\n", "a"))
+@example(("", "a"))
+@example(("a", ""))
+@example(("a\r", "a\r\n"))
+@example(("a\nb\na\nb\n", "a\nb\na\nb\na\nb\n"))
+def test_edits_give_the_file_after_in_any_order(versions: tuple[str, str]) -> None:
+    before, after = versions
+    edits = find_edits(before, after)
+    assert apply_edits(before, edits) == after
+    assert apply_edits(before, edits[::-1]) == after
+    assert bool(edits) == (before != after)
+
+
+@examples(400)
+@given(VERSIONS)
+def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
+    versions: tuple[str, str],
+) -> None:
+    before, after = versions
+    text = before
+    for edit in find_edits(before, after):
+        assert occurrences(before, edit.search) == 1 or edit.search == before == ""
+        assert occurrences(text, edit.search) == 1 or edit.search == text == ""
+        text = text.replace(edit.search, edit.replace)
+    assert text == after
+
+
+@examples(300)
+@given(VERSIONS)
+@example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
+@example(("b\nb\nb\na\nx\nx\nx\nx\nb\na\na\na\n", "x\nb\nb\nx\nb\nx\n"))
+def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
+    before, after = versions
+    text = before
+    for edit in find_edits(before, after):
+        search, replace = split_lines(edit.search), split_lines(edit.replace)
+        shorter = []
+        if search[:1] == replace[:1]:
+            shorter.append("".join(search[1:]))
+        if search[-1:] == replace[-1:]:
+            shorter.append("".join(search[:-1]))
+        for less in shorter:
+            assert not less or max(occurrences(before, less), occurrences(text, less)) > 1
+        text = text.replace(edit.search, edit.replace)
+
+
+@examples(300)
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.data())
+def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> None:
+    lines = [f"{letter}\n" for letter in letters]
+    at = data.draw(st.integers(0, len(lines) - 1))
+    before = "".join(lines)
+    (edit,) = find_edits(before, "".join([*lines[:at], "new\n", *lines[at + 1 :]]))
+    unique = [
+        end - start
+        for start in range(at + 1)
+        for end in range(at + 1, len(lines) + 1)
+        if occurrences(before, "".join(lines[start:end])) == 1
+    ]
+    assert len(split_lines(edit.search)) == min(unique)
+
+
+@given(VERSIONS)
+def test_blocks_come_in_order_and_do_not_touch(versions: tuple[str, str]) -> None:
+    before, after = versions
+    reached = -1
+    for edit in find_edits(before, after):
+        assert before.index(edit.search) > reached
+        reached = before.index(edit.search) + len(edit.search)
+
+
+@given(st.text("abc", max_size=14), st.text("abcd", max_size=14))
+def test_a_diff_without_anchors_keeps_as_much_as_can_be(before: str, after: str) -> None:
+    doubled = [text + text[::-1] for text in (before, after)]  # no line stands once
+    kept = len(doubled[0]) - sum(hunk.end - hunk.start for hunk in diff_lines(*doubled))
+    assert kept == longest_common(*doubled)
+
+
+@given(st.text("abcdefgh", max_size=14), st.text("abcdefgh", max_size=14))
+def test_hunks_are_what_differs(before: str, after: str) -> None:
+    rebuilt, at, new_at = "", 0, 0
+    for number, hunk in enumerate(diff_lines(before, after)):
+        assert hunk.start > at or number == 0
+        assert before[at : hunk.start] == after[new_at : hunk.new_start]
+        rebuilt += before[at : hunk.start] + after[hunk.new_start : hunk.new_end]
+        at, new_at = hunk.end, hunk.new_end
+    assert rebuilt + before[at:] == after
+
+
+def test_a_unique_line_needs_no_context() -> None:
+    assert find_edits("a\nb\nc\n", "a\nB\nc\n") == (Edit("b\n", "B\n"),)
+
+
+def test_a_repeated_line_takes_the_nearest_context() -> None:
+    before = "if a:\n    go()\n\nif b:\n    go()\n"
+    after = "if a:\n    go()\n\nif b:\n    stop()\n"
+    assert find_edits(before, after) == (Edit("if b:\n    go()\n", "if b:\n    stop()\n"),)
+
+
+def test_a_line_inside_a_longer_one_is_no_place_of_its_own() -> None:
+    (edit,) = find_edits("    x = 1\nx = 1\n", "    x = 1\nx = 2\n")
+    assert edit == Edit("    x = 1\nx = 1\n", "    x = 1\nx = 2\n")
+
+
+def test_an_insertion_stands_below_a_unique_line() -> None:
+    before = "import a\nimport b\n\nrun()\n"
+    assert find_edits(before, before.replace("b\n", "b\nimport c\n")) == (
+        Edit("import b\n", "import b\nimport c\n"),
+    )
+
+
+def test_insertions_at_both_ends() -> None:
+    assert find_edits("a\nb\nc\nd\ne\n", "0\na\nb\nc\nd\ne\n1\n") == (
+        Edit("a\n", "0\na\n"),
+        Edit("e\n", "e\n1\n"),
+    )
+
+
+def test_near_changes_that_share_context_are_one_block() -> None:
+    before = "x\ny\nx\ny\nx\n"
+    assert len(find_edits(before, "x\n1\nx\n2\nx\n")) == 1
+
+
+def test_changes_far_apart_are_two_blocks() -> None:
+    before = "".join(f"line {number}.\n" for number in range(100))
+    after = before.replace("line 3.", "three").replace("line 90.", "ninety")
+    assert find_edits(before, after) == (
+        Edit("line 3.\n", "three\n"),
+        Edit("line 90.\n", "ninety\n"),
+    )
+
+
+def test_the_second_block_does_not_match_what_the_first_wrote() -> None:
+    before = "start\n1\n2\n3\n4\nreturn x\n5\n"
+    after = "start\nreturn x\n2\n3\n4\nreturn y\n5\n"
+    first, second = find_edits(before, after)
+    assert first == Edit("1\n", "return x\n")
+    assert second in (
+        Edit("4\nreturn x\n", "4\nreturn y\n"),
+        Edit("return x\n5\n", "return y\n5\n"),
+    )
+
+
+def test_files_that_are_new_or_go_away() -> None:
+    assert find_file_edits("p", None, "a") == FileEdits("p", (Edit("", "a"),))
+    assert find_file_edits("p", None, "") == FileEdits("p", (Edit("", ""),))
+    assert find_file_edits("p", "a", None) == FileEdits("p", (Edit("a", ""),), removes=True)
+    assert find_file_edits("p", "a", "") == FileEdits("p", (Edit("a", ""),))
+    assert find_file_edits("p", "a\n", "b\n") == FileEdits("p", (Edit("a\n", "b\n"),))
+
+
+def test_a_large_file_with_few_changes_gives_small_blocks() -> None:
+    dice = random.Random(7)
+    words = [f"{'    ' * dice.randint(0, 3)}word{dice.randint(0, 9_000)}\n" for _ in range(50_000)]
+    changed = list(words)
+    for place in (3, 20_000, 20_003, 49_990):
+        changed[place] = f"changed {place}\n"
+    del changed[30_000]
+    changed.insert(40_000, "\n")
+    start = time.process_time()
+    edits = find_edits("".join(words), "".join(changed))
+    assert time.process_time() - start < 10
+    assert apply_edits("".join(words), edits) == "".join(changed)
+    assert len(edits) == 6
+    assert sum(len(split_lines(edit.search)) for edit in edits) < 20
+
+
+EQUAL = "a\n" * 50_000
+NUMBERED = [f"{number}\n" for number in range(50_000)]
+SHUFFLED = ["".join(random.Random(seed).choices(["a\n", "b\n"], k=2_000)) for seed in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(EQUAL, EQUAL[:50_000] + "b\n" + EQUAL[50_000:], id="equal, one between"),
+        pytest.param(EQUAL, EQUAL[:-14], id="equal, shorter"),
+        pytest.param(EQUAL, ("b\n" + "a\n" * 99) * 500, id="equal, every hundredth"),
+        pytest.param("".join(NUMBERED), "".join(NUMBERED[::-1]), id="reversed"),
+        pytest.param("".join(NUMBERED) * 2, "".join(NUMBERED) + "".join(NUMBERED[1:]), id="twice"),
+        pytest.param(*SHUFFLED, id="two lines in another order"),
+        pytest.param("\n".join(NUMBERED[:9_000]), "".join(NUMBERED[:9_000]), id="no blank lines"),
+        pytest.param("a" * 3_000_000, "a" * 2_999_999, id="one line"),
+    ],
+)
+def test_hostile_files_take_seconds_at_most(before: str, after: str) -> None:
+    start = time.process_time()
+    edits = find_edits(before, after)
+    assert time.process_time() - start < 30
+    assert apply_edits(before, edits) == after
+
+
+@given(VERSIONS)
+def test_more_different_lines_than_characters(versions: tuple[str, str]) -> None:
+    before, after = versions
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines_module, "MOST_CHARACTERS", 2)
+        patch.setattr(find_module, "MOST_CHARACTERS", 2)
+        assert apply_edits(before, find_edits(before, after)) == after
+
+
+@given(VERSIONS)
+def test_lines_that_share_a_character_are_told_apart(versions: tuple[str, str]) -> None:
+    before, after = versions
+    edits = find_edits(before, after)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines_module, "MOST_CHARACTERS", 2)
+        assert apply_edits(before, edits) == after
+
+
+def occurrences(text: str, search: str) -> int:
+    """Return at how many places a search stands, overlapping ones included."""
+    return sum(text.startswith(search, at) for at in range(len(text) - len(search) + 1))
+
+
+def longest_common(before: str, after: str) -> int:
+    lengths = [0] * (len(after) + 1)
+    for line in before:
+        above = list(lengths)
+        for place, other in enumerate(after):
+            lengths[place + 1] = (
+                above[place] + 1 if line == other else max(above[place + 1], lengths[place])
+            )
+    return lengths[-1]

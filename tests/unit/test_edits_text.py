@@ -1,0 +1,232 @@
+"""Edits as text: what is written is read back, and what models write is read."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from goldpan.code.edits.edit import Edit, FileEdits, MalformedError
+from goldpan.code.edits.format import format_edits
+from goldpan.code.edits.parse import parse_edits
+from goldpan.code.path_names import quote_path, unquote_path
+from tests.drawing import examples
+
+BLOCK = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
+EDIT = Edit("old\n", "new\n")
+
+PIECES = st.sampled_from(
+    [
+        *("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", ">>>>>>> DELETE", "<<<<<<<SEARCH"),
+        *("<<<<<<<< SEARCH", "========", ">>>>>>>> REPLACE", "=========", "=======  ", "======"),
+        *("\\ No newline at end of file", "\\\\ No newline at end of file", "\\"),
+        *("a", " ", "\n", "\n", "\r", "\r\n", "\t", "```", "b.py", "\u2028", "\ufeff", "\0"),
+    ]
+)
+CONTENT = st.lists(PIECES, max_size=8).map("".join) | st.text(max_size=20)
+EDITS = st.lists(st.builds(Edit, CONTENT, CONTENT), min_size=1, max_size=3)
+NAMES = st.sampled_from(
+    [
+        *("a.py", "src/a.py", "Makefile", "with space.py", " lead.py", "trail.py ", "a b/c d"),
+        *("# a.py", "`a.py`", "**a.py**", "File: a.py", "a.py:", "- a.py", "1. a.py", "a/b."),
+        *("```python", "```a.py", "=======", ">>>>>>>REPLACE", '"a"', 'a"b', "a\\b", "\\101"),
+        *("a\nb", "a\rb", "\ta", "\x1b[31m", "\u202ea", "\udcff.py", "\udcc3\udcff", "é.py"),
+        *("", ".", "…", "a\u2028b", "\x85", "\xa0a", "x`y`", "<a>", "'a'", "a,", "a`b/c`"),
+    ]
+)
+PATHS = NAMES | st.text(max_size=12)
+
+
+@examples(400)
+@given(PATHS | st.none(), EDITS)
+@example("p", [Edit("", "")])
+@example("p", [Edit("\r", "\r\n")])
+@example("p", [Edit("=======", "\\ No newline at end of file")])
+@example("p", [Edit("a\n\\ No newline at end of file\n", "")])
+def test_what_is_written_is_read_back(path: str | None, edits: list[Edit]) -> None:
+    assert parse_edits(format_edits(path, edits)) == (FileEdits(path, tuple(edits)),)
+
+
+@given(st.lists(st.tuples(PATHS, EDITS), max_size=4, unique_by=lambda file: file[0]))
+def test_several_files_in_one_text(files: list[tuple[str, list[Edit]]]) -> None:
+    text = "\n".join(format_edits(path, edits) for path, edits in files)
+    assert parse_edits(text) == tuple(FileEdits(path, tuple(edits)) for path, edits in files)
+
+
+@given(PATHS, CONTENT)
+def test_a_removed_file(path: str, content: str) -> None:
+    text = format_edits(path, [Edit(content, "")], removes=True)
+    assert parse_edits(text) == (FileEdits(path, (Edit(content, ""),), removes=True),)
+
+
+@given(NAMES | st.binary(max_size=12).map(lambda raw: raw.decode("utf-8", "surrogateescape")))
+def test_quoted_paths(path: str) -> None:
+    for always in (False, True):
+        quoted = quote_path(path, always=always)
+        assert unquote_path(quoted) == path
+        assert quoted.isprintable() or "\xa0" in path or not path.isprintable()
+        assert "\n" not in quoted
+    quote_path(path).encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "quoted"),
+    [
+        ("é.py", "é.py"),
+        ("a b", "a b"),
+        ("a\nb", '"a\\nb"'),
+        ("\x1b", '"\\033"'),
+        ("\udcff", '"\\377"'),
+        ('"', '"\\""'),
+        ("\u202e", '"\\342\\200\\256"'),
+    ],
+)
+def test_paths_are_quoted_as_git_quotes(path: str, quoted: str) -> None:
+    assert quote_path(path) == quoted
+
+
+def test_the_text() -> None:
+    edits = [EDIT, Edit("last", "last\n")]
+    assert format_edits("src/a.py", edits) == (
+        "src/a.py\n"
+        "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
+        "<<<<<<< SEARCH\nlast\n\\ No newline at end of file\n=======\nlast\n>>>>>>> REPLACE\n"
+    )
+    assert format_edits("Makefile", [EDIT]).startswith("Makefile\n<")
+    assert format_edits("a b.py", [EDIT]).startswith('"a b.py"\n<')
+    assert format_edits("a.py", []) == ""
+
+
+def test_longer_markers_around_what_looks_like_them() -> None:
+    assert format_edits(None, [Edit("Title\n=======\n", "x")]) == (
+        "<<<<<<<< SEARCH\nTitle\n=======\n========\n"
+        "x\n\\\\ No newline at end of file\n>>>>>>>> REPLACE\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "src/a.py\n",
+        "src/a.py\n```python\n",
+        "```python\nsrc/a.py\n",
+        "```python\n### src/a.py\n",
+        "```python\n# src/a.py\n",
+        "```python src/a.py\n",
+        "```python:src/a.py\n",
+        '```python title="src/a.py"\n',
+        "`src/a.py`\n\n```\n",
+        "**src/a.py**\n~~~\n",
+        "**`src/a.py`:**\n",
+        "### `src/a.py`\n\n```python\n",
+        "File: src/a.py\n",
+        "**File:** `src/a.py`\n",
+        "1. src/a.py:\n",
+        "src/a.py\n\nThe loop never ends.\nSo it has to go:\n\n```python\n",
+        "In `src/a.py`, the loop has to go:\n",
+        '"src/a.py"\n',
+        "Sure! Here it is.\n\n---\n\nsrc/a.py\n",
+    ],
+)
+def test_paths_as_models_write_them(above: str) -> None:
+    assert parse_edits(f"{above}{BLOCK}```\n\nThat is all.") == (FileEdits("src/a.py", (EDIT,)),)
+
+
+def test_any_word_right_above_a_block_or_its_fence() -> None:
+    assert parse_edits(f"Makefile\n{BLOCK}")[0].path == "Makefile"
+    assert parse_edits(f"Makefile\n```make\n{BLOCK}")[0].path == "Makefile"
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "",
+        "Here is the change:\n",
+        "```python\n",
+        "Done\n\n",
+        "## Changes\n",
+        "...\n",
+        "`x.y`, say\n",
+    ],
+)
+def test_no_path(above: str) -> None:
+    assert parse_edits(above + BLOCK) == (FileEdits(None, (EDIT,)),)
+
+
+def test_several_files_and_prose() -> None:
+    text = (
+        f"First:\n\na.py\n```python\n{BLOCK}```\n\nand then\n```python\n{BLOCK}```\n"
+        f"Now the other file.\n\nb.py\n```python\n{BLOCK}```\n\na.py\n```\n{BLOCK}```\nDone."
+    )
+    assert parse_edits(text) == (
+        FileEdits("a.py", (EDIT, EDIT, EDIT)),
+        FileEdits("b.py", (EDIT,)),
+    )
+
+
+def test_markers_with_white_space_and_without_space() -> None:
+    text = "<<<<<<<SEARCH  \nold\n======= \t\nnew\n>>>>>>>REPLACE   "
+    assert parse_edits(text) == (FileEdits(None, (EDIT,)),)
+
+
+def test_a_text_with_crlf_everywhere() -> None:
+    text = format_edits("a.py", [EDIT, Edit("x", "")]).replace("\n", "\r\n")
+    assert parse_edits(text) == (FileEdits("a.py", (EDIT, Edit("x", ""))),)
+
+
+def test_no_block() -> None:
+    assert parse_edits("") == ()
+    assert parse_edits("Title\n=======\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n") == ()
+
+
+OPEN, MIDDLE, END = "<<<<<<< SEARCH\n", "=======\n", ">>>>>>> REPLACE\n"
+DELETE = ">>>>>>> DELETE\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"a\n{OPEN}old\n", "Line 2 .*lacks its line of 7 '='"),
+        (f"{OPEN}old\n{MIDDLE}new\n", "Line 1 .*lacks its line of 7 '>'"),
+        (f"{OPEN}old\n={MIDDLE}new\n{END}", "Line 5 .*>>>>>>> REPLACE stands inside"),
+        (f"{OPEN}a\n{MIDDLE}b\n{MIDDLE}c\n{END}", "Line 5 .*======= stands inside"),
+        (f"{OPEN}old\n{MIDDLE}new\n\n{BLOCK}", "Line 6 .*stands inside the block of line 1"),
+        (f"a\n{OPEN[1:]}old\n{MIDDLE}new\n{END}", "Line 6 .*ends no block"),
+        (f"a\n{OPEN}x\n{MIDDLE}y\n{DELETE}", "Line 6 .*DELETE takes one block"),
+        (f"{BLOCK}{OPEN}x\n{MIDDLE}{DELETE}", "Line 9 .*DELETE takes one block"),
+        (f"{OPEN}x\n{MIDDLE}{DELETE}{BLOCK}", "Line 9 .*DELETE takes one block"),
+    ],
+)
+def test_malformed_text_names_the_line(text: str, told: str) -> None:
+    with pytest.raises(MalformedError, match=f"{told}.*Write a block as"):
+        parse_edits(text)
+
+
+def test_only_one_whole_edit_removes_a_file() -> None:
+    for edits in ([], [Edit("a", "b")], [Edit("a", ""), Edit("b", "")]):
+        with pytest.raises(MalformedError):
+            format_edits("a.py", edits, removes=True)
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        parse_edits(text)
+    except MalformedError as error:
+        assert str(error).startswith("Line ")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<", "=", ">", "\\", "*", "`", "#", "a/", '"', "\\1", "**`", "- ", "\n", " ", "<<<<<<<"],
+)
+def test_hostile_texts_take_linear_time(piece: str) -> None:
+    start = time.process_time()
+    long = piece * (500_000 // len(piece))
+    parse_edits(f"{long}\n{BLOCK}")
+    parse_edits(f'"{long}"\n{BLOCK}' * 2)
+    content = f"{piece * 99}\n" * 5_000
+    assert parse_edits(format_edits(long, [Edit(content, long)]))[0].path == long
+    assert time.process_time() - start < 10

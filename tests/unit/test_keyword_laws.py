@@ -1,0 +1,187 @@
+"""What holds for closing keywords in any text, hostile ones included."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.text.keywords import closing_keywords, find_closing_keywords, may_close
+from goldpan.text.markdown import blocks
+from tests.drawing import examples
+from tests.unit.test_keywords import URL, WORDS, short
+
+REFERENCES = [("#7", None), ("GH-7", None), ("gh-7", None), ("o-x/r.y#7", "o-x/r.y")]
+REFERENCES += [(f"https://github.com/o/r/{kind}/7", "o/r") for kind in ("issues", "pull", "pulls")]
+
+
+@given(
+    st.sampled_from(["", "a ", "(", "- ", "* [ ] ", "## ", "a\n", "**", "x-", '"', "text.\n\n"]),
+    st.sampled_from(WORDS).flatmap(
+        lambda word: st.sampled_from([word, word.title(), word.upper()])
+    ),
+    st.sampled_from([" ", ": ", ":", "\n", "  ", " \n", ":\t"]),
+    st.sampled_from(REFERENCES),
+    st.sampled_from(["", ".", ",", ")", "**", "\n", " b", "\n\nb", "!", '"', "'s"]),
+)
+def test_round_trip(
+    before: str, word: str, gap: str, reference: tuple[str, str | None], after: str
+) -> None:
+    if "#" in before and "\n" in gap:
+        return  # a heading ends with its line
+    written, repo = reference
+    assert short(before + word + gap + written + after) == [(word.lower(), repo, 7)]
+
+
+PIECES = [
+    "fix",
+    "es",
+    "fixes",
+    "closed",
+    "RESOLVE",
+    " ",
+    "\n",
+    ":",
+    "#",
+    "1",
+    "#1",
+    "gh",
+    "GH-2",
+    "o/r#3",
+    URL,
+    "o",
+    "/",
+]
+PIECES += [
+    "*",
+    "**",
+    "_",
+    "~~",
+    "`",
+    "[",
+    "]",
+    "](",
+    ")",
+    f"]({URL})",
+    "<",
+    ">",
+    "<b>",
+    "</b>",
+    f'<a href="{URL}">',
+    "!",
+]
+PIECES += [
+    "\\",
+    "&",
+    ";",
+    "&#35;",
+    "&num;",
+    "&#x66;",
+    "&nbsp;",
+    "&colon;",
+    "&sol;",
+    "&#49;",
+    "&amp",
+    "&Tab;",
+    "&NewLine;",
+]
+PIECES += [
+    "<!--",
+    "-->",
+    "<code>",
+    "</code>",
+    "<p>",
+    "<br>",
+    "\n\n",
+    "> ",
+    "- ",
+    "|",
+    "-|-",
+    "\r",
+    "\t",
+    "\0",
+    "\u2028",
+]
+PIECES += [
+    f"[a]: {URL}\n",
+    "[a]",
+    "\ud800",
+    "x",
+    "-",
+    ".",
+    "\ufeff",
+    "ﬁ",
+    "K",
+    "ſ",
+    "http",
+    "https",
+    "://",
+    "    ",
+    "'",
+]
+TEXT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+FEW = st.lists(st.sampled_from(PIECES), max_size=3).map("".join)
+GAPS = [" ", ": ", "\n", "&nbsp;", "&colon;", "** **", " <b>", " <!-- -->", "](x) ", "\\\n", " ["]
+NEAR = st.tuples(
+    st.sampled_from(["", "a ", "- "]) | FEW,
+    st.sampled_from(["fixes", "**Closes**", "&#102;ix", "<b>fixed</b>", "[fix](x)", "<p>fix"]),
+    st.sampled_from(GAPS) | FEW,
+    st.sampled_from(["#1", "\\#1", "&num;1", "o\\_x/r\\#1", "gh\\-1", URL, f"[a]({URL})", "[a]"])
+    | st.sampled_from(
+        ["o&sol;r&#35;1", f"<{URL}>", f'<a href="{URL}">', "https\\:", "GH-1", "o/r#1"]
+    ),
+    st.sampled_from(["", ".", f"\n\n[a]: {URL}"]) | FEW,
+).map("".join)
+
+
+@examples(400)
+@given(NEAR | TEXT | st.text(st.characters(), max_size=60))
+def test_the_cheap_scan_misses_nothing(text: str) -> None:
+    found = [keyword for block in blocks(text) for keyword in closing_keywords(block)]
+    assert may_close(text) or not found
+    assert find_closing_keywords(text) == found
+
+
+@given(NEAR, st.booleans())
+def test_any_text_gives_sound_keywords(text: str, markdown: bool) -> None:
+    for keyword in find_closing_keywords(text, markdown=markdown):
+        assert keyword.keyword in WORDS
+        assert keyword.number >= 1
+        assert 1 <= keyword.line <= text.count("\n") + text.count("\r") + 1
+        assert len(keyword.excerpt) <= 160
+        assert "\n" not in keyword.excerpt
+        assert keyword.keyword in keyword.excerpt.lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Fixed in #1", "see #1", "fixed it, see #1", "fix for #1", "fixed `x`, #1", "prefix #1"],
+)
+def test_the_cheap_scan_spares_ordinary_texts(text: str) -> None:
+    assert not may_close(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "fixes ",
+        "fixes: ",
+        "fixes #1 ",
+        "fixes #1\n\n",
+        "fixes a/",
+        "fixes o\\",
+        "fix fixes [",
+        "not ",
+        "fixes **",
+        "\n",
+        " ",
+    ],
+)
+@pytest.mark.parametrize("markdown", [True, False])
+def test_hostile_texts_take_linear_time(piece: str, markdown: bool) -> None:
+    text = piece * (1_000_000 // len(piece))
+    start = time.perf_counter()
+    find_closing_keywords(text, markdown=markdown)
+    assert time.perf_counter() - start < 15

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.text.markdown import LIMIT, OBJECT, blocks, paragraphs
+
+
+def lines(text: str) -> list[tuple[int, str]]:
+    return [(block.line, block.text) for block in blocks(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \n\t\n", []),
+        ("one\ntwo\n\nthree", [(1, "one\ntwo"), (4, "three")]),
+        ("one\r\ntwo\r\n\r\nthree", [(1, "one\ntwo"), (4, "three")]),
+        ("hard  \nbreak\\\nhere", [(1, "hard\nbreak\nhere")]),
+        ("# head\ntext", [(1, "head"), (2, "text")]),
+        ("head\n===\ntext", [(1, "head"), (3, "text")]),
+        ("- a\n- [x] b\n  1. c", [(1, "a"), (2, "[x] b"), (3, "c")]),
+        ("a|b\n-|-\nc|d", [(1, "a"), (1, "b"), (3, "c"), (3, "d")]),
+        ("**a** _b_ ~~c~~ ***d***", [(1, "a b c d")]),
+        ("a `code` b", [(1, f"a {OBJECT} b")]),
+        ("a ![alt](src) b", [(1, f"a {OBJECT} b")]),
+        ("[text](dest 'title') <https://x.org>", [(1, "text https://x.org")]),
+        ("[text][ref]\n\n[ref]: /dest", [(1, "text")]),
+        ("&lt;a&amp;b&gt; &#35; &nosuch; \\# \\*", [(1, "<a&b> # &nosuch; # *")]),
+        ("```\ncode\n```\n\n~~~\ncode\n~~~\n\n    code\n\ntext", [(11, "text")]),
+        ("```\nnever closed\n\ntext", []),
+        ("> quote\nlazy\n\ntext", [(4, "text")]),
+        ("> a\n> > b\n> - c\n\n- > d\n- e", [(6, "e")]),
+        ("a <!-- b --> c", [(1, "a  c")]),
+        ("<!-- a\n\nb --> c\n\nd", [(3, "c\n"), (5, "d")]),
+        ("<!-- never closed\n\ntext", []),
+        ("<!--> a", [(1, "a")]),
+        ("<details>\n<summary>a</summary>\nb <i>c</i>\n</details>", [(2, "a"), (3, "b c\n")]),
+        ("<p>a &amp; &#98;<br>c</p>", [(1, "a & b\nc")]),
+        ("<p title='a'>b<img src=c>d</p>", [(1, f"b{OBJECT}d")]),
+        ("a <kbd>b</kbd> <sub>c</sub>", [(1, "a b c")]),
+        ("a <code>b</code> <tt>c</tt> d", [(1, f"a {OBJECT} {OBJECT} d")]),
+        ("<pre>\na\n\nb</pre>\n\nc", [(6, "c")]),
+        ("<script>\na\n\nb</script>\n\n<style>\nc\n</style>\n\nd", [(10, "d")]),
+        ("<blockquote>\n\na\n\n</blockquote>\n\nb", [(7, "b")]),
+        ("<blockquote>a<blockquote>b</blockquote>c</blockquote>\nd", [(2, "d")]),
+        ("<blockquote>\n\na</blockquote>\n\nb", [(5, "b")]),
+        ("use the <code> tag\n\nb", [(1, f"use the {OBJECT}"), (3, "b")]),
+        ("</code></blockquote> a", [(1, "a")]),
+        ("&NewLine;a\n\n<p>\n\n<p>\n&#10;b", [(1, "a"), (6, "b")]),
+        ("a\0b \ud800", [(1, "a\ufffdb \ud800")]),
+    ],
+)
+def test_blocks(text: str, expected: list[tuple[int, str]]) -> None:
+    assert lines(text) == expected
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[a](/b)",
+        "[a][b]\n\n[b]: /b",
+        '<a title="x" href="/b">a</a>',
+        "<a href=/b>a</a>",
+        "<a href='/&#98;'>a</a>",
+    ],
+)
+def test_links_keep_their_address(link: str) -> None:
+    (block,) = blocks("see " + link)
+    assert block.text == "see a"
+    assert [(node.start, node.end, node.href) for node in block.nodes] == [
+        (0, 4, None),
+        (4, 5, "/b"),
+    ]
+    assert [block.node_at(offset).href for offset in range(5)] == [None] * 4 + ["/b"]
+
+
+def test_text_nodes_end_at_markup() -> None:
+    (block,) = blocks("a\nb \\* **c*d* e** `f` <b>g</b>")
+    assert [block.text[node.start : node.end] for node in block.nodes] == [
+        "a\nb * ",
+        "c",
+        "d",
+        " e",
+        " ",
+        OBJECT,
+        " ",
+        "g",
+    ]
+
+
+def test_paragraphs_of_plain_text() -> None:
+    found = list(paragraphs("title\n\n \n* a `b`\n> c\r\n\r\nd"))
+    assert [(block.line, block.text) for block in found] == [
+        (1, "title"),
+        (4, "* a `b`\n> c\r"),
+        (7, "d"),
+    ]
+    assert list(paragraphs("\n \n")) == []
+
+
+def test_long_texts_are_cut() -> None:
+    (block,) = blocks("a" * (LIMIT + 1))
+    assert len(block.text) == LIMIT
+
+
+FRAGMENTS = [
+    "a",
+    " ",
+    "\n",
+    "\n\n",
+    "*",
+    "_",
+    "`",
+    "```",
+    "~",
+    "[",
+    "]",
+    "(",
+    ")",
+    "<",
+    ">",
+    "!",
+    "&",
+    "#",
+    "|",
+    "-",
+]
+FRAGMENTS += [
+    "    ",
+    "\t",
+    "1.",
+    "<!--",
+    "-->",
+    "<a href=",
+    "</a>",
+    "<code>",
+    "<blockquote>",
+    "</blockquote>",
+    "<br>",
+]
+FRAGMENTS += ["](", "&#97;", "\\", "\0", "\ud800", "http://x", "|-", "<pre>", "<p>", "é", "[a]: "]
+TEXT = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join) | st.text(
+    st.characters(), max_size=60
+)
+
+
+@given(TEXT)
+def test_any_text_gives_sound_blocks(text: str) -> None:
+    last = 1
+    for block in blocks(text):
+        assert block.text.strip()
+        assert last <= block.line <= text.count("\n") + text.count("\r") + 1
+        last = block.line
+        edges = [0, *(node.end for node in block.nodes)]
+        assert [node.start for node in block.nodes] == edges[:-1]
+        assert edges[-1] == len(block.text)
+        assert all(node.start < node.end for node in block.nodes)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "[",
+        "![[",
+        "[![](",
+        "*a ",
+        "**a_",
+        ">",
+        "> a\n",
+        ">1)\n<\n",
+        ")\n<\n>  1",
+        "- ",
+        "<!--",
+        "x<!--",
+        "`",
+        "a``b`",
+        "<a ",
+        '<a href="',
+        "<aaaa",
+        "[a](<",
+        '[a](b "',
+        "[a]: b 'c\n",
+        "|a",
+        "a|b\n-|-\n",
+        "<?",
+        "&",
+        "\\",
+        "<p>\n",
+    ],
+)
+def test_hostile_texts_take_linear_time(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    start = time.perf_counter()
+    list(blocks(text))
+    assert time.perf_counter() - start < 15

@@ -1,0 +1,213 @@
+"""Metrics of texts against sacreBLEU, NLTK, rouge-score and a plain edit distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from goldpan.evaluation.metrics.bleu import bleu_counts, bleu_of_counts, tokenize
+from goldpan.evaluation.metrics.crosscodebench import Percentages, percentages
+from goldpan.evaluation.metrics.generation import compare_text
+from goldpan.evaluation.metrics.paths import extract_path, mentions_path
+from goldpan.evaluation.metrics.rouge import rouge_1, rouge_l, rouge_tokens
+from goldpan.evaluation.metrics.similarity import MOST_CHARACTERS, edit_similarity
+from goldpan.evaluation.score import score
+from tests.drawing import examples
+from tests.scoring import make_predictions, make_task
+
+WORDS = st.text(alphabet="ab1.,-&;\n <Zé", max_size=60)
+PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6)
+TASK = make_task("text-generation", metric="rouge_l")
+PATH_TASK = make_task("text-generation", metric="exact_match", builder="fault-localization")
+
+
+@examples(150)
+@given(PAIRS)
+@example([("x &amp;quot; -\n <skipped> 1.5, a-b 2-3", "x & quot 1.5 a-b")])
+def test_bleu_agrees_with_sacrebleu(pairs: list[tuple[str, str]]) -> None:
+    peer: Any = pytest.importorskip("sacrebleu")
+    counts = [bleu_counts(tokenize(reference), tokenize(answer)) for reference, answer in pairs]
+    corpus = float(bleu_of_counts(np.array([counts], float).sum(axis=1))[0])
+    references, answers = [one for one, _ in pairs], [other for _, other in pairs]
+    if any(count[0] or count[1] for count in counts):  # without tokens it is 1 here, 0 there
+        wanted = peer.corpus_bleu(answers, [references]).score / 100
+        assert corpus == pytest.approx(wanted, abs=1e-9)
+    singles = bleu_of_counts(np.array(counts, float), effective_order=True)
+    for single, (reference, answer), count in zip(singles, pairs, counts, strict=True):
+        if count[0] or count[1]:
+            wanted = peer.sentence_bleu(answer, [reference]).score / 100
+            assert single == pytest.approx(wanted, abs=1e-9)
+
+
+def test_bleu_agrees_with_nltk_where_nothing_has_to_be_smoothed() -> None:
+    peer: Any = pytest.importorskip("nltk.translate.bleu_score")
+    reference = tokenize("the parser fails when the file has no line end at its last line")
+    answer = tokenize("the parser fails when a file has no line end at its last line")
+    counts = np.array([bleu_counts(reference, answer)], float)
+    assert bleu_of_counts(counts)[0] == pytest.approx(peer.sentence_bleu([reference], answer))
+
+
+@examples(100)
+@given(WORDS, WORDS)
+def test_rouge_agrees_with_rouge_score(reference: str, answer: str) -> None:
+    peer: Any = pytest.importorskip("rouge_score.rouge_scorer")
+    wanted = peer.RougeScorer(["rouge1", "rougeL"]).score(reference, answer)
+    tokens = rouge_tokens(reference), rouge_tokens(answer)
+    assert rouge_1(*tokens) == pytest.approx(wanted["rouge1"].fmeasure)
+    assert rouge_l(*tokens) == pytest.approx(wanted["rougeL"].fmeasure)
+
+
+def plain_distance(one: str, other: str) -> int:
+    row = list(range(len(other) + 1))
+    for number, sign in enumerate(one, start=1):
+        last, row[0] = row[0], number
+        for place, wanted in enumerate(other, start=1):
+            best = min(row[place] + 1, row[place - 1] + 1, last + (sign != wanted))
+            last, row[place] = row[place], best
+    return row[-1]
+
+
+@examples(100)
+@given(WORDS, WORDS)
+def test_edit_similarity_is_one_less_the_distance_by_the_longer_length(
+    reference: str, answer: str
+) -> None:
+    longest = max(len(reference), len(answer))
+    wanted = 1 - plain_distance(reference, answer) / longest if longest else 1
+    assert edit_similarity(reference, answer) == pytest.approx(wanted)
+    assert edit_similarity(answer, reference) == pytest.approx(wanted)
+
+
+@examples(60)
+@given(WORDS, WORDS)
+def test_texts_are_bounded_and_perfect_only_with_themselves(reference: str, answer: str) -> None:
+    same = compare_text(reference, reference)
+    assert (same.exact_match, same.rouge_1, same.rouge_l, same.edit_similarity) == (1, 1, 1, 1)
+    counts = np.array([same.bleu_counts], float)
+    assert bleu_of_counts(counts, effective_order=True)[0] == pytest.approx(1)
+    found = compare_text(reference, answer)
+    assert found.exact_match == (reference == answer)
+    for value in (found.rouge_1, found.rouge_l, found.edit_similarity):
+        assert 0 <= value <= 1
+    assert (found.edit_similarity == 1) == (reference == answer)
+    none = compare_text(reference, None)
+    assert (none.exact_match, none.rouge_1, none.edit_similarity) == (0, 0, 0)
+
+
+def test_a_text_beyond_the_bound_gets_a_lower_bound_and_its_ends_are_free() -> None:
+    long = "ab" * MOST_CHARACTERS
+    assert edit_similarity(long + "x", long + "y") == pytest.approx(1 - 1 / len(long + "x"))
+    moved = "c" + long
+    assert 0 < edit_similarity(long, moved[:-1]) <= 1
+    assert edit_similarity("a", "a" + "b" * 10**6) == pytest.approx(1 / (10**6 + 1))
+
+
+@pytest.mark.parametrize("unit", ["a", "ab ", "&quot;", "(((", "1.", "-\n", "`'\"", "/", "a/b.py "])
+def test_megabytes_do_not_hang(unit: str) -> None:
+    answer = unit * (1_000_000 // len(unit))
+    reference = "Set the timeout in config/app.py to 30.\n" * 1_000
+    found = compare_text(reference, answer)
+    assert 0 <= found.edit_similarity < 1 and 0 <= found.rouge_l < 1
+    assert extract_path(answer) in (None, "a/b.py")
+    assert mentions_path(answer, "a" * 4_000) is False
+
+
+PATH = "src/app/config.py"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        PATH,
+        f" {PATH}\n",
+        f"`{PATH}`",
+        f"**{PATH}**",
+        f"./{PATH}",
+        f'"{PATH}"',
+        f"```\n{PATH}\n```",
+        f"The file to change is `{PATH}`.",
+        f"Path: {PATH}",
+        f"path={PATH}",
+        f"See {PATH}:120 and again {PATH}.",
+        f"In Node.js terms it would be config.js, but here it is {PATH}, see https://x.org/a/b.py",
+        PATH.replace("/", "\\"),
+        f"[{PATH}](https://github.com/o/n/blob/main/{PATH})",
+    ],
+)
+def test_a_path_that_is_wrapped_in_prose_is_found(answer: str) -> None:
+    assert extract_path(answer) == PATH
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "I do not know.", f"Either {PATH} or src/app/other.py", "Use e.g. the settings. Ok?"],
+)
+def test_no_path_or_several_are_none(answer: str) -> None:
+    assert extract_path(answer) is None
+
+
+def test_a_path_with_brackets_is_taken_whole() -> None:
+    assert extract_path("`app/[id]/(shop)/page.tsx`") == "app/[id]/(shop)/page.tsx"
+
+
+def test_a_mentioned_path_stands_as_a_whole() -> None:
+    assert mentions_path(f"either {PATH}, or else", PATH)
+    assert mentions_path(f"change ./{PATH}.", PATH)
+    assert not mentions_path(f"lib/{PATH}", PATH)
+    assert not mentions_path(f"{PATH}x", PATH)
+    assert not mentions_path(f"{PATH}.bak", PATH)
+    assert not mentions_path("anything", "")
+
+
+def test_prose_around_a_path_fails_the_papers_exact_match_only() -> None:
+    answers = [PATH, f"It is {PATH}.", f"{PATH} or a/b.py", "a/b.py", None]
+    table = make_predictions("text-generation", [PATH] * 5, answers)
+    found = score(PATH_TASK, table, resamples=0)
+    names = ("exact_match", "exact_match_normalized", "path_mentioned")
+    assert [found.value(name) for name in names] == pytest.approx([0.2, 0.4, 0.6])
+    assert found.invalid == 1
+
+
+def test_faun_average_is_the_mean_of_four() -> None:
+    table = make_predictions("text-generation", ["set the flag to 1"], ["set a flag"])
+    found = score(TASK, table, resamples=0)
+    four = [found.value(name) for name in ("sentence_bleu", "rouge_l", "rouge_1")]
+    four.append(found.value("edit_similarity"))
+    assert found.value("faun_average") == pytest.approx(sum(one or 0 for one in four) / 4)
+
+
+def test_faun_averages_of_table_4() -> None:
+    """Seed 003, Table 4: BLEU, ROUGE-L, ROUGE-1, ES and the printed average of each model."""
+    rows = [
+        (0.0943, 0.1189, 0.1984, 0.1388, 0.1376),
+        (0.1179, 0.1330, 0.2315, 0.1715, 0.1635),
+        (0.1227, 0.1499, 0.2410, 0.1914, 0.1762),
+        (0.1208, 0.1551, 0.2470, 0.2074, 0.1826),
+        (0.0948, 0.1228, 0.1988, 0.1411, 0.1393),
+        (0.1188, 0.1392, 0.2264, 0.1803, 0.1662),
+        (0.1102, 0.1340, 0.2203, 0.1615, 0.1565),
+        (0.0942, 0.1201, 0.1961, 0.1406, 0.1377),
+        (0.1184, 0.1401, 0.2272, 0.1785, 0.1660),
+        (0.1182, 0.1366, 0.2279, 0.1784, 0.1653),
+    ]
+    for *parts, printed in rows:
+        assert sum(parts) / 4 == pytest.approx(printed, abs=0.0001)
+
+
+def test_the_shortcuts_of_crosscodebench_in_percent() -> None:
+    inputs = ["def add ( a , b ) : return a - b", "def two ( ) : return 3"]
+    fixed = ["def add ( a , b ) : return a + b", "def two ( ) : return 2"]
+    copied = percentages(fixed, inputs)
+    assert copied.exact_match == 0
+    assert copied.bleu is not None and 60 < copied.bleu < 100
+    perfect = percentages(fixed, list(fixed))
+    assert (perfect.exact_match, perfect.bleu, perfect.rouge_l) == pytest.approx((100, 100, 100))
+    labels = ["buggy", "correct"]
+    example_output = percentages(labels, ["buggy", "buggy"])
+    assert example_output.exact_match == 50  # as Table V's 50.00 for two balanced classes
+    assert percentages(labels, [None, None]).exact_match == 0
+    assert percentages([], []) == Percentages(None, None, None)

@@ -1,0 +1,246 @@
+"""The registry holds every task, and tells exactly what is wrong with a file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.errors import UsageError
+from goldpan.datasets.bibtex import bibtex_problem
+from goldpan.datasets.importing import readers
+from goldpan.datasets.imports.table import SETTINGS
+from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.task import (
+    CLASSIFICATION,
+    Label,
+    Task,
+    TaskColumns,
+    TaskPrompt,
+    TaskSource,
+)
+from goldpan.datasets.task_checks import check_files, check_task
+from goldpan.datasets.task_file import plain_task, read_task, task_of
+from goldpan.text.steps import STEPS
+from tests.places import ROOT
+from tests.tasks import ISSUES, own_task
+
+TABLE_1 = {
+    "bug_issue": (38_219, 2, "quality"),
+    "incivility": (1_546, 2, "management"),
+    "requirement_type": (625, 2, "requirements"),
+    "tone_bearing": (6_597, 2, "management"),
+    "closed_question": (140_272, 5, "management"),
+    "commit_intent": (2_533, 3, "maintenance"),
+    "issue_type": (803_417, 3, "maintenance"),
+    "question_quality": (60_000, 3, "management"),
+    "sentiment": (13_144, 3, "management"),
+    "comment_type_java": (9_339, 7, "development"),
+    "comment_type_pharo": (2_290, 7, "development"),
+    "comment_type_python": (1_587, 5, "development"),
+    "review_aspect": (4_522, 11, "quality"),
+    "smell_doc": (1_000, 5, "quality"),
+    "story_points": (23_313, 0, "management"),
+    "se_entities": (2_718, 20, "development"),
+    "requirement_completion": (40, 0, "requirements"),
+}
+"""SELU's Table I and Appendix A: instances, targets, activity."""
+
+
+def test_selu_is_whole() -> None:
+    selu = {name: task for name, task in load_tasks().items() if "selu" in task.suites}
+    found = {}
+    for name, task in selu.items():
+        kinds = {label.partition("-")[2] for label in task.label_names} - {""}
+        targets = len(kinds) if task.type == "ner" else len(task.labels)
+        found[name] = (task.announced["SELU, Table I"], targets, task.activity)
+    assert found == TABLE_1
+
+
+def test_counts_of_sources_are_those_of_selu_but_where_a_note_says_why() -> None:
+    differing = {
+        name
+        for name, (instances, _, _) in TABLE_1.items()
+        if load_tasks()[name].counts["total"] != instances
+    }
+    assert differing == {"comment_type_pharo", "comment_type_python", "se_entities"}
+    for name in differing:
+        assert "Table I" in load_tasks()[name].source.note or "SELU" in find_task(name).source.note
+
+
+def test_the_other_suites_are_whole() -> None:
+    suites = Counter(suite for task in load_tasks().values() for suite in task.suites)
+    assert suites == {"selu": 17, "nlbse22": 1, "nlbse23": 20, "nlbse24": 1, "faun-eval": 3}
+    comments = [task for task in load_tasks().values() if task.source.reader == "nlbse23_comments"]
+    languages = Counter(task.settings["language"] for task in comments)
+    assert languages == {"java": 7, "pharo": 7, "python": 5}
+    # Table II's last lines.
+    for language, train, test in (
+        ("java", (2_263, 11_246), (582, 2_835)),
+        ("pharo", (1_621, 8_229), (422, 2_083)),
+        ("python", (2_280, 7_912), (584, 1_999)),
+    ):
+        tasks = [task for task in comments if task.settings["language"] == language]
+        for split, wanted in (("train", train), ("test", test)):
+            sums = [
+                sum(task.counts[f"{split}/{task.label_names[at]}"] for task in tasks)
+                for at in (0, 1)
+            ]
+            assert tuple(sums) == wanted, (language, split)
+    for name in ("qa", "fault_localization", "code_edit"):
+        assert find_task(name).source.access == "built"
+
+
+def test_every_shipped_task_is_in_order() -> None:
+    checked = check_files()
+    assert not checked.problems
+    assert checked.tasks == len(load_tasks()) == 42
+    for task in load_tasks().values():
+        assert len(task.prompt.examples) >= 4
+        assert len(task.prompt.negative_examples) >= 4
+        assert task.type not in CLASSIFICATION or task.labels
+
+
+def test_tasks_that_mining_can_feed_say_how() -> None:
+    for name in ("issue_type", "bug_issue", "nlbse23_issue_type"):
+        assert find_task(name).source.builder == "issue-type"
+    for name in ("comment_type_java", "nlbse23_pharo_intent"):
+        assert find_task(name).source.builder == "code-comments"
+    for name in ("commit_intent", "incivility", "tone_bearing"):
+        assert "goldpan annotate" in find_task(name).source.fresh
+
+
+def test_a_task_comes_back_from_plain_data() -> None:
+    for task in load_tasks().values():
+        assert task_of(plain_task(task), "provenance.json") == task
+
+
+def test_prompts_are_filled_once() -> None:
+    task = find_task("bug_issue")
+    filled = task.prompt.fill("{context} {text} {x}")
+    assert filled.startswith(
+        "In the context of software development repositories, classify the next issue as "
+        "'bug' or 'not a bug'. Answer only with the selected class without quotation marks.\n"
+    )
+    assert filled.endswith("\n\nISSUE:\n{context} {text} {x}\n")
+
+
+def test_an_own_task_is_one_file(tmp_path: Path) -> None:
+    own_task(tmp_path)
+    assert find_task("toy_issues", tmp_path).label_names == ("bug", "wish")
+    assert len(load_tasks(tmp_path)) == len(load_tasks()) + 1
+    assert not check_files(tmp_path).problems
+    assert load_tasks(tmp_path / "none") == load_tasks()
+
+
+def test_an_unknown_name_lists_near_ones() -> None:
+    with pytest.raises(UsageError, match=r"There is no task 'issue-typ'.*issue_type.*tasks list"):
+        find_task("issue-typ")
+
+
+def test_the_name_of_a_shipped_task_is_taken(tmp_path: Path) -> None:
+    own_task(tmp_path, name="sentiment")
+    with pytest.raises(UsageError, match=r"sentiment\.toml bears the name of a task that ships"):
+        load_tasks(tmp_path)
+    assert "bears this name" in str(check_files(tmp_path).problems[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("title =", "titel =", r"the key titel is unknown\. Did you mean title"),
+        ('license = "MIT"\n', "", r"source\.license is missing\. Add it"),
+        ("total = 4", 'total = "many"', r"counts\.total: .*integer"),
+        ('type = "multi-class"', 'type = "multiclass"', r"type: .*'multi-class'"),
+        ('entity = "ISSUE"', 'entitty = "ISSUE"', r"prompt\.entitty is unknown.*mean entity"),
+        ('name = "wish"', 'nam = "wish"', r"labels\[1\]\.nam is unknown"),
+        ('name = "wish"', "name = 1", r"labels\[1\]\.name: .*string"),
+        ("[[labels]]", "[labels]", r"is not valid TOML"),
+        ("[counts]", "name = 'x'\n[counts]", "name is given twice"),
+        ('["It fell apart", "bug", "Something broke."],', "['a', 'b'],", r"prompt\.examples\[0\]"),
+    ],
+)
+def test_a_file_of_another_form_is_told_by_key(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    path = own_task(tmp_path, (old, new))
+    with pytest.raises(UsageError, match=rf"(?s)toy_issues\.toml.*{told}"):
+        load_tasks(tmp_path)
+    problems = check_files(tmp_path).problems
+    assert [problem.task for problem in problems] == [path.stem]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "told"),
+    [
+        ('"label:wish" = 2', '"label:wish" = 3', "counts", "have a sum of 5, where total is 4"),
+        ('"label:wish" = 2', '"label:hope" = 2', "counts", "counts nothing that is known"),
+        ("total = 4", "", "counts", "the total is missing"),
+        ('name = "wish"', 'name = "bug"', "labels", "two labels share the name 'bug'"),
+        ('"white_space"', '"wite_space"', "steps", "no step 'wite_space'"),
+        ("stratified:0.5,0.5", "stratified:0.5", "split", "no way to split"),
+        ('"Make it red", "wish"', '"Make it red", "hope"', "prompt.examples", "no label"),
+        ('"It fell apart", "wish"', '"It fell apart", "bug"', "prompt.negative_examples", "too"),
+        ("year = {2024}", "year = {2024", "source.citation", "braces"),
+        ("author", "writer", "source.citation", "has no author"),
+        ('"MIT"', '"MTI"', "source.license", "no licence that is known"),
+        ('"https://example.org/toy"', '"toy"', "source.url", "no web address"),
+        ('"toys"', '"{text}"', "prompt.context", "braces"),
+        ('reader = "table"', 'reader = "tabel"', "source.reader", "no reader"),
+        ('{ "B" = "bug"', '{ "B" = "bugs"', "settings.labels", "no label 'bugs'"),
+        ("labels = {", "lables = {", "settings", "no setting 'lables'"),
+        ('["kind"]', '["kind", "sort"]', "columns.target", "do not fit"),
+        ('dataset = "toy-issues"', 'dataset = "Toy Issues"', "source.dataset", "no short name"),
+        ('entity = "ISSUE"', 'entity = "ISSUE"\ntemplate = "{txt}"', "prompt.template", "no part"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_found(
+    tmp_path: Path, old: str, new: str, key: str, told: str
+) -> None:
+    own_task(tmp_path, (old, new))
+    problems = check_files(tmp_path).problems
+    assert [one.task for one in problems if one.key == key and told in str(one)] == ["toy_issues"]
+
+
+def test_a_binary_task_has_two_labels() -> None:
+    three = ISSUES.replace("multi-class", "binary") + '[[labels]]\nname = "a"\ndescription = "b"\n'
+    read_task("toy.toml", ISSUES.replace("multi-class", "binary"))
+    assert len(read_task("toy.toml", three).labels) == 3
+    with pytest.raises(UsageError, match="no name for a task"):
+        read_task("Toy-Task.toml", ISSUES)
+
+
+def test_bibtex_is_read_roughly() -> None:
+    entry = "@misc{a, title = {x {Y}}, author = {A}, year = 2020}"
+    assert bibtex_problem(f"{entry}\n\n{entry}") == ""
+    assert "empty" in bibtex_problem(" ")
+    assert "begins no entry" in bibtex_problem("title = {x}")
+    assert "has no year" in bibtex_problem("@misc{a, title = {year = 1}, author = {A}}")
+    assert bibtex_problem("@misc{a," + "{" * 100_000)
+
+
+def test_the_documentation_tells_every_key_task_step_and_reader() -> None:
+    text = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8")
+    keys = [
+        field.name
+        for kind in (Task, TaskSource, TaskPrompt, TaskColumns, Label)
+        for field in fields(kind)
+    ]
+    for name in (*keys, *STEPS, *readers(), *SETTINGS):
+        assert name in ("name",) or f"`{name}`" in text, name
+    listed = re.findall(r"^\| `(\w+)` \| ([\w-]+) \| (\w+) \| ([\d,]*) \| `(\w+)` \|", text, re.M)
+    assert listed == [
+        (
+            name,
+            task.type,
+            task.activity,
+            f"{task.counts.get('total', ''):,}" if task.counts else "",
+            task.metric,
+        )
+        for name, task in load_tasks().items()
+    ]
+    own = text.split("```toml\n")[1].split("```")[0]
+    assert not check_task(read_task("duplicate_reports.toml", own))

@@ -1,0 +1,267 @@
+"""Comparing any scores: what is refused, what decides, ties, tiers, few tasks, JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.evaluation.statistics.compare import compare
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.evaluation.statistics.few_tasks import permute_seeds
+from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from goldpan.evaluation.statistics.tiers import agreement, open_places, tiers
+from tests.drawing import examples
+
+pytest.importorskip("scipy")
+
+
+def matrix(
+    rows: Mapping[str, float], tasks: int, *, noise: float = 0.02, seeds: int = 1, seed: int = 0
+) -> ScoreMatrix:
+    """Return scores around a mean a model; tasks differ more than models do."""
+    random = np.random.default_rng(seed)
+    hard = random.normal(0, 0.1, tasks)
+    return score_matrix(
+        [
+            Score(model, f"task {at}", run, centre + hard[at] + float(random.normal(0, noise)))
+            for model, centre in rows.items()
+            for at in range(tasks)
+            for run in range(seeds)
+        ],
+        "macro F1",
+    )
+
+
+THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ([Score("a", "t", 1, float("nan")), Score("b", "t", 1, 0.5)], "a has nan as its f1 on t"),
+        ([Score("a", "t", 1, float("inf")), Score("b", "t", 1, 0.5)], "a has inf as its f1 on t"),
+        ([Score("a", "t", 1, 0.1), Score("a", "t", 1, 0.2)], "a has two scores on t with seed 1"),
+        ([Score("a", "t", 1, 0.1)], "needs two models, there is a"),
+        ([], "needs two models, there is none"),
+        ([Score("a", "t", 1, 0.1), Score("b", "u", 1, 0.2)], "b has no f1 on t"),
+    ],
+)
+def test_scores_that_cannot_be_compared_are_refused(scores: list[Score], said: str) -> None:
+    with pytest.raises(StatisticsError, match=said):
+        score_matrix(scores, "f1")
+
+
+def test_incomplete_tasks_go_where_that_is_wanted() -> None:
+    scores = [Score("a", "t", 1, 0.1), Score("b", "t", 1, 0.2), Score("a", "u", 1, 0.3)]
+    kept = score_matrix(scores, "f1", drop_incomplete_tasks=True)
+    assert kept.tasks == ("t",)
+    assert kept.left_out == ("u: not run by b",)
+    assert "Left out: u: not run by b" in compare(kept).notes
+    with pytest.raises(StatisticsError, match="no task that every model was run on"):
+        score_matrix([scores[2], Score("b", "v", 1, 0.1)], "f1", drop_incomplete_tasks=True)
+
+
+@pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 1.0}, {"rope": -1.0}, {"samples": 0}])
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(StatisticsError, match="cannot be used"):
+        compare(matrix(THREE, 6), **wrong)  # type: ignore[arg-type]
+
+
+def test_a_missing_scipy_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "scipy.stats", raising=False)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(StatisticsError, match=r'pip install "goldpan-mining\[statistics\]"'):
+        compare(matrix(THREE, 6))
+
+
+def test_models_that_cannot_be_told_apart_tie() -> None:
+    found = compare(matrix(THREE, 12), rope=0.5)
+    assert found.decision("good", "bad") == found.decision("also good", "bad") == "better"
+    assert found.decision("bad", "good") == "worse"
+    places = {one.model: (one.best, one.worst, one.tier) for one in found.standings}
+    assert places == {"good": (1, 2, 1), "also good": (1, 2, 1), "bad": (3, 3, 2)}
+    with pytest.raises(KeyError, match="good and nobody"):
+        found.decision("good", "nobody")
+
+
+def test_the_same_scores_are_equal_and_share_a_place() -> None:
+    scores = [
+        Score(model, f"t{at}", 0, 0.5 + at / 20) for model in ("a", "b", "c") for at in range(6)
+    ]
+    found = compare(score_matrix(scores, "f1"))
+    assert {pair.decision for pair in found.pairs} == {"equal"}
+    assert [(one.place, one.best, one.worst, one.tier) for one in found.standings] == [
+        (1, 1, 3, 1)
+    ] * 3
+    tested = compare(score_matrix(scores, "f1"), approach="frequentist")
+    assert {pair.decision for pair in tested.pairs} == {"undecided"}
+
+
+@pytest.mark.parametrize("approach", ["bayesian", "frequentist"])
+def test_the_same_input_gives_the_same_bytes(approach: str) -> None:
+    made = [compare(matrix(THREE, 9), approach=approach, seed=4) for _ in range(2)]  # type: ignore[arg-type]
+    first, second = (orjson.dumps(one.as_json(), option=orjson.OPT_SORT_KEYS) for one in made)
+    assert first == second
+    read = json.loads(first)
+    assert read["schema"] == 1
+    assert read["test"]["approach"] == approach
+    json.dumps(made[0].as_json(), allow_nan=False)
+
+
+def test_normal_scores_that_vary_alike_take_anova_and_tukey() -> None:
+    found = compare(matrix(THREE, 15), approach="frequentist")
+    assert (found.test.omnibus, found.test.name, found.central) == ("anova", "tukey", "mean")
+    assert found.decision("good", "bad") == "better"
+    assert found.decision("good", "also good") == "undecided"
+    assert "pass as normal" in found.test.why
+
+
+def outliers() -> ScoreMatrix:
+    """Return scores of which one model has two that are far off."""
+    base = matrix(THREE, 15)
+    odd = [
+        Score(model, task, 0, 0.05 if model == "bad" and at in (3, 7) else cell[0])
+        for model, row in zip(base.models, base.cells, strict=True)
+        for at, (task, cell) in enumerate(zip(base.tasks, row, strict=True))
+    ]
+    return score_matrix(odd, "macro F1")
+
+
+def test_other_scores_take_friedman_and_nemenyi() -> None:
+    found = compare(outliers(), approach="frequentist")
+    assert (found.test.omnibus, found.test.name) == ("friedman", "nemenyi")
+    assert (found.central, found.effect_size) == ("mean rank", "akinshin gamma")
+    assert found.test.critical_difference == pytest.approx(0.856, abs=0.001)
+    assert "are not normal" in found.test.why
+    assert found.decision("good", "bad") == "better"
+    assert (
+        compare(outliers(), approach="frequentist", effect_size="cohen d").effect_size == "cohen d"
+    )
+
+
+def test_what_is_demanded_is_done_and_said() -> None:
+    forced = compare(matrix(THREE, 15), approach="frequentist", choice="nonparametric")
+    assert forced.test.name == "nemenyi"
+    assert forced.test.why.endswith("demanded: nonparametric")
+    pairwise = compare(matrix(THREE, 15), approach="frequentist", choice="pairwise")
+    assert (pairwise.test.name, pairwise.test.omnibus) == ("wilcoxon", None)
+
+
+def test_two_models_take_a_paired_test() -> None:
+    two = {"a": 0.8, "b": 0.6}
+    assert compare(matrix(two, 10), approach="frequentist").test.name == "paired t"
+    found = compare(matrix(two, 10), approach="frequentist", choice="nonparametric")
+    assert found.test.name == "wilcoxon"
+    assert found.decision("a", "b") == "better"
+
+
+def test_five_tasks_are_too_few_for_wilcoxon_to_decide() -> None:
+    two = matrix({"a": 0.9, "b": 0.1}, 5)
+    found = compare(two, approach="frequentist", choice="nonparametric")
+    assert found.decision("a", "b") == "undecided"
+    assert any("0.0625" in note for note in found.notes)
+
+
+def test_no_pair_is_decided_where_the_omnibus_test_sees_nothing() -> None:
+    found = compare(matrix({"a": 0.7, "b": 0.7, "c": 0.7}, 12), approach="frequentist")
+    assert found.test.omnibus_p is not None
+    assert found.test.omnibus_p >= 0.05
+    assert {pair.decision for pair in found.pairs} == {"undecided"}
+    assert "finds no difference" in found.test.why
+
+
+@pytest.mark.parametrize("tasks", [1, 4])
+def test_few_tasks_with_one_seed_stay_untested_with_the_reason(tasks: int) -> None:
+    found = compare(matrix(THREE, tasks))
+    assert found.test.name == "none"
+    assert {pair.decision for pair in found.pairs} == {"untested"}
+    assert "randomization test" in found.test.why
+    assert {(one.best, one.worst, one.tier) for one in found.standings} == {(1, 3, 1)}
+    assert (found.standings[0].sd is None) == (tasks == 1)
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_few_tasks_with_seeds_are_compared_by_them() -> None:
+    found = compare(matrix(THREE, 2, seeds=5))
+    assert (found.test.name, found.test.approach) == ("permutation of seeds", "frequentist")
+    assert found.decision("good", "bad") == "better"
+    assert found.decision("good", "also good") == "undecided"
+    assert all(one.seed_sd for one in found.standings)
+
+
+def test_permuting_seeds_is_as_often_wrong_as_it_says() -> None:
+    random = np.random.default_rng(0)
+    ps = []
+    for at in range(200):
+        first, second = random.normal(size=(2, 2, 4)).tolist()
+        cells = [tuple(tuple(cell) for cell in one) for one in (first, second)]
+        ps.append(permute_seeds(cells[0], cells[1], seed=at, rounds=200)[0])
+    assert 0.01 < np.mean(np.array(ps) < 0.05) < 0.11
+
+
+def test_bayesian_comparisons_use_an_absolute_rope_where_wanted() -> None:
+    close = matrix({"a": 0.800, "b": 0.799}, 12, noise=0.001)
+    assert compare(close, rope=0.02, rope_kind="absolute").decision("a", "b") == "equal"
+    assert compare(close, rope=0.0).test.rope == 0
+
+
+DECISIONS = st.lists(st.booleans(), min_size=15, max_size=15)
+
+
+def beaten(flags: list[bool]) -> tuple[list[str], dict[str, frozenset[str]]]:
+    order = list("abcdef")
+    pairs = [(i, j) for i in range(6) for j in range(i + 1, 6)]
+    found: dict[str, set[str]] = {name: set() for name in order}
+    for (i, j), decided in zip(pairs, flags, strict=True):
+        if decided:
+            found[order[i]].add(order[j])
+    return order, {name: frozenset(below) for name, below in found.items()}
+
+
+@examples(100)
+@given(DECISIONS)
+def test_no_other_division_of_the_ranking_agrees_better(flags: list[bool]) -> None:
+    order, beats = beaten(flags)
+    found = tiers(order, beats)
+    best = max(
+        agreement(dict(zip(order, np.cumsum([1, *cuts]).tolist(), strict=True)), beats)
+        for cuts in np.ndindex(2, 2, 2, 2, 2)
+    )
+    assert agreement(found, beats) == pytest.approx(best)
+    assert list(found.values()) == sorted(found.values())
+    assert set(found.values()) == set(range(1, max(found.values()) + 1))
+
+
+@examples(50)
+@given(DECISIONS)
+def test_open_places_hold_what_was_decided(flags: list[bool]) -> None:
+    order, beats = beaten(flags)
+    places = open_places(order, beats)
+    for name, (best, worst) in places.items():
+        assert 1 <= best <= worst <= 6
+        assert best == 1 + sum(name in beats[other] for other in order)
+
+
+def test_seeds_that_are_too_few_to_decide_are_told() -> None:
+    random = np.random.default_rng(0)
+    rows = [
+        Score(model, task, seed, base + float(random.normal(0, 0.01)))
+        for model, base in (("good", 0.95), ("bad", 0.1))
+        for task in ("a", "b")
+        for seed in (0, 1)
+    ]
+    found = compare(score_matrix(rows, "f1"))
+    assert found.decision("good", "bad") == "undecided"
+    assert any("p cannot fall below 0.056: nothing can be decided" in one for one in found.notes)
+    more = [*rows, *(replace(one, seed=2, value=one.value + 0.001) for one in rows if not one.seed)]
+    decided = compare(score_matrix(more, "f1"))
+    assert decided.decision("good", "bad") == "better"
+    assert not any("nothing can be decided" in one for one in decided.notes)

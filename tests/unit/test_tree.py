@@ -1,0 +1,168 @@
+"""Folder trees: pruned as the paper says, drawn as `tree` draws, read back."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.builders.tree import TreeError, count_directories, draw_tree, parse_tree, prune
+from tests.drawing import examples
+
+CODE = frozenset({".py", ".c", ".ts"})
+PATHS = ("setup.py", "docs/conf.py", "src/core/a.c", "src/core/b.c", "src/main.c")
+DRAWN = """\
+.
+├── docs
+│   └── conf.py
+├── setup.py
+└── src
+    ├── core
+    │   ├── a.c
+    │   └── b.c
+    └── main.c
+
+3 directories, 5 files
+"""
+
+
+def test_drawing() -> None:
+    assert draw_tree(PATHS) == DRAWN
+    assert draw_tree(reversed(PATHS)) == DRAWN
+    assert parse_tree(DRAWN) == prune(PATHS, CODE)
+
+
+def test_counts_in_the_singular() -> None:
+    assert draw_tree(["a/b"]) == ".\n└── a\n    └── b\n\n1 directory, 1 file\n"
+    assert draw_tree(["b"]).endswith("\n\n0 directories, 1 file\n")
+    assert draw_tree([]) == ".\n\n0 directories, 0 files\n"
+
+
+def test_another_root() -> None:
+    assert draw_tree(["a"], root="numpy").startswith("numpy\n└── a\n")
+    assert parse_tree(draw_tree(["a"], root="numpy\n")) == ("a",)
+
+
+def test_names_come_in_the_order_of_their_code_points() -> None:
+    paths = ("B", "a", "a-b/x", "a.b", "a/x", "a0", "é", "ｚ", "🎉")
+    with pytest.raises(TreeError):
+        draw_tree(paths)
+    drawn = draw_tree(path for path in paths if path != "a")
+    names = [line.split("── ")[1] for line in drawn.splitlines() if "── " in line]
+    assert names == ["B", "a", "x", "a-b", "x", "a.b", "a0", "é", "ｚ", "🎉"]
+
+
+def test_prune_keeps_code_that_is_not_hidden() -> None:
+    kept = ("A.PY", "a/b.c", "a-b/c.c", "tests/x.d.ts", "with space/…/x.py")
+    left_out = (
+        *("README.md", "Makefile", "py", ".py", ".hidden.py", ".github/a.py", "a/.b/c.py"),
+        *("a/.c.py", "x.py/readme", "x.pyc", "x.py.", "a/" * 2_500 + "deep.py", "empty/.gitkeep"),
+    )
+    found = prune([*left_out, *kept, *kept], CODE)
+    assert sorted(found) == sorted(kept)
+    assert found == parse_tree(draw_tree(found))
+    assert prune(reversed(kept), CODE) == found
+
+
+def test_names_that_would_break_a_line_are_quoted() -> None:
+    paths = ("a\nb.py", '"q".py', "back\\slash.py", "\x1b[2J.py", "\u2028.py", "\udcff.py")
+    drawn = draw_tree(paths)
+    assert '── "a\\nb.py"\n' in drawn
+    assert "\x1b" not in drawn
+    assert len(drawn.splitlines()) == len(paths) + 3
+    assert sorted(parse_tree(drawn)) == sorted(paths)
+    drawn.encode()
+
+
+@pytest.mark.parametrize("paths", [["a", "a/b"], ["a/b", "a"], ["/a"], ["a//b"], ["a/"], [""]])
+def test_paths_that_make_no_tree(paths: list[str]) -> None:
+    with pytest.raises(TreeError, match="cannot be drawn"):
+        draw_tree(paths)
+
+
+def test_drawings_of_the_program_tree_are_read() -> None:
+    assert parse_tree(DRAWN.replace("│   ", "│\xa0\xa0 ")) == prune(PATHS, CODE)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "should end with an empty line and '0 directories, 0 files'"),
+        (".\n├── a\n", "should end with an empty line and"),
+        (DRAWN.replace("5 files", "6 files"), "should end with .* '3 directories, 5 files'"),
+        (DRAWN.replace("│   └", "│  └"), "line 3 is "),
+        (DRAWN.replace("└── src\n    ├── core\n", ""), "line 5 is "),
+        (DRAWN.replace("├── setup.py", "setup.py"), "line 4 is 'setup.py'"),
+    ],
+)
+def test_text_that_is_no_drawing(text: str, told: str) -> None:
+    with pytest.raises(TreeError, match=told):
+        parse_tree(text)
+
+
+NAMES = st.sampled_from(
+    [
+        "a",
+        "b",
+        "├── a",
+        "│   a",
+        "    a",
+        "└──",
+        " ",
+        "a ",
+        "\xa0",
+        "│",
+        '"',
+        '"a"',
+        "\\n",
+        "\n",
+        "é",
+    ]
+) | st.text(
+    st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=5
+)
+FILES = st.lists(st.lists(NAMES, min_size=1, max_size=5).map("/".join), max_size=12)
+
+
+@examples(500)
+@given(FILES)
+def test_a_drawing_is_read_back(paths: list[str]) -> None:
+    files = {path for path in paths if not any(other.startswith(f"{path}/") for other in paths)}
+    drawn = draw_tree(files)
+    assert parse_tree(drawn) == tuple(sorted(files, key=lambda path: path.split("/")))
+    directories = count_directories(files)
+    assert f"\n\n{directories} director" in drawn
+    assert directories == len(
+        {path[:at] for path in files for at, sign in enumerate(path) if sign == "/"}
+    )
+
+
+@given(FILES)
+def test_pruning_twice_is_pruning_once(paths: list[str]) -> None:
+    coded = [f"{path}.py" for path in paths]
+    once = prune(coded, CODE)
+    assert prune(once, CODE) == once
+    assert all(not name.startswith(".") for path in once for name in path.split("/"))
+
+
+def test_100_000_paths_take_seconds_at_most() -> None:
+    dice = random.Random(3)
+    paths = [
+        "/".join(f"folder{dice.randrange(12)}" for _ in range(dice.randint(0, 6)))
+        + f"/f{number}.py"
+        for number in range(100_000)
+    ]
+    paths = [path.lstrip("/") for path in paths]
+    start = time.process_time()
+    kept = prune(paths, CODE)
+    drawn = draw_tree(kept)
+    assert time.process_time() - start < 10
+    assert drawn.endswith(f"\n{count_directories(kept)} directories, 100000 files\n")
+
+
+def test_a_deep_path_takes_no_recursion() -> None:
+    path = "/".join("a" * 2_000)
+    assert parse_tree(draw_tree([path])) == (path,)
