@@ -12,9 +12,8 @@ from pathlib import Path
 import orjson
 
 from goldpan.annotation.studio.client import Server, find_server
-from goldpan.annotation.studio.project import write_whole
 from goldpan.core.secrets import register
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import Workspace, write_whole
 
 _FOLDER, _FILE = "label-studio", "running.json"
 
