@@ -74,9 +74,9 @@ def test_one_to_one(tmp_path: Path) -> None:
         (6, 17): "many-to-many",
     }
     assert found[6, 17]["value"] == 2
-    told = "the issue is also fixed by #18; the pull also fixes #7"
+    told = "the issue is also paired with #18; the pull is also paired with #7"
     assert found[6, 17]["evidence"] == told
-    assert found[8, 19]["evidence"] == "the issue is also fixed by Octo/Other#11"
+    assert found[8, 19]["evidence"] == "the issue is also paired with Octo/Other#11"
     assert dropped(judge(place, "one-to-one", merged=False))[5, 15] == "many-pulls"
 
 

@@ -180,6 +180,20 @@ ORDER BY repo, issue, pull_repo, pull
 """
 
 
+def relation(pair: Mapping[str, Any]) -> str:
+    """Say how much the evidence of a pair shows: from "fixed by" to what only a text claims.
+
+    "Fixed by" is a pull request that was merged and by whose merge GitHub closed the issue; what a
+    text alone says, or denies, is told as that.
+    """
+    closed = bool(pair["merged"]) and not {"closed_by_pull", "closed_by_commit"}.isdisjoint(
+        pair["signals"]
+    )
+    if pair["negated"]:
+        return "closed, though its text says not fixed, by" if closed else "named as not fixed by"
+    return "fixed by" if closed else "named as fixed by"
+
+
 def find_rules(name: str) -> Rules:
     """Return the named rules; raises `UsageError` that lists those there are."""
     known = with_plugins(RULES, "rules")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from goldpan.core.terminal import Terminal, clean
+from goldpan.miners.pairing import relation
 
 if TYPE_CHECKING:
     from goldpan.explain import Explanation
@@ -37,8 +38,8 @@ def explanation(found: Explanation) -> None:
     console.print(f"\nFix pairs ({len(found.pairs):,})", style="bold")
     for one in found.pairs:
         console.print(
-            f"  issue #{one['issue']} fixed by {one['pull_repo']}#{one['pull']}: "
-            f"{', '.join(one['signals'])}" + (" (negated keyword)" if one["negated"] else "")
+            f"  issue #{one['issue']} {relation(one)} {one['pull_repo']}#{one['pull']}: "
+            f"{', '.join(one['signals'])}"
         )
         for evidence in one["evidence"]:
             if evidence["excerpt"]:
@@ -53,7 +54,7 @@ def _verdicts(console: Terminal, found: Explanation) -> None:
     """Show a profile's verdicts on each subject: the result, then what stood against it."""
 
     def subject(row: Mapping[str, Any]) -> tuple[str, str]:
-        pair = f" fixed by {row['pull_repo']}#{row['pull']}" if row["subject"] == "pair" else ""
+        pair = f" and {row['pull_repo']}#{row['pull']}" if row["subject"] == "pair" else ""
         return row["profile"], f"issue #{row['issue']}{pair}"
 
     for (profile, name), group in groupby(found.verdicts, subject):

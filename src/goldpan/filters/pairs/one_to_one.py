@@ -26,12 +26,12 @@ WITH named AS (
   FROM pairs
 ), fixes AS (
   SELECT p.issue, p.place, p.pull, count(*) AS n,
-         'the issue is also fixed by ' || string_agg(o.name, ', ' ORDER BY o.name) AS told
+         'the issue is also paired with ' || string_agg(o.name, ', ' ORDER BY o.name) AS told
   FROM named p JOIN named o ON o.issue = p.issue AND o.name <> p.name AND o.counts
   GROUP BY ALL
 ), fixed AS (
   SELECT p.issue, p.place, p.pull, count(*) AS n,
-         'the pull also fixes ' || string_agg('#' || o.issue, ', ' ORDER BY o.issue) AS told
+         'the pull is also paired with ' || string_agg('#' || o.issue, ', ' ORDER BY o.issue) AS told
   FROM named p JOIN named o ON o.place = p.place AND o.pull = p.pull AND o.issue <> p.issue
                             AND o.counts
   GROUP BY ALL
