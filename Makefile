@@ -25,7 +25,7 @@ demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's ow
 	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
 quick: $(TEST_READY)  ## run the tests to run while working
-	$(PYTEST) tests/unit
+	$(PYTEST) --numprocesses 2 tests/unit
 
 test: $(TEST_READY)  ## run all tests but those of scale
 	$(PYTEST) tests/unit tests/integration tests/servers
