@@ -31,7 +31,8 @@ WITH named AS (
   GROUP BY ALL
 ), fixed AS (
   SELECT p.issue, p.place, p.pull, count(*) AS n,
-         'the pull is also paired with ' || string_agg('#' || o.issue, ', ' ORDER BY o.issue) AS told
+         'the pull is also paired with '
+           || string_agg('#' || o.issue, ', ' ORDER BY o.issue) AS told
   FROM named p JOIN named o ON o.place = p.place AND o.pull = p.pull AND o.issue <> p.issue
                             AND o.counts
   GROUP BY ALL
