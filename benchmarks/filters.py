@@ -95,14 +95,14 @@ def measure_issue_filters(workspace: Workspace, repo: str, size: Size) -> float:
     seconds: dict[str, float] = {}
     begun = time.perf_counter()
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, robots, none, WORKERS) as material:
+    with open_material(workspace, repo, robots, none, WORKERS) as view:
         opened = time.perf_counter() - begun
         for criterion in criteria().values():
             if criterion.subject == "issue":
                 begun = time.perf_counter()
-                criterion.judge(material, profile.settings[criterion.name])
+                criterion.judge(view, profile.settings[criterion.name])
                 seconds[criterion.name] = time.perf_counter() - begun
-        megabytes = _megabytes(material)
+        megabytes = _megabytes(view)
     issues = size.issues
     print(
         f"{repo}: {size.entries:,} entries, {issues:,} of them issues with {megabytes:,.0f} MB of "
@@ -119,8 +119,8 @@ def measure_issue_filters(workspace: Workspace, repo: str, size: Size) -> float:
     return opened + sum(seconds[name] for name in SHARED)
 
 
-def _megabytes(material: RepoView) -> float:
-    total = material.sql("SELECT sum(strlen(text)) AS bytes FROM texts")["bytes"][0].as_py()
+def _megabytes(view: RepoView) -> float:
+    total = view.sql("SELECT sum(strlen(text)) AS bytes FROM texts")["bytes"][0].as_py()
     return float(total) / 1e6
 
 
@@ -176,8 +176,8 @@ def _write_discussions(workspace: Workspace, repo: str, folder: Path) -> None:
     """Write each issue with its comments as a document, dealt out to the processes."""
     profile = load_profile("default")
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, profile.settings["robots"], none, WORKERS) as material:
-        rows = material.sql(
+    with open_material(workspace, repo, profile.settings["robots"], none, WORKERS) as view:
+        rows = view.sql(
             "SELECT number, list(author ORDER BY source, comment_id) AS authors, "
             "list(author_type ORDER BY source, comment_id) AS types, "
             "list(text ORDER BY source, comment_id) AS texts "

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import Facts, begin_project
-from goldpan.builders.code_comments.build import Annotations, BuiltComments, build_code_comments
+from goldpan.builders.code_comments.build import Annotations, CommentsResult, build_code_comments
 from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
 from goldpan.builders.code_comments.files import LANGUAGES, find_languages
 from goldpan.builders.code_comments.reading import Reading
@@ -66,7 +66,7 @@ class Case:
         annotations: Annotations | None = None,
         split: str = "none",
         task: Task | None = None,
-    ) -> BuiltComments:
+    ) -> CommentsResult:
         clone(self.place, REPO, QUIET, source=self.source)
         return build_code_comments(
             self.place,
@@ -80,7 +80,7 @@ class Case:
         )
 
 
-def rows(built: BuiltComments, split: str | None = None) -> list[dict[str, Any]]:
+def rows(built: CommentsResult, split: str | None = None) -> list[dict[str, Any]]:
     return [
         row
         for one in built.written.splits

@@ -16,8 +16,8 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
 from goldpan.miners.gharchive.hours import file_name, hours_between
-from goldpan.miners.gharchive.mine import ArchiveMined, ArchiveWish, mine_archive
-from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
+from goldpan.miners.gharchive.place import ArchiveStore
 from tests.gharchive_hours import Hours, utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
 from tests.mining import PACE, Notes
@@ -42,15 +42,15 @@ def bring(
     retries: int = 4,
     notes: Notes | None = None,
     **wishes: object,
-) -> ArchiveMined:
-    wish = ArchiveWish(tuple(hours), ("IssuesEvent",), str(source))
+) -> ArchiveResult:
+    request = ArchiveRequest(tuple(hours), ("IssuesEvent",), str(source))
     settings = Settings(home, retries=retries, timeout=5.0, concurrency=3)
-    return mine_archive(settings, replace(wish, **wishes), notes or Notes(), PACE)  # type: ignore[arg-type]
+    return mine_archive(settings, replace(request, **wishes), notes or Notes(), PACE)  # type: ignore[arg-type]
 
 
 def files(home: Path) -> dict[str, bytes]:
     """Return all that a run left: names with content."""
-    root = ArchivePlace.of(Workspace(home)).root
+    root = ArchiveStore.of(Workspace(home)).root
     paths = [path for path in root.rglob("*") if path.is_file() and path.name != "lock"]
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
 
@@ -240,7 +240,7 @@ def test_hours_of_several_runs_stand_in_one_table(source: Path, tmp_path: Path) 
     later = [utc(2022, 1, 2, 3)]
     bring(tmp_path, source, TEN[:3])
     bring(tmp_path, source, later)
-    path = ArchivePlace.of(Workspace(tmp_path)).hours
+    path = ArchiveStore.of(Workspace(tmp_path)).hours
     rows = pq.read_table(path).to_pylist()
     assert [row["hour"] for row in rows] == [*TEN[:3], *later]
     assert [row["state"] for row in rows] == ["whole"] * 3 + ["missing"]
@@ -253,7 +253,7 @@ def test_events_that_are_there_stay_in_the_table(source: Path, tmp_path: Path) -
     (tmp_path / "empty").mkdir()
     found = bring(tmp_path, tmp_path / "empty", TEN[:1], types=("ForkEvent",))
     assert found.states == {"missing": 1}
-    (row,) = pq.read_table(ArchivePlace.of(Workspace(tmp_path)).hours).to_pylist()
+    (row,) = pq.read_table(ArchiveStore.of(Workspace(tmp_path)).hours).to_pylist()
     assert (row["state"], row["types"]) == ("whole", ["IssuesEvent"])
 
 
@@ -281,7 +281,7 @@ def test_damaged_files_in_a_folder(source: Path, tmp_path: Path) -> None:
 
 def test_two_runs_do_not_write_at_once(source: Path, tmp_path: Path) -> None:
     with (
-        ArchivePlace.of(Workspace(tmp_path)).lock(),
+        ArchiveStore.of(Workspace(tmp_path)).lock(),
         pytest.raises(WorkspaceError, match="Another goldpan mines GH Archive"),
     ):
         bring(tmp_path, source)
@@ -291,7 +291,7 @@ def test_two_runs_do_not_write_at_once(source: Path, tmp_path: Path) -> None:
 def test_a_full_disk_loses_nothing(source: Path, tmp_path: Path) -> None:
     with HourServer(source) as server:
         bring(tmp_path, server.url, TEN[:2])
-        target = ArchivePlace.of(Workspace(tmp_path)).download(TEN[2])
+        target = ArchiveStore.of(Workspace(tmp_path)).download(TEN[2])
         part = target.with_name(f"{target.name}.part")
         part.symlink_to("/dev/full")
         with pytest.raises(WorkspaceError, match=r"cannot be written: No space left .* goes on"):

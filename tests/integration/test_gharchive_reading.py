@@ -17,7 +17,7 @@ import pytest
 
 from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
-from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.miners.gharchive.place import ArchiveStore
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.report import HourReport, read_footer
 from tests.gharchive_hours import Hours, utc, write_hour
@@ -42,7 +42,7 @@ class Read:
         types: tuple[str, ...] = ISSUES,
         hour: datetime = HOUR,
     ) -> None:
-        self.place = ArchivePlace.of(Workspace(folder))
+        self.place = ArchiveStore.of(Workspace(folder))
         path = write_hour(folder / "source" / "hour.json.gz", lines, 1)
         self.report: HourReport = read_hour(HourUnit(hour, folder, types, path))
         self.path = self.place.events(hour)

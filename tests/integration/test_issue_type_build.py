@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.issue_type.build import IssueTypeResult, build_issue_types, make_wish
+from goldpan.builders.issue_type.build import IssueTypeResult, build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource, Origin
 from goldpan.builders.issue_type.profile import load_profile
 from goldpan.core.engine import open_engine
@@ -33,9 +33,9 @@ def build(
     **given: Any,
 ) -> IssueTypeResult:
     place = EventSource(Workspace(root), origin, repos)
-    wish = make_wish(place, load_profile(profile), **given)
+    request = make_request(place, load_profile(profile), **given)
     with open_engine("local", processes) as engine:
-        return build_issue_types(wish, engine, Reporter(quiet=True))
+        return build_issue_types(request, engine, Reporter(quiet=True))
 
 
 def rows(built: IssueTypeResult, which: int = 0) -> Rows:

@@ -11,7 +11,7 @@ import pytest
 from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
 from goldpan.miners.gharchive.hours import hours_between
-from goldpan.miners.gharchive.mine import ArchiveWish, mine_archive
+from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
 from tests.console import run, sentence
 from tests.gharchive_hours import Hours, hour_name, utc, write_hour
 from tests.issue_hours import closing, made_up_hours, write_hours, write_mined
@@ -115,14 +115,14 @@ def test_from_the_archive_s_files_to_a_dataset(tmp_path: Path) -> None:
         for event, label in zip(events, cycle(["Bug", "question", "wontfix"])):
             event["payload"]["issue"]["labels"] = [{"name": label}]
         write_hour(tmp_path / f"hours/{hour_name(hour)}.json.gz", events)
-    wish = ArchiveWish(
+    request = ArchiveRequest(
         tuple(hours_between("2022-03-01-0", "2022-03-01-3")),
         ("IssuesEvent",),
         str(tmp_path / "hours"),
         "local",
         1,
     )
-    mine_archive(Settings(workspace=tmp_path / "goldpan-workspace"), wish, Reporter(quiet=True))
+    mine_archive(Settings(workspace=tmp_path / "goldpan-workspace"), request, Reporter(quiet=True))
     done = run("build", "issue-type", "--profile", "nlbse22", "--json", folder=tmp_path)
     assert done.code == 0, done.err
     found = json.loads(done.out)

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 import pytest
 
-from goldpan.builders.issue_type.build import build_issue_types, make_wish
+from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile
 from goldpan.core.engine import Engine, open_engine
@@ -52,13 +52,13 @@ class LosingANode:
 
 
 def build(root: Path, engine: Engine, directory: str) -> Path:
-    wish = make_wish(
+    request = make_request(
         EventSource(Workspace(root), "gharchive", ()),
         load_profile("default"),
         balance="project:25",
         directory=root / directory,
     )
-    (written,) = build_issue_types(wish, engine, Reporter(quiet=True)).written
+    (written,) = build_issue_types(request, engine, Reporter(quiet=True)).written
     return written.directory
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.builders.crosscode.build import CrossBuilt, build_split, find_tasks
+from goldpan.builders.crosscode.build import CrossCodeResult, build_split, find_tasks
 from goldpan.builders.crosscode.drawing import draw_instances
 from goldpan.builders.crosscode.instance import Instance
 from goldpan.builders.crosscode.kinds import find_kind
@@ -159,7 +159,7 @@ def sentences(start: int, count: int) -> list[str]:
     return [" ".join(f"{word}{start + at}" for word in WORDS.split()) for at in range(count)]
 
 
-def built(tmp_path: Path, output: str = "split", **changes: Any) -> CrossBuilt:
+def built(tmp_path: Path, output: str = "split", **changes: Any) -> CrossCodeResult:
     tasks = find_tasks([tmp_path / "files"])
     splits = shipped_splits()
     assigned = assign_tasks("Type-Trans", splits["Type-Trans"], [one.meta for one in tasks])

@@ -34,11 +34,11 @@ _AT_ONCE = 64
 
 def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept fix pair that changes the content of one text file."""
-    with stock.material.objects() as objects:
+    with stock.view.objects() as objects:
         if objects is None:
             stock.drop_all("no-history")
             return
-        clone = stock.material.workspace.clone(stock.material.repo)
+        clone = stock.view.workspace.clone(stock.view.repo)
         waiting = fix_pairs(stock, "code-edit")
         while some := list(islice(waiting, _AT_ONCE)):
             spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in some]

@@ -1,4 +1,4 @@
-"""What builders make rows of: the kept subjects of one repository and their material."""
+"""What builders make rows of: the kept subjects of one repository and what is known of them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _BATCH = 256
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """One repository's material with the table `kept`: issue, pull_repo, pull."""
+    """What is known of one repository, with the table `kept`: issue, pull_repo, pull."""
 
-    material: RepoView
+    view: RepoView
     raw: Mapping[int, tuple[str, ...]]
     """The archived replies by entry number."""
     dropped: Counter[str] = field(default_factory=Counter)
@@ -33,30 +33,30 @@ class BuildContext:
 
         Those that a `required` criterion does not keep are counted as dropped by it.
         """
-        before = self.material.keep(verdicts, subject, ())
+        before = self.view.keep(verdicts, subject, ())
         for position, criterion in enumerate(required, 1):
-            after = self.material.keep(verdicts, subject, required[:position])
+            after = self.view.keep(verdicts, subject, required[:position])
             if after < before:
                 self.dropped[criterion] += before - after
             before = after
 
     def drop_all(self, reason: str) -> None:
         """Count all kept subjects as dropped."""
-        count = self.material.connection.execute("SELECT count(*) FROM kept").fetchall()[0][0]
+        count = self.view.connection.execute("SELECT count(*) FROM kept").fetchall()[0][0]
         self.dropped[reason] += count
 
     def rows(self, query: str, **values: object) -> Iterator[dict[str, Any]]:
         """Yield the rows of a query, a batch in memory at a time."""
-        relation = self.material.connection.sql(query, params=values or None)
+        relation = self.view.connection.sql(query, params=values or None)
         for batch in relation.to_arrow_reader(_BATCH):
             yield from batch.to_pylist()
 
     def repository(self) -> dict[str, Any]:
         """Return the columns that all examples of the repository share."""
-        facts = self.material.sql("SELECT language, license FROM repositories").to_pylist()
-        owner, _, name = self.material.repo.partition("/")
+        facts = self.view.sql("SELECT language, license FROM repositories").to_pylist()
+        owner, _, name = self.view.repo.partition("/")
         return {
-            "repo": self.material.repo,
+            "repo": self.view.repo,
             "owner": owner,
             "name": name,
             "language": facts[0]["language"] if facts else None,

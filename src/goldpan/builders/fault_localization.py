@@ -24,7 +24,7 @@ EXPLAINED = {
 
 def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept fix pair whose file stands in the base state's tree."""
-    with stock.material.objects() as objects:
+    with stock.view.objects() as objects:
         if objects is None:
             stock.drop_all("no-history")
             return

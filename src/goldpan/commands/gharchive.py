@@ -61,10 +61,10 @@ def gharchive(
     from goldpan.miners.gharchive.events import event_types
     from goldpan.miners.gharchive.fetch import GH_ARCHIVE
     from goldpan.miners.gharchive.hours import hours_between
-    from goldpan.miners.gharchive.mine import ArchiveWish, mine_archive
+    from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
 
     settings = settings_of(workspace=workspace, concurrency=concurrency)
-    wish = ArchiveWish(
+    request = ArchiveRequest(
         tuple(hours_between(first, last)),
         event_types(events.split(",")),
         source or GH_ARCHIVE,
@@ -74,6 +74,6 @@ def gharchive(
         keep_downloads,
     )
     with reporting(json) as reporter:
-        found = mine_archive(settings, wish, reporter)
+        found = mine_archive(settings, request, reporter)
     print_result(json, show.mined_json(found), lambda: show.mined(found))
     finish([found.complete])

@@ -74,7 +74,7 @@ def issue_type(
 
     Takes closed issues whose labels mean exactly one type. Both engines give the same bytes.
     """
-    from goldpan.builders.issue_type.build import build_issue_types, make_wish
+    from goldpan.builders.issue_type.build import build_issue_types, make_request
     from goldpan.builders.issue_type.closings import EventSource
     from goldpan.builders.issue_type.profile import load_profile
     from goldpan.core.engine import open_engine
@@ -83,7 +83,7 @@ def issue_type(
     settings = settings_of(workspace=workspace)
     place = Workspace(settings.workspace)
     repos = known_repositories(place, repo, "tables") if origin == "mined" else names_of(repo, None)
-    wish = make_wish(
+    request = make_request(
         EventSource(place, origin.value, tuple(repos)),
         chosen,
         split=split,
@@ -97,5 +97,5 @@ def issue_type(
             engine.value, settings.processes if processes is None else processes, address
         ) as opened,
     ):
-        built = build_issue_types(wish, opened, reporter)
+        built = build_issue_types(request, opened, reporter)
     print_result(json, show.built_json(built), lambda: show.built(built))

@@ -79,30 +79,30 @@ def publish(
     dataset from the Hub; then the repository is as it was, or new and empty.
     """
     _check_names(repo_id, tag)
-    talk = HubCall(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
-    _check_token(talk, required=not dry_run)
+    call = HubCall(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
+    _check_token(call, required=not dry_run)
     _refuse_problems(directory, allowed_licenses, find_private)
     local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
-    api = open_hub(talk.token)
+    api = open_hub(call.token)
     with quiet():
-        there = look(api, talk) if talk.token else None
+        there = look(api, call) if call.token else None
         if there:
-            _refuse_conflicts(talk, there, private=private)
+            _refuse_conflicts(call, there, private=private)
         changes = compare(directory, local, there.files if there else {})
         if there:
-            _refuse_overwriting(talk, there, changes, tag, overwrite=overwrite)
+            _refuse_overwriting(call, there, changes, tag, overwrite=overwrite)
         commit = None
         if not dry_run:
-            head = there.head if there else _create(api, talk, private=private)
+            head = there.head if there else _create(api, call, private=private)
             commit = head
             if changes:
                 told = reporter or Reporter(quiet=True)
-                commit = _send(api, talk, directory, changes, head, told)
+                commit = _send(api, call, directory, changes, head, told)
             if tag and commit and (there is None or there.tags.get(tag) != commit):
-                with explained(talk, f"setting the tag {tag}"):
+                with explained(call, f"setting the tag {tag}"):
                     api.create_tag(repo_id, tag=tag, revision=commit, repo_type=KIND)
-    url = f"{talk.endpoint}/datasets/{repo_id}"
-    compared = talk.token is not None
+    url = f"{call.endpoint}/datasets/{repo_id}"
+    compared = call.token is not None
     created = compared and there is None
     return PublishResult(repo_id, url, created, changes, commit, tag, dry_run, compared)
 
@@ -121,16 +121,16 @@ def _check_names(repo_id: str, tag: str | None) -> None:
         raise UsageError(f"{tag!r} is no name of a tag", "Write one such as v1.0")
 
 
-def _check_token(talk: HubCall, *, required: bool) -> None:
+def _check_token(call: HubCall, *, required: bool) -> None:
     remedy = (
-        f"Make one with write access at {talk.endpoint}/settings/tokens and set HF_TOKEN, "
+        f"Make one with write access at {call.endpoint}/settings/tokens and set HF_TOKEN, "
         "or run hf auth login"
     )
-    if talk.token is None:
+    if call.token is None:
         if required:
-            raise PublishError(f"There is no token for {talk.host}", remedy)
-    elif not _TOKEN.fullmatch(talk.token):
-        raise PublishError(f"The token for {talk.host} has characters that no token has", remedy)
+            raise PublishError(f"There is no token for {call.host}", remedy)
+    elif not _TOKEN.fullmatch(call.token):
+        raise PublishError(f"The token for {call.host} has characters that no token has", remedy)
 
 
 def _own_token() -> str | None:
@@ -151,17 +151,17 @@ def _refuse_problems(
         )
 
 
-def _refuse_conflicts(talk: HubCall, there: There, *, private: bool) -> None:
+def _refuse_conflicts(call: HubCall, there: There, *, private: bool) -> None:
     if private and not there.private:
         raise PublishError(
-            f"{talk.repo_id} is public, and the dataset is to be private",
-            f"Make it private at {talk.endpoint}/datasets/{talk.repo_id}/settings, choose "
+            f"{call.repo_id} is public, and the dataset is to be private",
+            f"Make it private at {call.endpoint}/datasets/{call.repo_id}/settings, choose "
             "another name, or publish without --private",
         )
 
 
 def _refuse_overwriting(
-    talk: HubCall, there: There, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
+    call: HubCall, there: There, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
 ) -> None:
     if changes and there.files and not overwrite:
         losses_first = sorted(
@@ -170,25 +170,25 @@ def _refuse_overwriting(
         names = ", ".join(f"{one.action} {one.path}" for one in losses_first[:_SHOWN])
         more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         raise PublishError(
-            f"{talk.repo_id} holds other content; publishing would {names}{more}",
+            f"{call.repo_id} holds other content; publishing would {names}{more}",
             "Choose another name, or publish with --overwrite",
         )
     if tag in there.tags and (changes or there.tags[tag] != there.head):
         raise PublishError(
-            f"The tag {tag} of {talk.repo_id} names another version",
+            f"The tag {tag} of {call.repo_id} names another version",
             "Choose another tag: what people cite has to stay",
         )
 
 
-def _create(api: HfApi, talk: HubCall, *, private: bool) -> str | None:
-    with explained(talk, "creating the repository"):
-        api.create_repo(talk.repo_id, repo_type=KIND, private=private)
-        return api.dataset_info(talk.repo_id).sha
+def _create(api: HfApi, call: HubCall, *, private: bool) -> str | None:
+    with explained(call, "creating the repository"):
+        api.create_repo(call.repo_id, repo_type=KIND, private=private)
+        return api.dataset_info(call.repo_id).sha
 
 
 def _send(
     api: HfApi,
-    talk: HubCall,
+    call: HubCall,
     directory: Path,
     changes: tuple[Change, ...],
     head: str | None,
@@ -205,27 +205,27 @@ def _send(
         if change.action == "delete"
     ]
     total = sum(change.size for change in changes)
-    with reporter.task(f"Sending bytes to {talk.host}", total) as task:
+    with reporter.task(f"Sending bytes to {call.host}", total) as task:
         for addition in additions:
-            with explained(talk, f"sending {addition.path_in_repo}"):
+            with explained(call, f"sending {addition.path_in_repo}"):
                 # Our own list of ignored files keeps one in the repository from holding back data.
                 api.preupload_lfs_files(
-                    talk.repo_id,
+                    call.repo_id,
                     [addition],
                     repo_type=KIND,
                     free_memory=False,
                     gitignore_content="# nothing\n",
                 )
             task.advance(addition.upload_info.size)
-    with explained(talk, "committing"), warnings.catch_warnings(record=True) as said:
+    with explained(call, "committing"), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         commit = api.create_commit(
-            talk.repo_id,
+            call.repo_id,
             [*additions, *deletions],
             commit_message=f"Publish with Goldpan {__version__}",
             repo_type=KIND,
             parent_commit=head,
         )
     for warning in said:
-        reporter.note(talk.plain(warning.message))
+        reporter.note(call.plain(warning.message))
     return commit.oid

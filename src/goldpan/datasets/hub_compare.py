@@ -39,16 +39,16 @@ class There:
     private: bool
 
 
-def look(api: HfApi, talk: HubCall) -> There | None:
+def look(api: HfApi, call: HubCall) -> There | None:
     """Return the repository as it is, or None where there is none."""
-    with explained(talk, "asking what is there"):
+    with explained(call, "asking what is there"):
         try:
-            info = api.dataset_info(talk.repo_id)
+            info = api.dataset_info(call.repo_id)
         except RepositoryNotFoundError:
             return None
-        refs = api.list_repo_refs(talk.repo_id, repo_type=KIND)
+        refs = api.list_repo_refs(call.repo_id, repo_type=KIND)
         listing = api.list_repo_tree(
-            talk.repo_id, recursive=True, revision=info.sha, repo_type=KIND
+            call.repo_id, recursive=True, revision=info.sha, repo_type=KIND
         )
         files = {
             file.path: file.lfs.sha256 if file.lfs else file.blob_id

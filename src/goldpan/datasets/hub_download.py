@@ -40,12 +40,12 @@ def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]
     from goldpan.datasets.hub_client import endpoint, open_hub, quiet
     from goldpan.datasets.hub_errors import HubCall, explained
 
-    talk = HubCall(source.hub, endpoint(), get_token())
-    api = open_hub(talk.token)
+    call = HubCall(source.hub, endpoint(), get_token())
+    api = open_hub(call.token)
     paths = []
-    with reporter.task(f"Fetching from {talk.host}", len(source.files)) as progress:
+    with reporter.task(f"Fetching from {call.host}", len(source.files)) as progress:
         for name in source.files:
-            with quiet(), explained(talk, f"fetching {name}"):
+            with quiet(), explained(call, f"fetching {name}"):
                 paths.append(
                     Path(
                         api.hf_hub_download(source.hub, name, repo_type="dataset", revision=commit)

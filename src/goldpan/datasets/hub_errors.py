@@ -40,73 +40,73 @@ class HubCall:
 
 
 @contextmanager
-def explained(talk: HubCall, doing: str) -> Iterator[None]:
+def explained(call: HubCall, doing: str) -> Iterator[None]:
     """Turn what the Hub's client raises in this block into `PublishError`."""
     try:
         yield
     except HfHubHTTPError as error:
-        raise _refusal(talk, doing, error) from None
+        raise _refusal(call, doing, error) from None
     except OfflineModeIsEnabled:
         raise PublishError(
             "HF_HUB_OFFLINE keeps Goldpan from the Hub", "Unset it to publish"
         ) from None
     except httpx2.TransportError as error:
-        raise _cut(talk, doing, error) from None
+        raise _cut(call, doing, error) from None
     except (httpx2.RequestError, LookupError, TypeError, AttributeError) as error:
-        said = talk.plain(f"{type(error).__name__}: {error}").rstrip(".")
+        said = call.plain(f"{type(error).__name__}: {error}").rstrip(".")
         raise PublishError(
-            f"{talk.host} answers as no Hub does while {doing} ({said})",
+            f"{call.host} answers as no Hub does while {doing} ({said})",
             "See that HF_ENDPOINT is the address of a Hub itself",
         ) from None
     except (RuntimeError, ValueError, OSError) as error:
         cause = error.__cause__
         if isinstance(cause, HfHubHTTPError):
-            raise _refusal(talk, doing, cause) from None
+            raise _refusal(call, doing, cause) from None
         if isinstance(cause, httpx2.TransportError):
-            raise _cut(talk, doing, cause) from None
+            raise _cut(call, doing, cause) from None
         raise PublishError(
-            f"{doing.capitalize()} at {talk.host} failed: {talk.plain(cause or error).rstrip('.')}",
+            f"{doing.capitalize()} at {call.host} failed: {call.plain(cause or error).rstrip('.')}",
             _AGAIN,
         ) from None
 
 
-def _cut(talk: HubCall, doing: str, error: httpx2.TransportError) -> PublishError:
-    reason = talk.plain(error) or type(error).__name__
-    return PublishError(f"The connection to {talk.host} broke while {doing} ({reason})", _AGAIN)
+def _cut(call: HubCall, doing: str, error: httpx2.TransportError) -> PublishError:
+    reason = call.plain(error) or type(error).__name__
+    return PublishError(f"The connection to {call.host} broke while {doing} ({reason})", _AGAIN)
 
 
-def _refusal(talk: HubCall, doing: str, error: HfHubHTTPError) -> PublishError:
+def _refusal(call: HubCall, doing: str, error: HfHubHTTPError) -> PublishError:
     status = error.response.status_code
-    said = talk.plain(error.server_message or "")
+    said = call.plain(error.server_message or "")
     told = f" ({said})" if said else ""
     if isinstance(error, RepositoryNotFoundError) or status == 404:
         return PublishError(
-            f"{talk.host} has no dataset {talk.repo_id}, or hides it from this token{told}",
+            f"{call.host} has no dataset {call.repo_id}, or hides it from this token{told}",
             "Check the name, and that the token may see it",
         )
     match status:
         case 401:
             return PublishError(
-                f"{talk.host} does not accept the token{told}",
-                f"Make a new one with write access at {talk.endpoint}/settings/tokens and set "
+                f"{call.host} does not accept the token{told}",
+                f"Make a new one with write access at {call.endpoint}/settings/tokens and set "
                 "HF_TOKEN, or run hf auth login",
             )
         case 403:
             return PublishError(
-                f"The token may not write to {talk.repo_id} at {talk.host}{told}",
+                f"The token may not write to {call.repo_id} at {call.host}{told}",
                 "Use a token with write access there, or choose another name",
             )
         case 409 | 412:
             return PublishError(
-                f"{talk.repo_id} was changed by somebody else while {doing}{told}",
+                f"{call.repo_id} was changed by somebody else while {doing}{told}",
                 "Look at what is there now, then run the same command again",
             )
         case 429 | 500 | 502 | 503 | 504:
             return PublishError(
-                f"{talk.host} answered {status} while {doing}{told}", f"Wait a little. {_AGAIN}"
+                f"{call.host} answered {status} while {doing}{told}", f"Wait a little. {_AGAIN}"
             )
         case _:
             return PublishError(
-                f"{talk.host} refused with {status} while {doing}{told}",
+                f"{call.host} refused with {status} while {doing}{told}",
                 "Mend what it names, or report it if the dataset came from goldpan build",
             )

@@ -13,7 +13,7 @@ from pathlib import Path
 from goldpan.annotation.review.run import estimate_review, run_review
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.builders.build import RECIPES, build
-from goldpan.builders.issue_type.build import build_issue_types, make_wish
+from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
 from goldpan.core.archive import Archive
@@ -132,11 +132,11 @@ def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
     """
     profile = load_issue_profile("nlbse23")
     origin = EventSource(place, "mined", (REPO,))
-    wish = make_wish(
+    request = make_request(
         origin, profile, split="stratified:0.5,0.5", balance=None, seed=0, directory=None
     )
     with open_engine("local", 1) as engine:
-        issue_type.built(build_issue_types(wish, engine, reporter))
+        issue_type.built(build_issue_types(request, engine, reporter))
     tasks = load_tasks()
     data = read_task_data(place.dataset(TASK), tasks[TASK])
     protocol = find_protocol("default")

@@ -40,7 +40,7 @@ class Criterion(Generic[S]):
     """A frozen dataclass whose fields all have defaults."""
     judge: Callable[[RepoView, S], pa.Table]
     uses: tuple[str, ...] = ()
-    """Criteria whose settings this one reads through the material as well."""
+    """Criteria whose settings this one reads through the view as well."""
     version: int = 1
     """Raised when the same settings give other verdicts than before."""
     reusable: bool = True

@@ -84,21 +84,21 @@ def _filter(
     judged: list[str] = []
     reused: list[str] = []
     robots = profile.settings["robots"]
-    with open_material(workspace, repo, robots, duplicates, workers) as material:
+    with open_material(workspace, repo, robots, duplicates, workers) as view:
         tables = []
         known = criteria()
-        with reporter.task(f"{material.repo} filters", len(known)) as task:
+        with reporter.task(f"{view.repo} filters", len(known)) as task:
             for criterion in known.values():
                 digest = profile.digest(criterion)
                 rows = earlier.rows(criterion, digest)
                 (judged if rows is None else reused).append(criterion.name)
                 if rows is None:
                     with blamed("criterion", criterion.name):
-                        rows = _judge(material, criterion, profile.settings[criterion.name])
-                rows = _complete(rows, material.repo, criterion, profile, digest)
+                        rows = _judge(view, criterion, profile.settings[criterion.name])
+                rows = _complete(rows, view.repo, criterion, profile, digest)
                 tables.append(rows)
                 if criterion.subject == "issue":
-                    _show_to_pairs(material, rows)
+                    _show_to_pairs(view, rows)
                 task.advance()
         verdicts = pa.concat_tables(tables).sort_by(
             [(name, "ascending") for name in VERDICTS.order]
@@ -107,10 +107,10 @@ def _filter(
             path = scratch / "verdicts.parquet"
             with writer(path, VERDICTS) as target:
                 target.add_key_value_metadata({INPUTS_KEY: inputs.encode()})
-                write(target, VERDICTS, material.repo, verdicts)
+                write(target, VERDICTS, view.repo, verdicts)
             publish({path: workspace.verdicts(repo, profile.name)})
         return FilterResult(
-            material.repo,
+            view.repo,
             profile.name,
             count_funnel(verdicts, "issue", profile.decide),
             count_funnel(verdicts, "pair", profile.decide),
@@ -121,11 +121,11 @@ def _filter(
         )
 
 
-def _judge(material: RepoView, criterion: AnyCriterion, settings: object) -> pa.Table:
+def _judge(view: RepoView, criterion: AnyCriterion, settings: object) -> pa.Table:
     """Return a criterion's answer, having checked that it judged each subject once."""
-    answer = criterion.judge(material, settings)
+    answer = criterion.judge(view, settings)
     keys = KEYS[criterion.subject]
-    subjects = material.sql(_SUBJECTS[criterion.subject])
+    subjects = view.sql(_SUBJECTS[criterion.subject])
     matched = answer.select(keys).join(subjects, list(keys), join_type="inner")
     if not len(answer) == len(subjects) == len(matched):
         raise ValueError(
@@ -162,10 +162,10 @@ def _complete(
     return pa.table(columns, schema=VERDICTS.schema)
 
 
-def _show_to_pairs(material: RepoView, rows: pa.Table) -> None:
-    material.connection.register("new_verdicts", rows)
-    material.connection.execute("INSERT INTO issue_verdicts FROM new_verdicts")
-    material.connection.unregister("new_verdicts")
+def _show_to_pairs(view: RepoView, rows: pa.Table) -> None:
+    view.connection.register("new_verdicts", rows)
+    view.connection.execute("INSERT INTO issue_verdicts FROM new_verdicts")
+    view.connection.unregister("new_verdicts")
 
 
 class _Earlier:

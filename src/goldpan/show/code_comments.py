@@ -9,10 +9,10 @@ from rich.table import Table
 from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.builders.code_comments.build import BuiltComments
+    from goldpan.builders.code_comments.build import CommentsResult
 
 
-def built_json(found: BuiltComments) -> dict[str, Any]:
+def built_json(found: CommentsResult) -> dict[str, Any]:
     """Return what was built as plain data."""
     written, tally = found.written, found.tally
     return {
@@ -34,7 +34,7 @@ def built_json(found: BuiltComments) -> dict[str, Any]:
     }
 
 
-def built(found: BuiltComments) -> None:
+def built(found: CommentsResult) -> None:
     """Show what a dataset of class comments holds, and what became of the rest."""
     from goldpan.builders.code_comments.build import EXPLAINED
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import, and each command needs one of them
-    from goldpan.builders.crosscode.build import CrossBuilt
+    from goldpan.builders.crosscode.build import CrossCodeResult
     from goldpan.builders.crosscode.check import Checked
     from goldpan.builders.crosscode.export import Exported
     from goldpan.builders.crosscode.importing import Imported
@@ -109,7 +109,7 @@ def splits(found: Sequence[Assigned]) -> None:
             console.print(clean(f"{one.name}: {_not_trained_on(task)}"))
 
 
-def built_json(found: CrossBuilt) -> dict[str, Any]:
+def built_json(found: CrossCodeResult) -> dict[str, Any]:
     """Return what was built as plain data."""
     return {
         "directory": str(found.directory),
@@ -124,7 +124,7 @@ def built_json(found: CrossBuilt) -> dict[str, Any]:
     }
 
 
-def built(found: CrossBuilt) -> None:
+def built(found: CrossCodeResult) -> None:
     """Show what a split holds, and what was left out of it."""
     console = Terminal()
     console.print(titled(found.assigned.name, f" in {found.seconds:.1f} s"))

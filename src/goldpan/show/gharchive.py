@@ -12,13 +12,13 @@ from rich.table import Table
 from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # they take long to import
-    from goldpan.miners.gharchive.mine import ArchiveMined
+    from goldpan.miners.gharchive.mine import ArchiveResult
     from goldpan.miners.gharchive.report import HourReport
 
 _MOST_RUNS = 20
 
 
-def mined_json(found: ArchiveMined) -> dict[str, Any]:
+def mined_json(found: ArchiveResult) -> dict[str, Any]:
     """Return what was mined as plain data; `not_whole` names every hour that is not."""
     reports = found.reports
     return {
@@ -40,7 +40,7 @@ def mined_json(found: ArchiveMined) -> dict[str, Any]:
     }
 
 
-def mined(found: ArchiveMined) -> None:
+def mined(found: ArchiveResult) -> None:
     """Show what was mined, and which hours are not whole."""
     console = Terminal()
     told = mined_json(found)

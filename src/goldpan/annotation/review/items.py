@@ -37,11 +37,11 @@ def read_cases(
     verdicts = current_verdicts(workspace, repo, profile)
     robots = profile.settings["robots"]
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, robots, none, 1) as material:
-        material.keep(verdicts, kind.subject, kind.required)
+    with open_material(workspace, repo, robots, none, 1) as view:
+        view.keep(verdicts, kind.subject, kind.required)
         if limit is not None:
-            _draw(material, limit)
-        for case in kind.read(material):
+            _draw(view, limit)
+        for case in kind.read(view):
             yield prepare(case)
 
 
@@ -56,14 +56,14 @@ def prepare(case: ReviewItem) -> ReviewItem:
     return replace(case, parts=tuple(parts), suspicions=tuple(suspicions))
 
 
-def _draw(material: RepoView, limit: int) -> None:
+def _draw(view: RepoView, limit: int) -> None:
     """Leave so many subjects in `kept`: the same ones each time, with others only added."""
-    rows = material.sql("SELECT issue, pull_repo, pull FROM kept").to_pylist()
-    rows.sort(key=lambda row: hashlib.sha256(orjson.dumps([material.repo, *row.values()])).digest())
+    rows = view.sql("SELECT issue, pull_repo, pull FROM kept").to_pylist()
+    rows.sort(key=lambda row: hashlib.sha256(orjson.dumps([view.repo, *row.values()])).digest())
     schema = pa.schema([VERDICTS.schema.field(name) for name in KEYS["pair"]])
     drawn = pa.Table.from_pylist(rows[:limit], schema=schema)
-    material.connection.register("drawn", drawn)
-    material.connection.execute("CREATE OR REPLACE TEMP TABLE kept AS FROM drawn")
+    view.connection.register("drawn", drawn)
+    view.connection.execute("CREATE OR REPLACE TEMP TABLE kept AS FROM drawn")
 
 
 class CaseFile:

@@ -80,7 +80,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltComments:
+class CommentsResult:
     """What building gave."""
 
     written: Written
@@ -105,7 +105,7 @@ def build_code_comments(
     *,
     access: Access = OPEN,
     task: Task | None = None,
-) -> BuiltComments:
+) -> CommentsResult:
     """Write the sentences of the class comments at commits, one a repository, as a dataset.
 
     With a `task` the rows are its own, in its language alone. Raises `GitError` where a clone
@@ -180,7 +180,7 @@ def build_code_comments(
         provenance,
         card,
     )
-    return BuiltComments(written, tuple(commits), tally, time.monotonic() - begun)
+    return CommentsResult(written, tuple(commits), tally, time.monotonic() - begun)
 
 
 def _files(

@@ -28,7 +28,7 @@ TASKS = "tasks"
 
 
 @dataclass(frozen=True, slots=True)
-class CrossBuilt:
+class CrossCodeResult:
     """What building a split gave."""
 
     directory: Path
@@ -74,7 +74,7 @@ def build_split(
     settings: CrossSettings,
     directory: Path,
     reporter: Reporter,
-) -> CrossBuilt:
+) -> CrossCodeResult:
     """Write the prompts of a split to a directory, in place of an earlier one there.
 
     Up to 10,000 instances of a training task and 500 of an evaluation task are drawn; training
@@ -116,7 +116,7 @@ def build_split(
         trained = tuple(
             replace(count, leaking=lost[number]) for number, count in enumerate(train.counts)
         )
-        built = CrossBuilt(
+        built = CrossCodeResult(
             directory,
             assigned,
             trained,
@@ -141,7 +141,7 @@ def _write_tasks(building: Path, metas: Iterable[Meta]) -> None:
 
 def _write_provenance(
     building: Path,
-    built: CrossBuilt,
+    built: CrossCodeResult,
     sides: dict[str, list[TaskFiles]],
     settings: CrossSettings,
 ) -> None:

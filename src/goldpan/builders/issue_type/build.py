@@ -83,7 +83,7 @@ class IssueTypeResult:
     seconds: float
 
 
-def make_wish(
+def make_request(
     place: EventSource,
     profile: IssueTypeProfile,
     *,
@@ -121,7 +121,7 @@ EXPLAINED = candidates.EXPLAINED | choose.EXPLAINED
 """Why a closing of an issue gives no row, by reason, in the order in which it is asked."""
 
 
-def build_issue_types(wish: BuildRequest, engine: Engine, reporter: Reporter) -> IssueTypeResult:
+def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter) -> IssueTypeResult:
     """Write the datasets that are wished for; whatever the engine, the bytes are the same.
 
     Raises `WorkspaceError` where hours or tables are missing or damaged, `EngineError` where
@@ -129,22 +129,22 @@ def build_issue_types(wish: BuildRequest, engine: Engine, reporter: Reporter) ->
     that does not fit the projects.
     """
     begun = time.monotonic()
-    units = wish.place.units()
-    with wish.place.workspace.scratch() as scratch:
-        search = Search(wish.place, wish.profile, scratch)
+    units = request.place.units()
+    with request.place.workspace.scratch() as scratch:
+        search = Search(request.place, request.profile, scratch)
         found = _find(search, units, engine, reporter)
-        chosen = choose.choose(search, units, wish.balance, wish.seed, scratch)
+        chosen = choose.choose(search, units, request.balance, request.seed, scratch)
         if not len(chosen.rows):
             raise DatasetError(_nothing(found, chosen), "Take more hours, or another profile")
-        rows = RowSource(search, units, chosen.rows, issue_family(wish.task))
-        card = _card(wish, found)
+        rows = RowSource(search, units, chosen.rows, issue_family(request.task))
+        card = _card(request, found)
         written = []
-        for plan, directory in _plans(wish, chosen):
+        for plan, directory in _plans(request, chosen):
             redacted: Counter[str] = Counter()
-            provenance = _provenance(wish, plan, found, chosen, redacted)
+            provenance = _provenance(request, plan, found, chosen, redacted)
             written.append(
                 write_dataset(
-                    wish.place.workspace,
+                    request.place.workspace,
                     directory,
                     rows.family,
                     rows.batches(redacted),
@@ -156,7 +156,7 @@ def build_issue_types(wish: BuildRequest, engine: Engine, reporter: Reporter) ->
     return IssueTypeResult(
         tuple(written),
         len(units),
-        wish.place.gaps(),
+        request.place.gaps(),
         sum(one.closings for one in found),
         _dropped(found, chosen),
         chosen.labels,
@@ -180,26 +180,26 @@ def _find(search: Search, units: Sequence[Unit], engine: Engine, reporter: Repor
     return found
 
 
-def _plans(wish: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]]:
+def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]]:
     """Return the splits that are wanted, and where each dataset goes."""
-    if wish.split != LEAVE_ONE_OUT:
-        plan = SplitPlan.parse(wish.split, wish.seed)
+    if request.split != LEAVE_ONE_OUT:
+        plan = SplitPlan.parse(request.split, request.seed)
         if missing := sorted(set(plan.projects) - set(chosen.projects)):
             raise UsageError(
                 f"No row is of the project {missing[0]}", "Split by a project that has rows"
             )
-        return [(plan, wish.directory)]
+        return [(plan, request.directory)]
     if not 2 <= len(chosen.projects) <= _MOST_FOLDS:
         raise UsageError(
             f"{len(chosen.projects)} projects cannot be left out one at a time: it takes 2 to "
             f"{_MOST_FOLDS}",
             "Choose them with --repo, or the larger ones with --balance project-label:NUMBER",
         )
-    name = wish.directory.name
+    name = request.directory.name
     return [
         (
-            SplitPlan("project", projects=(project,), seed=wish.seed),
-            wish.directory.with_name(f"{name}-without-{project.replace('/', '+')}"),
+            SplitPlan("project", projects=(project,), seed=request.seed),
+            request.directory.with_name(f"{name}-without-{project.replace('/', '+')}"),
         )
         for project in chosen.projects
     ]
@@ -221,14 +221,14 @@ def _nothing(found: Sequence[Found], chosen: Chosen) -> str:
 
 
 def _provenance(
-    wish: BuildRequest,
+    request: BuildRequest,
     plan: SplitPlan,
     found: Sequence[Found],
     chosen: Chosen,
     redacted: Counter[str],
 ) -> Provenance:
     """Say where the rows come from; `redacted` fills while they are written."""
-    place = wish.place
+    place = request.place
     if place.origin == "mined":
         sources = tuple(mined_source(place.workspace, repo) for repo in place.repos)
     else:
@@ -237,15 +237,15 @@ def _provenance(
         sources = (Source("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),)
     return Provenance(
         sources=sources,
-        profile=wish.profile.plain(),
+        profile=request.profile.plain(),
         digests={"near-duplicates": DuplicateSettings().digest()},
         settings={
-            "family": wish.task.name,
+            "family": request.task.name,
             "from": place.origin,
             "repositories": sorted(place.repos),
             "split": str(plan),
-            "seed": wish.seed,
-            "balance": str(wish.balance),
+            "seed": request.seed,
+            "balance": str(request.balance),
         },
         versions={package: version(package) for package in _PACKAGES},
         counts=_dropped(found, chosen),
@@ -253,20 +253,20 @@ def _provenance(
     )
 
 
-def _card(wish: BuildRequest, found: Sequence[Found]) -> CardInputs:
-    archived = wish.place.origin == "gharchive"
+def _card(request: BuildRequest, found: Sequence[Found]) -> CardInputs:
+    archived = request.place.origin == "gharchive"
     closings = sum(one.closings for one in found)
     gaps = tuple(
         f"{count:,} of the hours that were asked for are {state}."
-        for state, count in wish.place.gaps().items()
+        for state, count in request.place.gaps().items()
     )
     whence = f"{len(found):,} hours of GH Archive" if archived else "mined repositories"
     return CardInputs(
-        summary=wish.profile.description + ".",
+        summary=request.profile.description + ".",
         made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {whence}.",
-        apart=wish.profile.near_duplicates != "keep",
-        redacted=wish.profile.redact,
-        languages=(wish.profile.language,) if wish.profile.language else (),
+        apart=request.profile.near_duplicates != "keep",
+        redacted=request.profile.redact,
+        languages=(request.profile.language,) if request.profile.language else (),
         subjects="closings",
         considered=closings,
         limits=(*_LIMITS, *(_ARCHIVE_LIMITS if archived else _MINED_LIMITS), *gaps),

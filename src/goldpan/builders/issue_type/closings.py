@@ -24,7 +24,7 @@ from goldpan.core.query import connect, open_tables
 from goldpan.core.resources import told_otherwise
 from goldpan.core.sealed import DamagedError, verify_parquet
 from goldpan.core.workspace import Workspace
-from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.miners.gharchive.place import ArchiveStore
 
 Origin = Literal["gharchive", "mined"]
 
@@ -95,7 +95,7 @@ class EventSource:
         if self.origin == "mined":
             paths = {repo: self.workspace.table(repo, "entries") for repo in self.repos}
         else:
-            directory = ArchivePlace.of(self.workspace).root
+            directory = ArchiveStore.of(self.workspace).root
             shards = [path for path in directory.glob("*.parquet") if _HOUR.fullmatch(path.stem)]
             paths = {path.stem: path for path in sorted(shards, key=hour_of)}
             if not paths:
@@ -108,7 +108,7 @@ class EventSource:
 
     def gaps(self) -> dict[str, int]:
         """Return how many hours of the archive are not whole, by their state; sorted."""
-        path = ArchivePlace.of(self.workspace).hours
+        path = ArchiveStore.of(self.workspace).hours
         if self.origin == "mined" or not path.exists():
             return {}
         states = Counter(read_table(path, columns=["state"])["state"].to_pylist())

@@ -32,8 +32,8 @@ FROM issues i JOIN (
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(_QUERY, closed=settings.closed)
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(_QUERY, closed=settings.closed)
 
 
 CRITERION = Criterion(

@@ -23,8 +23,8 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(material: RepoView, settings: Robots) -> pa.Table:
-    return material.sql(_QUERY)
+def _judge(view: RepoView, settings: Robots) -> pa.Table:
+    return view.sql(_QUERY)
 
 
 CRITERION = Criterion(

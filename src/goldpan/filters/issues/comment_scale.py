@@ -37,8 +37,8 @@ FROM issues i JOIN (
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(
         _QUERY,
         minimum=settings.minimum,
         maximum=settings.maximum,

@@ -48,8 +48,8 @@ FROM (
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(
         _QUERY,
         maximum=settings.maximum,
         timeline=settings.count == "timeline",

@@ -91,8 +91,8 @@ FROM issues i LEFT JOIN counts USING (number), LATERAL (
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(
         _QUERY,
         comment=_COMMENT,
         code=settings.code,

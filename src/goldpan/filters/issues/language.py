@@ -30,10 +30,10 @@ FROM issues ORDER BY number
 _BATCH = 1_000
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
     rules = LanguageRules(least_characters=settings.least_characters)
     batches = []
-    for batch in material.connection.sql(_QUERY).to_arrow_reader(_BATCH):
+    for batch in view.connection.sql(_QUERY).to_arrow_reader(_BATCH):
         found = detect_languages(batch["text"].to_pylist(), rules=rules)
         batches.append(_answer(batch["issue"], found, settings))
     return pa.concat_tables(batches) if batches else _answer(pa.array([], pa.int64()), [], settings)

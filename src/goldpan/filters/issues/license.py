@@ -69,8 +69,8 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(_QUERY, allowed=list(settings.allowed))
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(_QUERY, allowed=list(settings.allowed))
 
 
 CRITERION = Criterion(

@@ -20,8 +20,8 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(material: RepoView, settings: DuplicateSettings) -> pa.Table:
-    return material.sql(_QUERY, repo=material.repo)
+def _judge(view: RepoView, settings: DuplicateSettings) -> pa.Table:
+    return view.sql(_QUERY, repo=view.repo)
 
 
 CRITERION = Criterion(

@@ -32,8 +32,8 @@ FROM (
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(_QUERY, minimum=settings.minimum, deleted=settings.deleted)
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(_QUERY, minimum=settings.minimum, deleted=settings.deleted)
 
 
 CRITERION = Criterion(

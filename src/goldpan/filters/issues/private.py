@@ -54,7 +54,7 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
     rules = PrivateRules(
         emails=EMAIL in settings.drop,
         ip_addresses=IP_ADDRESS in settings.drop,
@@ -62,7 +62,7 @@ def _judge(material: RepoView, settings: Settings) -> pa.Table:
         allowed_emails=settings.allowed_emails,
     )
     found: Counter[tuple[int, str, str]] = Counter()
-    for batch in material.connection.sql(_QUERY).to_arrow_reader(_BATCH):
+    for batch in view.connection.sql(_QUERY).to_arrow_reader(_BATCH):
         suspicious = batch.filter(may_be_private(batch["text"], rules))
         for row in suspicious.to_pylist():
             for finding in find_private(row["text"], rules):
@@ -76,9 +76,9 @@ def _judge(material: RepoView, settings: Settings) -> pa.Table:
             "n": pa.array(found.values(), pa.int64()),
         }
     )
-    material.connection.register("private_findings", findings)
-    answer = material.sql(_ANSWER)
-    material.connection.unregister("private_findings")
+    view.connection.register("private_findings", findings)
+    answer = view.sql(_ANSWER)
+    view.connection.unregister("private_findings")
     return answer
 
 

@@ -73,15 +73,15 @@ _GROUP = re.compile(r"^.*[:/|]")
 _EDGES = re.compile(r"^[^a-z]+|(?<![^a-z])[^a-z]++$")
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    signs = material.sql(
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    signs = view.sql(
         _SIGNS,
-        repo=material.repo,
+        repo=view.repo,
         literal=settings.literal,
         literal_pattern=_LITERAL,
         robots=settings.robots,
     )
-    claims = _claims(material, settings)
+    claims = _claims(view, settings)
     labels = {label.lower() for label in settings.labels}
     columns: dict[str, list[object]] = {"issue": [], "keep": [], "reason": [], "evidence": []}
     for sign in signs.to_pylist():
@@ -107,19 +107,15 @@ def _judge(material: RepoView, settings: Settings) -> pa.Table:
     )
 
 
-def _claims(material: RepoView, settings: Settings) -> dict[int, Claim]:
+def _claims(view: RepoView, settings: Settings) -> dict[int, Claim]:
     """Return the first sentence about each issue that counts."""
-    texts = material.sql(
-        _CANDIDATES, robots=settings.robots, body=settings.body, candidate=CANDIDATE
-    )
+    texts = view.sql(_CANDIDATES, robots=settings.robots, body=settings.body, candidate=CANDIDATE)
     found: dict[int, Claim] = {}
     for row in texts.to_pylist():
         number = row["number"]
         if number in found:
             continue
-        for claim in find_claims(
-            row["text"], material.repo, number, title=row["source"] == "title"
-        ):
+        for claim in find_claims(row["text"], view.repo, number, title=row["source"] == "title"):
             if (claim.marker or settings.keywords) and (settings.guesses or not claim.guess):
                 where = row["comment_id"] or row["source"]
                 found[number] = Claim(claim.marker, claim.guess, f"{where}: {claim.excerpt}")

@@ -44,21 +44,21 @@ _FAULTS = pa.schema(
 )
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    faults = pa.Table.from_pylist(list(_faults(material, settings)), _FAULTS)
-    material.connection.register("text_faults", faults)
-    answer = material.sql(_ANSWER)
-    material.connection.unregister("text_faults")
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    faults = pa.Table.from_pylist(list(_faults(view, settings)), _FAULTS)
+    view.connection.register("text_faults", faults)
+    answer = view.sql(_ANSWER)
+    view.connection.unregister("text_faults")
     return answer
 
 
-def _faults(material: RepoView, settings: Settings) -> Iterator[dict[str, object]]:
+def _faults(view: RepoView, settings: Settings) -> Iterator[dict[str, object]]:
     rules = QualityRules(settings.least_prose, settings.trace_share)
     template: frozenset[str] = frozenset()
     if settings.template_share > 0:
-        bodies = (text for batch in _bodies(material) for text in batch["text"].to_pylist())
+        bodies = (text for batch in _bodies(view) for text in batch["text"].to_pylist())
         template = template_lines(bodies, settings.template_share)
-    for batch in _bodies(material):
+    for batch in _bodies(view):
         for row in batch.to_pylist():
             if has_prose(row["text"], rules.least_prose, template):
                 continue
@@ -74,8 +74,8 @@ def _faults(material: RepoView, settings: Settings) -> Iterator[dict[str, object
                 }
 
 
-def _bodies(material: RepoView) -> Iterator[pa.RecordBatch]:
-    yield from material.connection.sql(_QUERY).to_arrow_reader(_BATCH)
+def _bodies(view: RepoView) -> Iterator[pa.RecordBatch]:
+    yield from view.connection.sql(_QUERY).to_arrow_reader(_BATCH)
 
 
 CRITERION = Criterion(

@@ -43,8 +43,8 @@ LATERAL (
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(_QUERY, pattern=_pattern(settings))
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(_QUERY, pattern=_pattern(settings))
 
 
 def _pattern(settings: Settings) -> str:

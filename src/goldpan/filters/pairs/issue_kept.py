@@ -45,14 +45,14 @@ FROM pairs p LEFT JOIN (
 _KNOWN = "SELECT DISTINCT criterion FROM issue_verdicts"
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    known = material.sql(_KNOWN)["criterion"].to_pylist()
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    known = view.sql(_KNOWN)["criterion"].to_pylist()
     if known and (strange := sorted(set(settings.criteria) - set(known))):
         raise UsageError(
             f"issue-kept names {strange[0]!r}, which is no criterion for issues",
             f"Choose from {', '.join(sorted(known))}",
         )
-    return material.sql(_QUERY, criteria=list(settings.criteria))
+    return view.sql(_QUERY, criteria=list(settings.criteria))
 
 
 CRITERION = Criterion(

@@ -15,8 +15,8 @@ FROM pairs
 """
 
 
-def _judge(material: RepoView, settings: NoSettings) -> pa.Table:
-    return material.sql(_QUERY)
+def _judge(view: RepoView, settings: NoSettings) -> pa.Table:
+    return view.sql(_QUERY)
 
 
 CRITERION = Criterion(

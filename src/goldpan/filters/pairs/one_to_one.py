@@ -46,8 +46,8 @@ FROM named LEFT JOIN fixes a USING (issue, place, pull) LEFT JOIN fixed b USING 
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(_QUERY, merged=settings.merged)
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(_QUERY, merged=settings.merged)
 
 
 CRITERION = Criterion(

@@ -31,8 +31,8 @@ FROM pairs p LEFT JOIN revisions r ON r.number = p.pull AND lower(p.pull_repo) =
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(_QUERY, agrees=settings.agrees)
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(_QUERY, agrees=settings.agrees)
 
 
 CRITERION = Criterion(

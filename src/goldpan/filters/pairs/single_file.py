@@ -38,8 +38,8 @@ FROM pairs p LEFT JOIN counts n ON n.number = p.pull AND lower(p.pull_repo) = lo
 """
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
-    return material.sql(_QUERY, maximum=settings.maximum)
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    return view.sql(_QUERY, maximum=settings.maximum)
 
 
 CRITERION = Criterion(

@@ -79,23 +79,23 @@ class _Judged:
     evidence: str = ""
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
     found: list[Row] = []
-    with material.objects() as objects:
+    with view.objects() as objects:
         if objects:
-            rows = _rows(material, settings)
-            judged = _compare(rows, objects, material.workers, settings.timeout)
+            rows = _rows(view, settings)
+            judged = _compare(rows, objects, view.workers, settings.timeout)
             for number, files in groupby(judged, key=lambda one: one.row["number"]):
                 found.append({"number": number, **_sum_up(list(files))})
-    material.connection.register("substance_found", pa.Table.from_pylist(found, _FOUND))
+    view.connection.register("substance_found", pa.Table.from_pylist(found, _FOUND))
     cloned = objects is not None
-    answer = material.sql(_ANSWER, most_files=settings.most_files, cloned=cloned)
-    material.connection.unregister("substance_found")
+    answer = view.sql(_ANSWER, most_files=settings.most_files, cloned=cloned)
+    view.connection.unregister("substance_found")
     return answer
 
 
-def _rows(material: RepoView, settings: Settings) -> Iterator[Row]:
-    query = material.connection.sql(_CHANGES, params={"most_files": settings.most_files})
+def _rows(view: RepoView, settings: Settings) -> Iterator[Row]:
+    query = view.connection.sql(_CHANGES, params={"most_files": settings.most_files})
     for batch in query.to_arrow_reader(1_024):
         yield from batch.to_pylist()
 

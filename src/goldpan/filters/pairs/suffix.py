@@ -78,7 +78,7 @@ _TESTS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _judge(material: RepoView, settings: Settings) -> pa.Table:
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
     suffixes = (CODE_SUFFIXES | set(settings.more)) - set(settings.fewer)
     is_test = _TESTS[settings.tests]
 
@@ -87,7 +87,7 @@ def _judge(material: RepoView, settings: Settings) -> pa.Table:
             return "test"
         return None if PurePosixPath(path).suffix.lower() in suffixes else "no-code"
 
-    pairs = material.sql(_QUERY)
+    pairs = view.sql(_QUERY)
     keeps, reasons, values, evidence = [], [], [], []
     for mined, paths in zip(pairs["mined"].to_pylist(), pairs["paths"].to_pylist(), strict=True):
         bad = [(path, found) for path in paths or () if (found := fault(path))]

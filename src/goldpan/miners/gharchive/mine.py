@@ -23,7 +23,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.gharchive.fetch import GH_ARCHIVE
 from goldpan.miners.gharchive.hours import file_name
-from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.miners.gharchive.place import ArchiveStore
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.report import (
     READER,
@@ -38,7 +38,7 @@ from goldpan.miners.github.limits import Pace
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveWish:
+class ArchiveRequest:
     """What to bring home and how."""
 
     hours: tuple[datetime, ...]
@@ -53,7 +53,7 @@ class ArchiveWish:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveMined:
+class ArchiveResult:
     """What a run brought."""
 
     source: str
@@ -76,8 +76,8 @@ class ArchiveMined:
 
 
 def mine_archive(
-    settings: Settings, wish: ArchiveWish, reporter: Reporter, pace: Pace | None = None
-) -> ArchiveMined:
+    settings: Settings, request: ArchiveRequest, reporter: Reporter, pace: Pace | None = None
+) -> ArchiveResult:
     """Read all hours that are not there yet, and return the state of every one.
 
     Raises `UsageError` for a source that is none, `WorkspaceError` where another run writes here
@@ -85,20 +85,20 @@ def mine_archive(
     """
     started = time.monotonic()
     workspace = Workspace(settings.workspace.absolute())
-    place = ArchivePlace.of(workspace)
-    from_web = is_address(wish.source)
+    place = ArchiveStore.of(workspace)
+    from_web = is_address(request.source)
     with place.lock():
         known = read_hours(place.hours)
-        reports = _kept(place, wish, None if from_web else Path(wish.source))
+        reports = _kept(place, request, None if from_web else Path(request.source))
         reused = len(reports)
-        hours = [hour for hour in wish.hours if hour not in reports]
+        hours = [hour for hour in request.hours if hour not in reports]
         for report in reports.values():
             _drop_download(place, report)  # that a run left which was killed at this very hour
         if reused:
             reporter.note(f"{reused:,} hours are there already; {len(hours):,} to read")
         try:
-            with _units(settings, wish, place, hours, reporter, pace or Pace()) as units:
-                for report in _read(wish, units, reporter):
+            with _units(settings, request, place, hours, reporter, pace or Pace()) as units:
+                for report in _read(request, units, reporter):
                     reports[report.hour] = report
                     _drop_download(place, report)
         except BaseException:  # Ctrl-C too: what was read so far is kept, whatever ends the run
@@ -106,22 +106,22 @@ def mine_archive(
                 _write(workspace, place, known | reports)
             raise
         _write(workspace, place, known | reports)
-    return ArchiveMined(
-        wish.source,
-        wish.types,
-        tuple(reports[hour] for hour in wish.hours),
+    return ArchiveResult(
+        request.source,
+        request.types,
+        tuple(reports[hour] for hour in request.hours),
         reused,
         time.monotonic() - started,
     )
 
 
 def _kept(
-    place: ArchivePlace, wish: ArchiveWish, folder: Path | None
+    place: ArchiveStore, request: ArchiveRequest, folder: Path | None
 ) -> dict[datetime, HourReport]:
     """Return the reports of whole hours that were read for the same events out of the same file."""
     kept = {}
-    wanted = ("whole", wish.types, READER)
-    for hour in wish.hours:
+    wanted = ("whole", request.types, READER)
+    for hour in request.hours:
         report = read_footer(place.events(hour)) if place.events(hour).exists() else None
         if report is None or (report.state, report.types, report.reader) != wanted:
             continue
@@ -134,35 +134,37 @@ def _kept(
 @contextmanager
 def _units(
     settings: Settings,
-    wish: ArchiveWish,
-    place: ArchivePlace,
+    request: ArchiveRequest,
+    place: ArchiveStore,
     hours: Sequence[datetime],
     reporter: Reporter,
     pace: Pace,
 ) -> Iterator[Sequence[HourUnit]]:
-    if not is_address(wish.source):
-        folder = Path(wish.source).absolute()
-        yield units_of_folder(folder, hours, place.root.parent, wish.types)
+    if not is_address(request.source):
+        folder = Path(request.source).absolute()
+        yield units_of_folder(folder, hours, place.root.parent, request.types)
         return
     with Downloads(
-        wish.source,
+        request.source,
         hours,
         place,
-        wish.types,
+        request.types,
         settings,
         pace,
         reporter.note,
-        keep=wish.keep_downloads,
+        keep=request.keep_downloads,
     ) as downloads:
         yield downloads
 
 
-def _read(wish: ArchiveWish, units: Sequence[HourUnit], reporter: Reporter) -> Iterator[HourReport]:
+def _read(
+    request: ArchiveRequest, units: Sequence[HourUnit], reporter: Reporter
+) -> Iterator[HourReport]:
     if not units:
         return
-    processes = min(wish.processes, len(units))
+    processes = min(request.processes, len(units))
     with (
-        open_engine(wish.engine, processes, wish.address) as engine,
+        open_engine(request.engine, processes, request.address) as engine,
         reporter.task("Hours", len(units)) as task,
     ):
         for report in engine.map(read_hour, units):
@@ -170,14 +172,14 @@ def _read(wish: ArchiveWish, units: Sequence[HourUnit], reporter: Reporter) -> I
             yield report
 
 
-def _drop_download(place: ArchivePlace, report: HourReport) -> None:
+def _drop_download(place: ArchiveStore, report: HourReport) -> None:
     """Delete a fetched file that was read, and one to keep only where it is not whole."""
     place.download(report.hour).unlink(missing_ok=True)
     if report.state != "whole":
         place.kept(report.hour).unlink(missing_ok=True)
 
 
-def _write(workspace: Workspace, place: ArchivePlace, reports: dict[datetime, HourReport]) -> None:
+def _write(workspace: Workspace, place: ArchiveStore, reports: dict[datetime, HourReport]) -> None:
     for hour, report in reports.items():
         if not report.has_rows:  # events that an earlier run found are there all the same
             reports[hour] = read_footer(place.events(hour)) or report

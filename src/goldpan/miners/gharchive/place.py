@@ -22,13 +22,13 @@ from goldpan.miners.gharchive.hours import file_name, hour_name
 
 
 @dataclass(frozen=True, slots=True)
-class ArchivePlace:
+class ArchiveStore:
     """The folder of a workspace that holds what came out of GH Archive."""
 
     root: Path
 
     @classmethod
-    def of(cls, workspace: Workspace) -> ArchivePlace:
+    def of(cls, workspace: Workspace) -> ArchiveStore:
         """Return the place within a workspace."""
         return cls(workspace.root / "gharchive")
 

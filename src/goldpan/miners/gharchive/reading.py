@@ -21,7 +21,7 @@ from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from goldpan.miners.gharchive.hours import file_name, hour_name
 from goldpan.miners.gharchive.lines import LongLine, lines_of, pieces_of
-from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.miners.gharchive.place import ArchiveStore
 from goldpan.miners.gharchive.report import METADATA_KEY, HourReport, State, as_json
 from goldpan.miners.gharchive.rows import Row, read_event
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
@@ -59,7 +59,7 @@ def read_hour(unit: HourUnit) -> HourReport:
     if unit.path is None:
         return HourReport(unit.hour, name, unit.state, unit.reason, types=unit.types)
     workspace = Workspace(unit.workspace)
-    place = ArchivePlace.of(workspace)
+    place = ArchiveStore.of(workspace)
     try:
         with unit.path.open("rb") as file:
             sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
@@ -95,7 +95,7 @@ def read_hour(unit: HourUnit) -> HourReport:
     return report
 
 
-def _publish(place: ArchivePlace, report: HourReport, events: Path, aside: Path) -> None:
+def _publish(place: ArchiveStore, report: HourReport, events: Path, aside: Path) -> None:
     corrupt = place.corrupt(report.hour)
     if report.corrupt:
         publish({aside: corrupt})

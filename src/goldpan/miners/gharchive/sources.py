@@ -18,7 +18,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import make_directory
 from goldpan.miners.gharchive.fetch import Fetched, fetch, open_client
 from goldpan.miners.gharchive.hours import file_name
-from goldpan.miners.gharchive.place import ArchivePlace
+from goldpan.miners.gharchive.place import ArchiveStore
 from goldpan.miners.gharchive.reading import HourUnit
 from goldpan.miners.github.limits import Pace
 
@@ -68,7 +68,7 @@ class Downloads(Sequence[HourUnit]):
         self,
         address: str,
         hours: Sequence[datetime],
-        place: ArchivePlace,
+        place: ArchiveStore,
         types: tuple[str, ...],
         settings: Settings,
         pace: Pace,

@@ -24,18 +24,18 @@ ORDER BY i.number, t.created_at, t.comment_id
 _BATCH = 256
 
 
-def read(material: RepoView) -> Iterator[ReviewItem]:
+def read(view: RepoView) -> Iterator[ReviewItem]:
     """Yield each kept issue with its discussion; who is named by role alone."""
     rows = (
         row
-        for batch in material.connection.sql(_DISCUSSIONS).to_arrow_reader(_BATCH)
+        for batch in view.connection.sql(_DISCUSSIONS).to_arrow_reader(_BATCH)
         for row in batch.to_pylist()
     )
     for number, group in groupby(rows, itemgetter("number")):
         said = list(group)
         replies = [row for row in said if row["comment_id"] is not None]
         yield ReviewItem(
-            material.repo,
+            view.repo,
             "issue",
             number,
             None,

@@ -29,10 +29,10 @@ ORDER BY k.issue, k.pull_repo, k.pull
 """
 
 
-def read(material: RepoView) -> Iterator[ReviewItem]:
+def read(view: RepoView) -> Iterator[ReviewItem]:
     """Yield each kept pair with its diff; without a diff nobody can judge it."""
-    relation = material.connection.sql(_PAIRS, params={"repo": material.repo})
-    clone = material.workspace.clone(material.repo)
+    relation = view.connection.sql(_PAIRS, params={"repo": view.repo})
+    clone = view.workspace.clone(view.repo)
     cloned = clone.exists()
     for batch in relation.to_arrow_reader(_AT_ONCE):
         rows = batch.to_pylist()
@@ -40,7 +40,7 @@ def read(material: RepoView) -> Iterator[ReviewItem]:
         spans = [(row["pull"], row["merge_base"], row["after_sha"]) for row in told]
         found = patches(clone, spans) if spans else iter(())
         for row in rows:
-            yield _case(material.repo, row, next(found).text if row in told else None)
+            yield _case(view.repo, row, next(found).text if row in told else None)
 
 
 def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
