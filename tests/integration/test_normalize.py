@@ -78,7 +78,8 @@ def test_a_reply_of_another_shape_costs_its_row(mined: Path, tmp_path: Path) -> 
         archive.begin(resume=True)
         meta = {"part": "timeline", "run": 3, "keys": [], "at": "", "number": 1, "items": 1}
         archive.append(
-            {**meta, "first": True, "next": None}, b'[{"event": "commented", "id": "x"}]'
+            {**meta, "request": {"url": ""}, "first": True, "next": None},
+            b'[{"event": "commented", "id": "x"}]',
         )
     again(tmp_path / "w", 2)
     (gap,) = measure_coverage(Workspace(tmp_path / "w"), REPO).gaps
