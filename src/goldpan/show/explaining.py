@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from goldpan.core.terminal import Terminal, clean
-from goldpan.miners.pairing import relation
 
 if TYPE_CHECKING:
     from goldpan.explain import Explanation
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 def explanation(found: Explanation) -> None:
     """Show all that is known of one entry."""
+    from goldpan.miners.pairing import relation
+
     console = Terminal()
     entry = found.entry
     console.print(clean(f"{found.repo}#{found.number}", style="bold"))
