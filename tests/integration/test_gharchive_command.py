@@ -169,8 +169,8 @@ def test_ctrl_c_says_how_to_go_on(source: Path, tmp_path: Path) -> None:
         rows = pq.read_table(
             tmp_path / "goldpan-workspace" / "gharchive" / "hours.parquet"
         ).to_pylist()
-        assert {row["state"] for row in rows} == {"whole"}
-        assert 0 < len(rows) < 24
+        assert {row["state"] for row in rows} <= {"whole"}  # none may be noted yet
+        assert len(rows) < 24
 
 
 @pytest.mark.parametrize(
