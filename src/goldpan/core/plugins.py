@@ -135,7 +135,7 @@ def blamed(kind: Kind, name: str) -> Iterator[None]:
         yield
     except GoldpanError:
         raise
-    except Exception as error:
+    except Exception as error:  # a user's code may raise anything: its author needs file and line
         found = _registered.get((kind, name))
         if found is None:
             raise
@@ -166,7 +166,7 @@ def _import(module: str, name: str, remedy: str) -> ModuleType:
         return import_module(module)
     except GoldpanError:
         raise
-    except Exception as error:
+    except Exception as error:  # importing runs a user's code, which may raise anything
         spec = None if isinstance(error, ImportError) else find_spec(module)
         place = _line(error, spec.origin or "") if spec else ""
         raise PluginError(
