@@ -19,7 +19,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.sources import sources
 
 _REFERENCES = """
-SELECT signal, repo, number, target_repo, target_number, commit_sha, "at", keyword, negated,
+SELECT signal, repo, number, target_repo, target_number, commit_sha, "at", keyword, stance,
        observed_on, evidence.where AS "where", evidence.source_id AS source_id,
        evidence.line AS line, evidence.excerpt AS excerpt
 FROM refs

@@ -84,10 +84,18 @@ def test_each_keyword_and_pattern_pairs(
     assert row["repo"] == SLUICE
     assert row["keyword"] == keyword
     assert row["signals"] == ["closed_by_pull", "closing_reference", "keyword", "will_close"]
-    told = {"signal": "keyword", "where": "body", "source_id": None, "excerpt": excerpt}
+    told = {
+        "signal": "keyword",
+        "where": "body",
+        "stance": "stated",
+        "source_id": None,
+        "excerpt": excerpt,
+    }
     assert told in row["evidence"]
     assert sorted(one["signal"] for one in row["evidence"]) == row["signals"]
-    assert row["confirmed"] and row["base_is_default"] and row["merged"] and not row["negated"]
+    assert (
+        row["confirmed"] and row["base_is_default"] and row["merged"] and row["stance"] == "stated"
+    )
     paper = found["faun-eval"].pairs[issue, SLUICE, pull]
     assert (paper["signals"], paper["evidence"]) == (["keyword"], [told])
 
@@ -107,7 +115,7 @@ def test_nothing_else_pairs(found: dict[str, Found]) -> None:
 def test_what_else_a_pair_tells(found: dict[str, Found]) -> None:
     """#22 has a negated keyword, #30 another base; #32 was connected and disconnected."""
     for rules in RULES:
-        negated = [key for key, row in found[rules].pairs.items() if row["negated"]]
+        negated = [key for key, row in found[rules].pairs.items() if row["stance"] == "negated"]
         assert negated == [(22, SLUICE, 23)]
     pairs = found["default"].pairs
     backport, outside = pairs[24, SLUICE, 30], pairs[31, PAN, 2]
@@ -120,7 +128,13 @@ def test_what_else_a_pair_tells(found: dict[str, Found]) -> None:
 def test_commit_of_a_pull_closes(place: Workspace, found: dict[str, Found]) -> None:
     (sha,) = (one["sha"] for one in rows(place.root, "commits") if one["number"] == 50)
     row = found["default"].pairs[49, SLUICE, 50]
-    told = {"signal": "closed_by_commit", "where": "commit", "source_id": sha, "excerpt": None}
+    told = {
+        "signal": "closed_by_commit",
+        "where": "commit",
+        "stance": None,
+        "source_id": sha,
+        "excerpt": None,
+    }
     assert (row["evidence"], row["keyword"]) == ([told], None)
     assert found["default"].told.unconfirmed == 1
     taken = found["unconfirmed"].pairs[49, SLUICE, 50]
@@ -199,7 +213,11 @@ def keyword(
 ) -> Row:
     evidence = {"where": where, "excerpt": word}
     return link(
-        "keyword", source, target, keyword=word, **{"negated": False, "evidence": evidence, **given}
+        "keyword",
+        source,
+        target,
+        keyword=word,
+        **{"stance": "stated", "evidence": evidence, **given},
     )
 
 
@@ -248,10 +266,13 @@ def test_case_of_the_name_does_not_matter(tmp_path: Path) -> None:
 )
 def test_first_place_of_a_keyword_outranks_the_others(tmp_path: Path, places: str) -> None:
     words = dict(zip(places.split(), ("resolve", "closes", "fix", "fixed"), strict=False))
-    said = [keyword(word, where, negated=word == "fix") for where, word in words.items()]
+    said = [
+        keyword(word, where, stance="negated" if word == "fix" else "stated")
+        for where, word in words.items()
+    ]
     for order in (said, said[::-1]):
         (row,) = find(build(tmp_path, [CROSSED, *order]), GEM).pairs.values()
-        assert (row["keyword"], row["negated"]) == ("resolve", False)
+        assert (row["keyword"], row["stance"]) == ("resolve", "stated")
         assert {one["where"] for one in row["evidence"]} == set(words)
 
 

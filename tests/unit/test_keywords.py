@@ -248,7 +248,7 @@ def test_enterprise_hosts() -> None:
 )
 def test_negated(before: str) -> None:
     for markdown in (True, False):
-        assert find_closing_keywords(f"{before}fix #1", markdown=markdown)[-1].negated
+        assert find_closing_keywords(f"{before}fix #1", markdown=markdown)[-1].stance == "negated"
 
 
 @pytest.mark.parametrize(
@@ -271,11 +271,41 @@ def test_negated(before: str) -> None:
 )
 def test_not_negated(before: str) -> None:
     for markdown in (True, False):
-        assert not find_closing_keywords(f"{before}fixes #1", markdown=markdown)[-1].negated
+        assert find_closing_keywords(f"{before}fixes #1", markdown=markdown)[-1].stance != "negated"
 
 
 def test_a_capitalised_keyword_on_its_own_line_is_not_negated() -> None:
-    assert not find_closing_keywords("Do not merge yet\nFixes #1")[0].negated
+    assert find_closing_keywords("Do not merge yet\nFixes #1")[0].stance == "stated"
+
+
+@pytest.mark.parametrize(
+    ("text", "stance"),
+    [
+        ("Fixes #1", "stated"),
+        ("This should fix #1", "stated"),
+        ("Some words. Maybe. This fixes #1. Does it?", "stated"),
+        ("Fixes #1, right?", "stated"),
+        ("Partly rewritten. Closes #1", "stated"),
+        ("might close #1", "supposed"),
+        ("I think this fixes #1", "supposed"),
+        ("Hopefully fixes #1", "supposed"),
+        ("This tries to fix #1", "supposed"),
+        ("Please check whether this fixes #1", "supposed"),
+        ("does this fix #1?", "asked"),
+        ("Should this close #1 as well?", "asked"),
+        ("fixes #1?", "asked"),
+        ("Closes [#1](https://github.com/o/r/issues/1)?", "asked"),
+        ("half-fixes #1", "partial"),
+        ("Partially fixes #1", "partial"),
+        ("fixes #1 (partially)", "partial"),
+        ("Closes #1, but only in part", "partial"),
+        ("This does not fully fix #1", "partial"),
+        ("does _not_ fix #1", "negated"),
+        ('Revert "Fixes #1"', "negated"),
+    ],
+)
+def test_how_a_keyword_is_meant(text: str, stance: str) -> None:
+    assert [found.stance for found in find_closing_keywords(text)] == [stance]
 
 
 def test_place_and_excerpt() -> None:

@@ -185,7 +185,7 @@ REFERENCES = Table(
         ("at", _TIME),
         ("pattern", _TEXT),  # of a mention: url | hash | gh | slug
         ("keyword", _TEXT),  # of a keyword, lower case
-        ("negated", _FLAG),  # a keyword after "not": GitHub closes all the same
+        ("stance", _TEXT),  # of a keyword: stated | partial | supposed | asked | negated
         ("evidence", EVIDENCE),
     ),
     order=(
@@ -277,7 +277,7 @@ PAIRS = Table(
         ("pull", _COUNT),
         ("signals", _TEXTS),
         ("keyword", _TEXT),
-        ("negated", _FLAG),
+        ("stance", _TEXT),  # the strongest of its keywords; null without one
         ("confirmed", _FLAG),  # a cross reference from the pull stands on the timeline
         ("base_is_default", _FLAG),
         ("merged", _FLAG),
@@ -288,6 +288,7 @@ PAIRS = Table(
                     [
                         ("signal", _TEXT),
                         ("where", _TEXT),
+                        ("stance", _TEXT),
                         ("source_id", _TEXT),
                         ("excerpt", _TEXT),
                     ]

@@ -31,6 +31,7 @@ from goldpan.core.query import open_tables
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace, publish
+from goldpan.text.keywords import STANCES
 
 SIGNALS = (
     "keyword",
@@ -107,7 +108,7 @@ confirmed AS (
 ),
 keywords AS (
   SELECT r.repo AS pull_repo, r.number AS pull, r.target_number AS issue, 'keyword' AS signal,
-         r.keyword, r.negated, r.evidence.where AS "where", r.evidence.source_id AS source_id,
+         r.keyword, r.stance, r.evidence.where AS "where", r.evidence.source_id AS source_id,
          r.evidence.excerpt AS excerpt, c.number IS NOT NULL AS confirmed
   FROM refs r LEFT JOIN confirmed c
     ON c.repo = r.repo AND c.number = r.number AND c.target_number = r.target_number
@@ -167,12 +168,12 @@ SELECT $repo AS repo, issue, pull_repo, pull,
        list_sort(list_distinct(list(signal))) AS signals,
        list(keyword ORDER BY coalesce(list_position(['body', 'title', 'commit'], "where"), 9),
               source_id, excerpt, keyword) FILTER (keyword IS NOT NULL)[1] AS keyword,
-       coalesce(bool_and(negated), false) AS negated,
+       $stances[min(list_position($stances, stance))] AS stance,
        bool_or(seen.issue IS NOT NULL) AS confirmed,
        bool_or(base_is_default) AS base_is_default,
        bool_or(merged) AS merged,
        list_sort(list_distinct(list({'signal': signal, 'where': "where",
-         'source_id': source_id, 'excerpt': excerpt}))) AS evidence,
+         'stance': stance, 'source_id': source_id, 'excerpt': excerpt}))) AS evidence,
        $rules AS rules
 FROM chosen LEFT JOIN seen USING (pull_repo, pull, issue)
 GROUP BY issue, pull_repo, pull
@@ -180,18 +181,32 @@ ORDER BY repo, issue, pull_repo, pull
 """
 
 
+_CLOSED = {
+    "stated": "fixed by",
+    "partial": "closed, though its text says fixed in part, by",
+    "supposed": "closed, though its text only supposes a fix, by",
+    "asked": "closed, though its text only asks, by",
+    "negated": "closed, though its text says not fixed, by",
+}
+_NAMED = {
+    "stated": "named as fixed by",
+    "partial": "named as fixed in part by",
+    "supposed": "supposed to be fixed by",
+    "asked": "asked about as fixed by",
+    "negated": "named as not fixed by",
+}
+
+
 def relation(pair: Mapping[str, Any]) -> str:
     """Say how much the evidence of a pair shows: from "fixed by" to what only a text claims.
 
-    "Fixed by" is a pull request that was merged and by whose merge GitHub closed the issue; what a
-    text alone says, or denies, is told as that.
+    "Fixed by" is a pull request that was merged, by whose merge GitHub closed the issue, and whose
+    text does not hedge; what a text alone says, doubts or denies is told as that.
     """
     closed = bool(pair["merged"]) and not {"closed_by_pull", "closed_by_commit"}.isdisjoint(
         pair["signals"]
     )
-    if pair["negated"]:
-        return "closed, though its text says not fixed, by" if closed else "named as not fixed by"
-    return "fixed by" if closed else "named as fixed by"
+    return (_CLOSED if closed else _NAMED)[pair["stance"] or "stated"]
 
 
 def find_rules(name: str) -> Rules:
@@ -221,6 +236,7 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
                 "same_repository": rules.same_repository,
                 "default_branch": rules.default_branch,
                 "rules": rules.name,
+                "stances": list(STANCES),
             },
         ).to_arrow_table()
         path = scratch / "pairs.parquet"

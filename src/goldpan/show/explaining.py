@@ -87,7 +87,7 @@ def _reference(row: Mapping[str, Any]) -> Text:
     target = _place(row["target_repo"], row["target_number"], None)
     notes = [
         row["keyword"] or "",
-        "negated" if row["negated"] else "",
+        row["stance"] if row["stance"] != "stated" else "",
         f"in {row['where']}" if row["where"] not in (None, "timeline", "links") else "",
         f"line {row['line']}" if row["line"] else "",
     ]

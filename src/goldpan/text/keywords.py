@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from goldpan.text.markdown import Block, blocks, paragraphs
 from goldpan.text.mentions import GITHUB, Mention, find_mentions, leading_mention
@@ -27,11 +28,44 @@ _CANDIDATE = re.compile(
     re.IGNORECASE,
 )
 
+Stance = Literal["stated", "partial", "supposed", "asked", "negated"]
+"""How a text says that something is fixed: plainly, in part ("half-fixes #1"), as a guess or a hope
+("might fix #1"), as a question ("does this fix #1?"), or not at all ("does not fix #1")."""
+STANCES: tuple[Stance, ...] = ("stated", "partial", "supposed", "asked", "negated")
+"""From the strongest claim to none."""
+
 _CLAUSE_END = re.compile(r"[.!?;](?=\s)|\b(?:and|but)\b", re.IGNORECASE)
 _NEGATION = re.compile(
     r"(?:\b(?:not(?!\s+(?:only|just|merely)\b)|cannot|never|without|no\s+longer)|n['’]t)\b",
     re.IGNORECASE,
 )
+_WHOLE = re.compile(
+    r"(?:fully|completely|entirely|quite|really|wholly|totally)\s*\Z", re.IGNORECASE
+)
+_PART = re.compile(
+    r"\b(?:part(?:s|ly|ial(?:ly)?)?(?:\s+of)?|(?:half|semi|mostly|almost|nearly|some\s+of"
+    r"|one\s+of|(?:first|next|another|a|one)\s+(?:step|part|half)|toward?s?|helps?))\b",
+    re.IGNORECASE,
+)
+_PART_AFTER = re.compile(
+    r"\s*(?:[,(\[-]\s*)?(?:(?:but\s+)?(?:only\s+)?(?:partial(?:ly)?|partly|in\s+part|mostly)\b"
+    r"|(?:1st|first|second|third|last)\s+(?:part|half|point|item|bullet)\b)",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(
+    r"\b(?:might|may|maybe|could|perhaps|possibly|potential(?:ly)?|hope(?:fully|s)?|probably"
+    r"|likely|attempt(?:s|ing|ed)?|tr(?:y|ies|ying|ied)\s+to|supposed(?:ly)?|suspects?|think|guess|believe"
+    r"|wonder(?:ing)?|unsure|sure\s+(?:if|whether)|see\s+(?:if|whether)|(?:if|whether)\s+(?:this|it"
+    r"|that|the|we|you|i))\b",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"(?:^|\W)(?:(?:do|does|did|will|would|could|can|should|is|are|has|have|may|might)\s+(?:this|it"
+    r"|that|these|you|we|they|i|the|#\d+)|(?:what|which|why|how|when|who|whether))\b",
+    re.IGNORECASE,
+)
+_REVERTED = re.compile(r"\brevert(?:s|ed|ing)?\b", re.IGNORECASE)
+_QUESTION = re.compile(r"[^.!?;\n]{0,200}\?")
 _NEAR = 200
 _EXCERPT_BEFORE = 60
 _EXCERPT = 160
@@ -39,7 +73,7 @@ _EXCERPT = 160
 
 @dataclass(frozen=True, slots=True)
 class ClosingKeyword:
-    """A keyword with its reference; GitHub closes even when `negated` ("does not fix #1").
+    """A keyword with its reference; GitHub closes whatever the `stance` ("does not fix #1").
 
     `repo` is None for the repository in which the text stands, `line` the source line, from 1,
     on which the block begins, `start` the keyword's offset in the block's visible text.
@@ -48,7 +82,7 @@ class ClosingKeyword:
     keyword: str
     repo: str | None
     number: int
-    negated: bool
+    stance: Stance
     line: int
     start: int
     excerpt: str
@@ -98,7 +132,11 @@ def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[
             keyword=word[1].lower(),
             repo=target.repo,
             number=target.number,
-            negated=_is_negated(block.text[max(done, start - _NEAR) : start], word[1]),
+            stance=_stance(
+                block.text[max(done, start - _NEAR) : start],
+                word[1],
+                block.text[_end_of_target(block, word.end(), mentions) :][:_NEAR],
+            ),
             line=block.line,
             start=start,
             excerpt=_excerpt(block.text, start, word.end()),
@@ -120,11 +158,35 @@ def _target(
     return address if address and address.pattern == "url" else None
 
 
-def _is_negated(before: str, keyword: str) -> bool:
-    if keyword.istitle() and before.rstrip(" \t").endswith("\n"):
-        return False  # a line of its own, as after "Do not merge yet"
-    words = _CLAUSE_END.split(before)[-1].split()
-    return _NEGATION.search(" ".join(words[-4:])) is not None
+def _end_of_target(block: Block, offset: int, mentions: dict[int, Mention]) -> int:
+    """Return where the reference at `offset` ends, be it a link or plain."""
+    node, mention = block.node_at(offset), mentions.get(offset)
+    return node.end if node.href is not None or mention is None else mention.end
+
+
+def _stance(before: str, keyword: str, after: str) -> Stance:
+    """Tell how a keyword is meant from what stands before it and after its reference."""
+    own_line = keyword.istitle() and before.rstrip(" \t").endswith("\n")
+    # A line of its own says nothing of the one before, as after "Do not merge yet".
+    clause = "" if own_line else _CLAUSE_END.split(before)[-1]
+    words = clause.split()
+    near = " ".join(words[-4:])
+    if _REVERTED.search(clause):
+        return "negated"
+    negation = None
+    for negation in _NEGATION.finditer(near):
+        pass
+    if negation:
+        wholly = _WHOLE.search(near, negation.end()) or _PART.search(near, negation.end())
+        return "partial" if wholly else "negated"
+    question = _QUESTION.match(after)
+    if question and (after.lstrip().startswith("?") or _ASKED.search(clause)):
+        return "asked"
+    if _SUPPOSED.search(" ".join(words[-6:])):
+        return "supposed"
+    if _PART.search(near) or near.endswith("half-") or _PART_AFTER.match(after):
+        return "partial"
+    return "stated"
 
 
 def _excerpt(text: str, start: int, end: int) -> str:

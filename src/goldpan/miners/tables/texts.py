@@ -69,7 +69,7 @@ def read_text(
                 at,
                 None,
                 keyword.keyword,
-                keyword.negated,
+                keyword.stance,
                 where,
                 source_id,
                 keyword.start,
