@@ -139,7 +139,8 @@ def test_commit_of_a_pull_closes(place: Workspace, found: dict[str, Found]) -> N
     assert found["default"].told.unconfirmed == 1
     taken = found["unconfirmed"].pairs[49, SLUICE, 50]
     assert (taken["signals"], taken["confirmed"]) == (["closed_by_commit", "keyword"], False)
-    assert {**told, "signal": "keyword", "excerpt": "Fixes #49"} in taken["evidence"]
+    keyword = {"signal": "keyword", "stance": "stated", "excerpt": "Fixes #49"}
+    assert {**told, **keyword} in taken["evidence"]
 
 
 def test_a_closing_keyword_with_a_former_name_pairs(tmp_path: Path) -> None:
