@@ -1,0 +1,141 @@
+"""Which reply answers an issue, by rules that say why.
+
+A reply that only mentions people, triages, closes, thanks, announces or asks back is no answer. Of
+the others each earns points for what answers have: it is the first reply of another person, by
+somebody who knows the repository, holds steps, reasons and code, takes up the words of the title, is
+thanked for or confirmed, or closes the issue; and loses some for what discussions have. The best
+reply answers if it reaches the threshold. `tests/gold` has what the points were weighed on, and
+docs/datasets.md how often the choice is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from goldpan.text.remarks import Remarks, read_remarks
+
+LEAST = 8
+"""The points from which on a reply is taken as the answer."""
+
+_LEAST_TOLD = 5  # words; with fewer a reply without code is a note
+_KNOWS = frozenset({"owner", "member", "collaborator", "contributor"})
+_AT_CLOSE = timedelta(minutes=2)
+_LATE = 3  # replies before it from which on a reply is late in the discussion
+_LONG = 4  # replies after it
+_TERM = re.compile(r"[a-z_]{4,}")
+_PLAN = re.compile(
+    r"\b(?:discussion|track(?:er|ing)|meta|design|rfc|roadmap|checklist|to-?do|ideas?|proposal"
+    r"|umbrella|follow-?ups?|brainstorm\w*)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What of an issue tells which reply answers it."""
+
+    author: str | None
+    title: str
+    closed_at: datetime | None
+    closed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A comment on an issue, not by a bot; replies are in order of time."""
+
+    comment_id: int
+    author: str | None
+    role: str | None
+    created_at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply with its points, and why it has them."""
+
+    reply: Reply
+    points: int
+    because: tuple[str, ...]
+
+
+def best_answer(question: Question, replies: Sequence[Reply]) -> Answer | None:
+    """Return the reply with the most points, the earliest of equals; None where all are notes."""
+    remarks = [read_remarks(reply.text) for reply in replies]
+    title = set(_TERM.findall(question.title.lower()))
+    best: Answer | None = None
+    for index, reply in enumerate(replies):
+        if is_note(remarks[index]):
+            continue
+        earned = _earned(question, replies, remarks, index, title)
+        answer = Answer(reply, sum(earned.values()), tuple(why for why, n in earned.items() if n > 0))
+        if best is None or answer.points > best.points:
+            best = answer
+    return best
+
+
+def is_note(remarks: Remarks) -> bool:
+    """Tell a reply that says nothing of its own, or mostly asks."""
+    if remarks.asked * 2 > remarks.words:
+        return True
+    return remarks.told < _LEAST_TOLD and not remarks.code and not remarks.solved
+
+
+def _earned(
+    question: Question,
+    replies: Sequence[Reply],
+    remarks: Sequence[Remarks],
+    index: int,
+    title: set[str],
+) -> dict[str, int]:
+    """Return the points of a reply, by what it has them for."""
+    reply, said = replies[index], remarks[index]
+    asker = reply.author is not None and reply.author == question.author
+    others = (earlier for earlier in replies[:index] if earlier.author != question.author)
+    shared = len(title & set(_TERM.findall(reply.text.lower())))
+    closes = (
+        question.closed_at is not None
+        and reply.author is not None
+        and reply.author == question.closed_by
+        and abs(question.closed_at - reply.created_at) < _AT_CLOSE
+        and said.words >= 10
+    )
+    third = said.addressed is not None and said.addressed != (question.author or "").lower()
+    return {
+        "first reply of another": 2 if not asker and not any(others) else 0,
+        "knows the repository": 2 if (reply.role or "") in _KNOWS else 0,
+        "closes the issue with it": 2 if closes else 0,
+        "code": 2 if said.code else 1 if said.spans else 0,
+        "steps": 2 if said.steps else 0,
+        "reasons": 1 if said.reasons else 0,
+        "says what solved it": 1 if said.solved else 0,
+        "length": (said.told >= 10) + (said.told >= 25),
+        "words of the title": min(shared, 2),
+        "confirmed": 2 if _confirmed(question, replies, remarks, index) else 0,
+        "by the asker": -2 if asker and not said.solved else 0,
+        "thanks": -2 if said.thanks else 0,
+        "asks": -1 if said.asked else 0,
+        "addressed to a third": -1 if third else 0,
+        "quotes much": -1 if said.quotes >= 3 else 0,
+        "late": -1 if index >= _LATE else 0,
+        "long discussion": -2 if len(replies) - index - 1 >= _LONG else 0,
+        "a plan, no question": -2 if _PLAN.search(question.title) else 0,
+    }
+
+
+def _confirmed(
+    question: Question, replies: Sequence[Reply], remarks: Sequence[Remarks], index: int
+) -> bool:
+    """Tell whether the asker, in the replies that follow at once, thanks or says that it helped."""
+    if question.author is None or replies[index].author == question.author:
+        return False
+    for later in range(index + 1, len(replies)):
+        if replies[later].author != question.author:
+            return False
+        if remarks[later].solved or remarks[later].thanks:
+            return True
+    return False

@@ -1,0 +1,180 @@
+"""What the sentences of a reply do: explain, advise, ask back, thank, announce, close, triage.
+
+The cues are English, as are the issues that the filters keep. Code, quotes, traces, addresses and
+names of people are no sentences (`goldpan.text.prose`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from goldpan.text.lines import Kind, classify
+from goldpan.text.prose import prose_of
+from goldpan.text.sentences import split_sentences
+
+_MOST_SENTENCES = 200
+_LONGEST = 1_000  # characters of a sentence that are looked at
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_SPAN = re.compile(r"`[^`\n]{1,200}`")
+_ADDRESSED = re.compile(r"\s*@([A-Za-z0-9][A-Za-z0-9-]{0,38})\b")
+
+
+def _cues(*alternatives: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})", re.IGNORECASE)
+
+
+_NOTES = (
+    # triage
+    _cues(
+        r"triag\w+|nominat\w+|label(?:s|ed|ing|led|ling)?\b|mileston\w+|assign(?:ed|ing)?\b",
+        r"priorit\w+|good first issue|help wanted|backlog",
+    ),
+    # duplicates and other places
+    _cues(
+        r"duplicat\w+|dupes?\s+of|in favou?r of|tracked (?:in|by|at)|superseded|moving (?:this|to)",
+        r"continu\w+ (?:in|at)|moved to|transferr\w+|subsumed|see also|same as",
+    ),
+    # closing notes
+    _cues(
+        r"clos(?:e|es|ed|ing|able)\b|re-?open\w*|stale\b|inactiv\w+|no longer relevant|backport\w*",
+        r"(?:been|is|was|got|now|already|probably|this|it|it's|be)"
+        r" (?:now |already |probably |actually )?"
+        r"(?:fixed|resolved|addressed|solved|merged|implemented|done|completed|landed|released)\b",
+    ),
+    re.compile(
+        r"^\W*(?:fixed|resolved|addressed|solved|merged|implemented|done|landed|completed)\b", re.I
+    ),
+    # thanks and praise
+    _cues(
+        r"thank\w*|thx|cheers|great|awesome|nice (?:catch|work|find)|lgtm|appreciat\w+|cool\b",
+        r"good (?:catch|find|job|point|idea|question|news)|sounds (?:good|great|reasonable)",
+        r"(?:I )?agree\w*|perfect|excellent|congrat\w*|welcome|sorry|apolog\w+|glad|happy to",
+    ),
+    # announcements
+    _cues(
+        r"(?:I'?ll|I will|I can|I could|I'?m going to|let me|plan(?:ning)? to|want to)"
+        r" (?:\w{1,20} ){0,2}(?:open|submit|send|work|take|look|try|check|test|fix|do|pick|prepare"
+        r"|investigat\w+|create|file|report|push|write|add|get|update|post|make|pr)\b",
+        r"I(?:'m| am) (?:working|looking|on it)|working on (?:it|this|a)\b|wip\b|take this\b",
+        r"(?:opened|created|submitted|filed|made|pushed|posted|sent|here'?s) (?:a |an |my |the )?"
+        r"(?:pr|pull[ -]request|issue|patch|fix|upstream)\b",
+        r"(?:pr|pull request) (?:is )?(?:up|open|here|welcome)\b|pick(?:ing)? (?:it|this) up",
+    ),
+    # the same here
+    _cues(
+        r"me too|same (?:here|issue|problem|error|thing)|bump\b|ping\b|confirm(?:ed)?\b",
+        r"(?:can(?:'t|not)?|could(?:n't| not)?|unable to|able to) (?:re)?produce",
+        r"(?:I|we)(?:'m| am| are|'ve| have)? (?:also |still )?(?:seeing|see|hit(?:ting)?|facing"
+        r"|getting|having|ran into|running into|experienc\w+|encounter\w*)\b",
+        r"still (?:an issue|happen\w*|present|relevant|occurs?|reproduc\w+|valid|the case)",
+        r"any (?:updates?|news|progress|eta)\b",
+    ),
+    # requests
+    _cues(
+        r"(?:please|pls|kindly) (?:\w{1,20} )?(?:provide|share|post|try|test|check|attach|open|file"
+        r"|describe|give|show|let|paste|report|confirm|elaborate|clarify|summari[sz]e)",
+        r"need more (?:info|details)|more information|let (?:me|us) know",
+    ),
+)
+_THANKS = re.compile(
+    r"^\W*(?:(?:very|so) )?(?:thank\w*|thx|cheers|great|awesome|nice|cool|perfect|sorry|oh,? thank|(?:concept |approach )?"
+    r"n?ack\b|(?:I )?agree\w*|love\b|yes please|same|me too|sounds|as I)\b",
+    re.IGNORECASE,
+)
+_REASON = _cues(
+    r"because|since|due to|caused? by|cause of|so that|in order to|otherwise|therefore|hence|thus",
+    r"the (?:reason|problem|cause|bug|difference|point|idea|purpose|intention)\b|by design",
+    r"reason (?:is|for|why)|which (?:means|is why)|that'?s why|this is why|means that|i\.e\.",
+    r"result(?:s|ing)? (?:in|of|from)|as a result|intention\w*|on purpose|expected|unsupported",
+    r"not (?:supported|possible|intended|a bug|an issue)|no (?:reason|need|way|point|plans?)\b",
+    r"does(?:n't| not)|would(?:n't| not)? (?:be|require|need|break|make)|depends on|rather than",
+    r"instead|unnecessary|only\b",
+)
+_ADVICE = _cues(
+    r"you (?:can|could|should|need|must|have to|may|might|want|don'?t)|workaround|work around",
+    r"try (?:to|using|with|the|adding|setting|running)|us(?:e|ing)\b|instead of|solution|solved",
+    r"fix(?:ed)? (?:it )?(?:by|is|was|would)|should (?:be|use|have|work|do|not)|simply|just\b",
+    r"set(?:ting)?\b|add(?:ing)?\b|run(?:ning)?\b|install(?:ing)?\b|make sure|see the|documented",
+    r"enable|disable|configure|replace|change|call\b|pass(?:ing)?\b|recommend\w*|suggest\w*",
+    r"need(?:s|ed)? to|have to|the (?:right|correct|proper) way",
+)
+_SOLVED = _cues(
+    r"solv(?:ed|es|ing) (?:it|this|that|the|my)\b|(?:did|does|do) the trick|was able to|managed to",
+    r"fix(?:ed|es) (?:it|this|that|my|the (?:issue|problem|bug|error|build|compilation|crash))\b",
+    r"(?:that|this|it|everything|all|now) (?:\w{1,12} )?(?:works?|worked|helps?|helped)\b",
+    r"(?:get|got) (?:it|this) (?:working|to work|to compile|to build)|turn(?:s|ed) out",
+    r"problem (?:is )?(?:solved|gone)|no longer (?:have|see|get|happens?|occurs?)\b",
+    r"found (?:the|a) (?:cause|problem|issue|solution|reason|way)\b",
+)
+_STEP = re.compile(
+    r"\bby (?:add|remov|delet|sett|runn|us|install|replac|go|chang|call|pass|edit|revert|downgrad"
+    r"|upgrad|updat|enabl|disabl|creat|mov|renam|unsett|switch)ing\b"
+    r"|^\W*(?:use|try|run|add|remove|install|set|make sure|delete|upgrade|update|downgrade|replace"
+    r"|change|call|pass|enable|disable|edit|put|include|define|compile|build|link|configure|create"
+    r"|move|rename|switch|export|unset|rebuild|reinstall|sudo|pip|npm|brew|apt|cargo|git)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What a reply consists of; words are those of its sentences, without code and quotes."""
+
+    words: int
+    """Words of all sentences."""
+    told: int
+    """Words of the sentences that are neither notes nor questions."""
+    asked: int
+    """Words of questions."""
+    reasons: bool
+    """Whether a sentence gives a reason."""
+    steps: bool
+    """Whether a sentence says what to do."""
+    solved: bool
+    """Whether it says that something solved the problem."""
+    code: bool
+    """Whether it holds a block of code."""
+    spans: bool
+    """Whether it holds code within a line."""
+    quotes: int
+    """Lines that it quotes."""
+    thanks: bool
+    """Whether it opens with thanks or agreement."""
+    addressed: str | None
+    """The login with which it opens, in lower case."""
+
+
+def read_remarks(text: str) -> Remarks:
+    """Return what a reply consists of; the time is linear in the text's length."""
+    lines = classify(text)
+    written = prose_of(lines)
+    stretches = split_sentences(written, "join")[:_MOST_SENTENCES]
+    sentences = [written[part.start : part.end][:_LONGEST] for part in stretches]
+    words = told = asked = 0
+    reasons = steps = solved = False
+    for sentence in sentences:
+        size = len(_WORD.findall(sentence))
+        words += size
+        if sentence.endswith("?"):
+            asked += size
+            continue
+        if not any(note.search(sentence) for note in _NOTES):
+            told += size
+        reasons = reasons or _REASON.search(sentence) is not None
+        steps = steps or _ADVICE.search(sentence) is not None or _STEP.search(sentence) is not None
+        solved = solved or _SOLVED.search(sentence) is not None
+    addressed = _ADDRESSED.match(text[:100])
+    return Remarks(
+        words=words,
+        told=told,
+        asked=asked,
+        reasons=reasons,
+        steps=steps,
+        solved=solved,
+        code=any(line.kind is Kind.CODE for line in lines),
+        spans=_SPAN.search(text) is not None,
+        quotes=sum(line.kind is Kind.QUOTE for line in lines),
+        thanks=bool(sentences) and _THANKS.match(sentences[0]) is not None,
+        addressed=addressed[1].lower() if addressed else None,
+    )
