@@ -20,7 +20,7 @@ from goldpan.core.parquet import open_file
 from goldpan.core.progress import Reporter
 from goldpan.core.run_file import Flaw
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
 from goldpan.evaluation.run import RESULT
 from goldpan.git.packs import is_damaged, pack_files
@@ -179,7 +179,7 @@ def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
     found = []
     for verify in (
         partial(check_outputs, directory, "normalize"),
-        partial(check_inputs, directory, "pair"),
+        partial(_check_pairs, workspace, repo),
         partial(check_replies, workspace, repo),
     ):
         try:
@@ -188,6 +188,11 @@ def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
             if not isinstance(error.__cause__, DamagedError):  # that is told of the file itself
                 found.append(Damage(str(directory), None, error.problem, error.remedy))
     return found
+
+
+def _check_pairs(workspace: Workspace, repo: str) -> None:
+    for rules in workspace.paired_by(repo):
+        check_inputs(workspace.tables(repo), f"pair.{rules}")
 
 
 def _dataset(told: Path) -> Iterator[_Item]:
@@ -225,15 +230,18 @@ def _remedy(root: Path, path: Path) -> str:
     repo = "/".join(rest[:2]).removesuffix(".git")
     match stage:
         case "tables":
-            return f"Run goldpan {_REMADE.get(path.stem, 'normalize')} --repo {repo}"
+            name, _, rules = path.stem.partition(".")
+            again = f"Run goldpan {_REMADE.get(name, 'normalize')} --repo {repo}"
+            return f"{again} --rules {rules}" if path.stem.startswith("pairs.") else again
         case "verdicts" if rest[0] == "labels":
             return "Delete it and run goldpan review labels again"
         case "verdicts" if len(rest) == 1:
             return "Delete it and run goldpan filter"
         case "verdicts":
             profile, _, reviewed = path.stem.partition(".")
-            command = "review" if reviewed else "filter"
-            return f"Delete it and run goldpan {command} --repo {repo} --profile {profile}"
+            command = f"goldpan {'review' if reviewed else 'filter'} --repo {repo}"
+            rules = "" if path.parent.name == UNPAIRED else f" --rules {path.parent.name}"
+            return f"Delete it and run {command} --profile {profile}{rules}"
         case "annotations":
             return f"Run goldpan annotate pull --project {rest[0]}"
         case "gharchive":

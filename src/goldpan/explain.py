@@ -51,6 +51,8 @@ class Explanation:
     number: int
     entry: dict[str, Any] | None
     references: tuple[dict[str, Any], ...]
+    rules: str | None
+    """By which rules its pairs were made, and the verdicts on them; None without pairs."""
     pairs: tuple[dict[str, Any], ...]
     verdicts: tuple[dict[str, Any], ...]
     """What every criterion said of it and of its fix pairs, under each profile that was run."""
@@ -81,14 +83,15 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         verdicts = []
         people = (workspace.root / "annotations").glob("*/verdicts.parquet")
         for path in (
-            *sorted(workspace.verdicts(repo, "*").parent.glob("*.parquet")),
+            *sorted(workspace.verdicts(repo, "any").parent.glob("*.parquet")),
             *sorted(people),
         ):
             relation = connection.read_parquet(str(verify_parquet(path)))
             connection.register("verdicts", relation)
             verdicts += _rows(connection, _VERDICTS, values)
         pairs = []
-        if workspace.table(repo, "pairs").exists():
+        rules = workspace.rules_of(repo)
+        if rules is not None:
             pairs = _rows(
                 connection,
                 "FROM pairs WHERE issue = $number OR (pull_repo = $repo AND pull = $number)",
@@ -105,6 +108,7 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
         number,
         entries[0] if entries else None,
         tuple(references),
+        rules,
         tuple(pairs),
         tuple(verdicts),
         tuple(ledger),

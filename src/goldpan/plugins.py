@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
@@ -51,6 +52,8 @@ __all__ = [
     "target_column",
 ]
 
+_RULES = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
 
 def register(*things: object) -> None:
     """Add criteria, models, datasets, tasks, pairing rules and signals to those of Goldpan.
@@ -86,6 +89,11 @@ def _known(thing: object) -> tuple[plugins.Kind, str, object]:
         case Task():
             return "task", thing.name, thing
         case Rules():
+            if not _RULES.fullmatch(thing.name):
+                raise UsageError(
+                    f"The rules {thing.name!r} cannot name a file",
+                    "Name them of lower-case letters, digits, hyphens and underscores",
+                )
             return "rules", thing.name, thing
         case Signal():
             return "signal", thing.name, thing

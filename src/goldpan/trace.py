@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,12 @@ from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.query import connect
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.provenance import finished_datasets, shard_paths
+from goldpan.datasets.provenance import (
+    PROVENANCE,
+    finished_datasets,
+    read_provenance,
+    shard_paths,
+)
 from goldpan.explain import Explanation, explain
 from goldpan.git.objects import Objects
 
@@ -93,9 +98,22 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
         {name: _plain(value) for name, value in example.items()},
         tuple(_replies(workspace, repo, example.get("raw") or ()) if repo is not None else ()),
         tuple(_objects(workspace.clone(repo), example) if repo is not None else ()),
-        tuple(explain(workspace, f"{repo}#{number}") for number in numbers),
+        _entries(workspace, directory, repo, numbers),
         {name: example[name] for name in _PLACE if example.get(name) is not None},
     )
+
+
+def _entries(
+    workspace: Workspace, directory: Path, repo: str | None, numbers: Sequence[int]
+) -> tuple[Explanation, ...]:
+    """Explain entries by the pairing rules of the dataset, where their pairs are still there."""
+    if not numbers or repo is None:
+        return ()
+    told = read_provenance(directory)["sources"] if (directory / PROVENANCE).exists() else ()
+    rules = {each.get("rules") for each in told if each["repo"].lower() == repo.lower()}
+    known = sorted(rules & set(workspace.paired_by(repo)))
+    place = replace(workspace, rules=known[0] if known else None)
+    return tuple(explain(place, f"{repo}#{number}") for number in numbers)
 
 
 def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None:

@@ -84,7 +84,7 @@ def test_runs_again_with_the_same_tables(place: Workspace) -> None:
     before = _tables(place)
     done = _demo(place.root)
     assert done.code == 0, done.err
-    assert len(before) == 14  # twelve tables; two files say what they were made of
+    assert len(before) == 15  # twelve tables; three files say what they were made of, and which
     assert _tables(place) == before
     assert not list((place.root / "tmp").iterdir())
 

@@ -19,7 +19,7 @@ from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
 from goldpan.core.workspace import Workspace
 from goldpan.miners.former import candidate_names
-from goldpan.miners.pairing import RULES, PairResult, find_rules, pair, paired_rules
+from goldpan.miners.pairing import RULES, PairResult, find_rules, pair
 from tests.drawing import examples
 from tests.mining import SLUICE, Row, mine_twin, rows
 from tests.twin import Editor, Twin, synthetic_world
@@ -173,7 +173,7 @@ def test_table_is_as_promised_and_stays(place: Workspace, found: dict[str, Found
         table = pq.read_table(place.table(SLUICE, "pairs"))
         assert table.schema.equals(PAIRS.schema)
         assert len(table) == len(again.pairs) == again.told.pairs
-        assert paired_rules(place, SLUICE) == rules
+        assert place.rules_of(SLUICE) == rules
     assert not list((place.root / "tmp").iterdir())
 
 
@@ -292,7 +292,7 @@ def test_issue_as_source_or_pull_as_target_is_no_pair(tmp_path: Path) -> None:
     place = build(tmp_path, links, pulls=[{"number": 2, "merge_sha": SHA}, {"number": 3}])
     assert find(place, GEM, "unconfirmed").pairs == {}
     assert pq.read_table(place.table(GEM, "pairs")).schema.equals(PAIRS.schema)
-    assert paired_rules(place, GEM) is None
+    assert place.rules_of(GEM) == "unconfirmed"
 
 
 def test_rules_differ_as_they_say(tmp_path: Path) -> None:

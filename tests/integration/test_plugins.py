@@ -111,7 +111,7 @@ def test_a_pairing_signal(place: Path) -> None:
     (found,) = json.loads(goldpan("--plugin", str(plugin), *command))
     assert found["by_signal"]["branch_name"] == 9
     assert found["pairs"] == 32
-    lineage = json.loads((place / "tables" / REPO / "pair.json").read_text())
+    lineage = json.loads((place / "tables" / REPO / "pair.with-branches.json").read_text())
     assert lineage["plugins"] == digest(plugin)
     assert "branch_name" in goldpan("why", f"{REPO}#1", "--workspace", str(place))
     goldpan("filter", "--workspace", str(place))
@@ -165,7 +165,7 @@ def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> Non
     path = f"{ROOT / 'src'}:{site}"
     (found,) = json.loads(goldpan(*command, PYTHONPATH=path))
     assert list(found["by_signal"]) == ["keyword"]
-    lineage = json.loads((place / "tables" / REPO / "pair.json").read_text())
+    lineage = json.loads((place / "tables" / REPO / "pair.only-keywords.json").read_text())
     assert list(lineage["plugins"]) == ["nuggets.rules"]
     write(site / "nuggets" / "rules.py", "1 / 0\n")
     people = [word for word in command if word != "--json"]

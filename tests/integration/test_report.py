@@ -19,6 +19,7 @@ from goldpan.core.sanitize import visible
 from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, QA
+from goldpan.filters.basis import Basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import load_profile, shipped_profiles
 from goldpan.report.page import ReportFacts, write_report
@@ -90,7 +91,8 @@ def test_facts_say_what_was_written(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     facts = write_report(workspace, [REPO], PROFILE, make_datasets(tmp_path), output)
     names = ("qa", "fault-localization", "code-edit")
-    assert facts == ReportFacts(output, output.stat().st_size, (REPO,), names, 9, 9)
+    basis = (Basis(REPO, "default", False, (), PROFILE.name, ()),)
+    assert facts == ReportFacts(output, output.stat().st_size, (REPO,), names, 9, 9, basis)
 
 
 def test_the_funnel_is_told_in_numbers(tmp_path: Path) -> None:

@@ -152,12 +152,12 @@ def test_a_second_run_is_free_and_gives_the_same_bytes(tmp_path: Path) -> None:
     place = workspace(tmp_path)
     with OpenAIServer(keeps) as server:
         first = review(place, server, prices=PRICES)
-        bytes_before = (place.root / "verdicts/octo/gem/own.llm.parquet").read_bytes()
+        bytes_before = (place.root / "verdicts/octo/gem/unpaired/own.llm.parquet").read_bytes()
         again = review(place, server, prices=PRICES)
         assert len(server.chats) == 3
     assert (first.sent, again.sent, again.answered, again.cost) == (3, 0, 3, 0)
     assert again.cost_before == pytest.approx(first.cost)
-    assert (place.root / "verdicts/octo/gem/own.llm.parquet").read_bytes() == bytes_before
+    assert (place.root / "verdicts/octo/gem/unpaired/own.llm.parquet").read_bytes() == bytes_before
 
 
 @pytest.mark.parametrize(

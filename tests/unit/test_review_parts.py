@@ -218,7 +218,7 @@ def test_a_review_of_other_tables_does_not_count(tmp_path: Path) -> None:
     with OpenAIServer(lambda _: answer("keep", QUOTE)) as server:
         review(place, server)
         assert len(rows(place)) == 3
-        path = place.table(REPO, "pairs")
+        path = place.table(REPO, "revisions")
         path.write_bytes(place.table(REPO, "comments").read_bytes())
         with pytest.raises(WorkspaceError, match="changed since they were reviewed"):
             read_reviews(place, REPO, "own")

@@ -6,6 +6,7 @@ Each stage is imported when it is called, so that a program pays only for what i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from goldpan.api.evaluation import Evaluation, Plan
     from goldpan.check import CheckResult
     from goldpan.explain import Explanation
+    from goldpan.filters.basis import Basis
     from goldpan.filters.funnel import Funnel
     from goldpan.filters.pipeline import FilterResult
     from goldpan.git.clone import CloneResult
@@ -134,38 +136,42 @@ class Workspace:
 
         `source` is a git address, a local mirror or a bundle of one repository, instead of GitHub.
         """
-        from functools import partial
-
-        from goldpan.git.clone import clone
-        from goldpan.miners.github.connect import connect
-        from goldpan.miners.history.revisions import read_history
+        from goldpan.miners.history.bring import bring_history
 
         names = known_repositories(self._layout, repos, "tables")
         if source is not None and len(names) != 1:
             raise UsageError("--source holds one repository", "Give exactly one --repo")
-        place, host = self._layout, self.settings.git_host
-        token = self.settings.tokens[0] if self.settings.tokens else None
-        found = []
         with self._reporter() as reporter:
-            client = partial(connect, self.settings, reporter)
-            for name in names:
-                with place.lock(name):
-                    cloned = clone(place, name, reporter, source=source, token=token, host=host)
-                    history = read_history(
-                        place, name, reporter, client=client, token=token, host=host
-                    )
-                found.append((cloned, history))
-        return found
+            return [
+                bring_history(self.settings, self._layout, name, reporter, source) for name in names
+            ]
 
     def pair(self, *repos: str, rules: str = "default") -> list[PairResult]:
-        """Find the pull requests that fix issues, with the evidence for each pair."""
+        """Find the pull requests that fix issues, with the evidence for each pair.
+
+        Pairs by other rules stay beside these. The methods below take those by `rules`, by default
+        the newest, and `basis` tells which these are.
+        """
         from goldpan.miners.pairing import find_rules, pair
 
         chosen = find_rules(rules)
         names = known_repositories(self._layout, repos, "tables")
         return [pair(self._layout, name, chosen) for name in names]
 
-    def filter(self, *repos: str, profile: str | Path = "default") -> list[FilterResult]:
+    def basis(
+        self, *repos: str, profile: str | Path | None = None, rules: str | None = None
+    ) -> list[Basis]:
+        """Return which rules and which profile stand behind what the methods below take."""
+        from goldpan.filters.basis import find_basis
+        from goldpan.filters.profile import load_profile
+
+        names = known_repositories(self._layout, repos, "tables")
+        chosen = None if profile is None else load_profile(str(profile)).name
+        return find_basis(self._by(rules), names, chosen)
+
+    def filter(
+        self, *repos: str, profile: str | Path = "default", rules: str | None = None
+    ) -> list[FilterResult]:
         """Judge every issue and fix pair by every criterion, each verdict with its reason.
 
         `profile` is ``default``, ``faun-eval``, or the path of a ``.toml`` of your own.
@@ -177,29 +183,38 @@ class Workspace:
         names = known_repositories(self._layout, repos, "tables")
         with self._reporter() as reporter:
             workers = self.settings.processes
-            return run_filters(self._layout, names, chosen, reporter, workers=workers)
+            return run_filters(self._by(rules), names, chosen, reporter, workers=workers)
 
-    def rejects(self, output: str | Path, *repos: str, profile: str | Path = "default") -> int:
+    def rejects(
+        self,
+        output: str | Path,
+        *repos: str,
+        profile: str | Path = "default",
+        rules: str | None = None,
+    ) -> int:
         """Write what a profile drops, as .parquet, .jsonl or .csv; return how many subjects."""
         from goldpan.filters.profile import load_profile
         from goldpan.filters.rejects import write_rejects
 
         names = known_repositories(self._layout, repos, "tables")
-        return write_rejects(self._layout, names, load_profile(str(profile)).name, Path(output))
+        return write_rejects(self._by(rules), names, load_profile(str(profile)).name, Path(output))
 
-    def funnel(self, *repos: str, profile: str | Path = "default") -> tuple[Funnel, Funnel]:
+    def funnel(
+        self, *repos: str, profile: str | Path = "default", rules: str | None = None
+    ) -> tuple[Funnel, Funnel]:
         """Count what each criterion takes out, of issues and of fix pairs."""
         from goldpan.filters.funnel import read_funnels
         from goldpan.filters.profile import load_profile
 
         chosen = load_profile(str(profile))
-        return read_funnels(self._layout, known_repositories(self._layout, repos, "tables"), chosen)
+        names = known_repositories(self._layout, repos, "tables")
+        return read_funnels(self._by(rules), names, chosen)
 
-    def why(self, subject: str) -> Explanation:
+    def why(self, subject: str, rules: str | None = None) -> Explanation:
         """Explain one entry, ``OWNER/NAME#NUMBER``: references, pairs, verdicts, raw replies."""
         from goldpan.explain import explain
 
-        return explain(self._layout, subject)
+        return explain(self._by(rules), subject)
 
     def trace(self, example_id: str, datasets: Sequence[str | Path] = ()) -> Trace:
         """Walk from an example, as ``qa:OWNER/NAME#NUMBER``, back to replies and git objects."""
@@ -212,6 +227,7 @@ class Workspace:
         *repos: str,
         models: Sequence[str] = (),
         profile: str | Path = "default",
+        rules: str | None = None,
         settings: str | Path | None = None,
         **options: Any,
     ) -> ReviewResult:
@@ -229,13 +245,14 @@ class Workspace:
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
         with self._reporter() as reporter:
-            return run_review(self._layout, names, chosen, wanted, reporter)
+            return run_review(self._by(rules), names, chosen, wanted, reporter)
 
     def build(
         self,
         family: str,
         *repos: str,
         profile: str | Path = "default",
+        rules: str | None = None,
         split: str = "none",
         seed: int = 0,
         require: Sequence[str] = (),
@@ -255,10 +272,9 @@ class Workspace:
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
         directory = Path(output) if output else self._layout.dataset(family)
+        place = self._by(rules)
         with self._reporter() as reporter:
-            built = build(
-                self._layout, recipe, names, chosen, plan, directory, reporter, reviews=require
-            )
+            built = build(place, recipe, names, chosen, plan, directory, reporter, reviews=require)
         return Dataset(directory, built=built, workspace=self)
 
     def datasets(self) -> list[Dataset]:
@@ -373,6 +389,7 @@ class Workspace:
         output: str | Path,
         *repos: str,
         profile: str | Path = "default",
+        rules: str | None = None,
         datasets: Sequence[str | Path | Dataset] | None = None,
     ) -> ReportFacts:
         """Write an HTML page with the funnel, distributions, and examples with their evidence.
@@ -391,7 +408,12 @@ class Workspace:
             paths = [each for each in found if read_provenance(each).get("family") in FAMILIES]
         else:
             paths = [each.path if isinstance(each, Dataset) else Path(each) for each in datasets]
-        return write_report(self._layout, names, load_profile(str(profile)), paths, Path(output))
+        place = self._by(rules)
+        return write_report(place, names, load_profile(str(profile)), paths, Path(output))
+
+    def _by(self, rules: str | None) -> Layout:
+        """Return where the pairs by these rules lie, and the verdicts on them."""
+        return replace(self._layout, rules=rules)
 
     def _existing(self) -> Layout:
         if not self.path.is_dir():

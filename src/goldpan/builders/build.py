@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -30,9 +30,11 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.made import read_made
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, Source
 from goldpan.datasets.splits import SplitPlan
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import Subject
@@ -84,6 +86,10 @@ class BuildResult:
     """Kept subjects that gave no row, by reason."""
     redacted: Mapping[str, int]
     """What was made unreadable in texts, by kind."""
+    basis: tuple[Basis, ...]
+    """Which pairing rules and which profile stand behind each repository."""
+    replaced: str | None
+    """What the directory held before, where its rules, profile or size were others."""
     seconds: float
 
 
@@ -113,6 +119,7 @@ def build(
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
     begun = time.monotonic()
+    basis = find_basis(workspace, repos, profile.name)
     verdicts = {repo: current_verdicts(workspace, repo, profile) for repo in repos}
     funnel = count_funnel(pa.concat_tables(verdicts.values()), recipe.subject, profile.decide)
     if reviews:
@@ -144,7 +151,7 @@ def build(
 
     # The counters fill while the rows are written, and are read after the last row.
     provenance = Provenance(
-        sources=tuple(mined_source(workspace, repo) for repo in repos),
+        sources=tuple(replace(mined_source(workspace, one.repo), rules=one.rules) for one in basis),
         profile=profile.plain(),
         digests={name: profile.digest(criterion) for name, criterion in criteria().items()},
         settings={
@@ -174,11 +181,19 @@ def build(
         ),
         explained={**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)},
     )
+    earlier = read_made(directory)
     written = write_dataset(
         workspace, directory, recipe.family, recipe.family.batches(rows()), plan, provenance, card
     )
     return BuildResult(
-        written, funnel.rows, funnel.kept, dropped, redacted, time.monotonic() - begun
+        written,
+        funnel.rows,
+        funnel.kept,
+        dropped,
+        redacted,
+        tuple(basis),
+        None if earlier == read_made(directory) else earlier,
+        time.monotonic() - begun,
     )
 
 
@@ -186,7 +201,8 @@ def _plugins(workspace: Workspace, recipe: Recipe, repos: Sequence[str]) -> dict
     """Return the digests of the plugins on which the rows depend."""
     found = digests(("dataset", recipe.family.name), *(("criterion", name) for name in criteria()))
     for repo in repos:
-        found |= read_lineage(workspace.tables(repo), "pair").get("plugins", {})
+        stage = f"pair.{workspace.rules_of(repo)}"
+        found |= read_lineage(workspace.tables(repo), stage).get("plugins", {})
     return found
 
 

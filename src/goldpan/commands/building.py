@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from goldpan.commands import code_comments, crosscode, issue_type
-from goldpan.commands.filtering import ProfileName
+from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
 from goldpan.core.plugins import registered
 from goldpan.show import datasets as show
@@ -47,6 +47,7 @@ def kept_subjects(
     context: typer.Context,
     repo: Repos = None,
     profile: ProfileName = "default",
+    rules: RulesName = None,
     split: Annotated[
         str,
         typer.Option(
@@ -74,6 +75,7 @@ def kept_subjects(
             str(context.info_name),
             *(repo or ()),
             profile=profile,
+            rules=rules,
             split=split,
             seed=seed,
             require=require or (),

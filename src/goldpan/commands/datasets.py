@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from goldpan.commands.filtering import ProfileName
+from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     PARTIAL,
     Directory,
@@ -98,6 +98,7 @@ def publish(
 def report(
     repo: Repos = None,
     profile: ProfileName = "default",
+    rules: RulesName = None,
     dataset: Datasets = None,
     runs: Annotated[
         bool,
@@ -124,7 +125,7 @@ def report(
         if runs or (held and not repo and not lab.repositories()):
             _report_runs(lab.layout, output, json)
             return
-        facts = lab.report(output, *(repo or ()), profile=profile, datasets=dataset)
+        facts = lab.report(output, *(repo or ()), profile=profile, rules=rules, datasets=dataset)
     print_result(json, asdict(facts), lambda: show.reported(facts))
 
 

@@ -12,15 +12,22 @@ from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
 from goldpan.core.terminal import Terminal
 from goldpan.show import explaining
 from goldpan.show import filtering as show
+from goldpan.show.basis import basis
 
 ProfileName = Annotated[
     str, typer.Option("--profile", help="default, faun-eval, or the path of a .toml of your own.")
+]
+
+RulesName = Annotated[
+    str | None,
+    typer.Option("--rules", help="Whose pairs to take: default, faun-eval... (default: newest)"),
 ]
 
 
 def filter(
     repo: Repos = None,
     profile: ProfileName = "default",
+    rules: RulesName = None,
     rejects: Annotated[
         Path | None, typer.Option(help="Write what is dropped: .parquet, .jsonl or .csv.")
     ] = None,
@@ -44,8 +51,8 @@ def filter(
         return
     names = repo or ()
     with opened(json, workspace=workspace) as lab:
-        found = lab.filter(*names, profile=profile)
-        count = lab.rejects(rejects, *names, profile=profile) if rejects else 0
+        found = lab.filter(*names, profile=profile, rules=rules)
+        count = lab.rejects(rejects, *names, profile=profile, rules=rules) if rejects else 0
     print_result(json, [asdict(one) for one in found], lambda: show.filtered(found))
     if rejects and not json:
         Terminal().print(f"\n{count:,} dropped subjects are in {rejects}")
@@ -54,6 +61,7 @@ def filter(
 def funnel(
     repo: Repos = None,
     profile: ProfileName = "default",
+    rules: RulesName = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw it too: a file that ends in .svg, .png or .html.")
     ] = None,
@@ -62,25 +70,29 @@ def funnel(
 ) -> None:
     """Show what each criterion takes out, alone and one after the other."""
     with opened(json, workspace=workspace) as lab:
-        issues, pairs = lab.funnel(*(repo or ()), profile=profile)
+        issues, pairs = lab.funnel(*(repo or ()), profile=profile, rules=rules)
+        found = lab.basis(*(repo or ()), profile=profile, rules=rules)
     if plot:
         from goldpan.report.plot import plot_funnel
 
         plot_funnel([issues, pairs], plot)
 
     def for_people() -> None:
+        basis(found)
         show.funnel(issues)
         show.funnel(pairs)
 
-    print_result(json, [asdict(issues), asdict(pairs)], for_people)
+    told = [asdict(one) for one in found]
+    print_result(json, [{**asdict(one), "basis": told} for one in (issues, pairs)], for_people)
 
 
 def why(
     subject: Annotated[str, typer.Argument(help="OWNER/NAME#NUMBER")],
+    rules: RulesName = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
     """Explain one entry: references, signals, pairs, verdicts, and the raw replies."""
     with opened(json, workspace=workspace) as lab:
-        found = lab.why(subject)
+        found = lab.why(subject, rules=rules)
     print_result(json, asdict(found), lambda: explaining.explanation(found))

@@ -21,6 +21,7 @@ from goldpan.commands.shared import (
 )
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.show import mining as show
+from goldpan.show.basis import basis
 
 if TYPE_CHECKING:
     from goldpan.miners.estimate import Estimate
@@ -150,10 +151,23 @@ def pair(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Find the pull requests that fix issues, with the evidence for each pair."""
+    """Find the pull requests that fix issues, with the evidence for each pair.
+
+    Pairs by other rules stay beside these; what comes after takes the newest, or those by --rules.
+    """
     with opened(json, workspace=workspace) as lab:
         found = lab.pair(*(repo or ()), rules=rules)
-    print_result(json, [asdict(one) for one in found], lambda: show.pairs(found))
+        beside = lab.basis(*(repo or ()))
+
+    def for_people() -> None:
+        show.pairs(found)
+        basis(beside)
+
+    told = [
+        {**asdict(one), "other_rules": each.other_rules}
+        for one, each in zip(found, beside, strict=True)
+    ]
+    print_result(json, told, for_people)
 
 
 def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:

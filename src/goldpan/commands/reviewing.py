@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldpan.api.repositories import known_repositories
-from goldpan.commands.filtering import ProfileName
+from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     PARTIAL,
     Directory,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # it takes long to import
 def review(
     repo: Repos = None,
     profile: ProfileName = "default",
+    rules: RulesName = None,
     model: Annotated[
         list[str] | None, typer.Option(help="A model that judges; may be given several times.")
     ] = None,
@@ -83,10 +84,10 @@ def review(
         "batch": batch,
     }
     if calibrate is not None:
-        _calibrate(calibrate, repo, profile, workspace, json)
+        _calibrate(calibrate, repo, profile, rules, workspace, json)
         return
     wanted = load_review_settings(settings, flags)
-    place = Workspace(settings_of(workspace=workspace).workspace)
+    place = Workspace(settings_of(workspace=workspace).workspace, rules)
     if dataset is not None:
         _labels(place, dataset, wanted, dry_run, json)
         return
@@ -119,13 +120,18 @@ def _labels(
 
 
 def _calibrate(
-    people: str, repo: list[str] | None, profile: str, workspace: Path | None, json: bool
+    people: str,
+    repo: list[str] | None,
+    profile: str,
+    rules: str | None,
+    workspace: Path | None,
+    json: bool,
 ) -> None:
     """Show how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.review.calibration import calibrate_reviews
     from goldpan.filters.profile import load_profile
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
+    place = Workspace(settings_of(workspace=workspace).workspace, rules)
     repos = known_repositories(place, repo, "tables")
     pulled = place.root / "annotations" / people / "verdicts.parquet"
     file = pulled if pulled.exists() else Path(people)

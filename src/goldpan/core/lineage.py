@@ -1,6 +1,7 @@
 """What a stage read and wrote, told beside its tables, and whether that still holds.
 
-``STAGE.json`` beside a stage's tables names the digests of what it read and of what it wrote.
+``STAGE.json`` beside a stage's tables names the digests of what it read and of what it wrote;
+``pair.RULES`` is the stage that made the pairs by these rules.
 Whoever takes the tables over sees by it that a run was stopped while it replaced them, or that
 they were made of other tables than those that are there.
 """
@@ -61,7 +62,7 @@ def check_outputs(directory: Path, stage: str) -> None:
     for name, digest in read_lineage(directory, stage)["outputs"].items():
         if not _is(directory, stage, name, digest):
             raise WorkspaceError(
-                f"{directory / name} is not what the last finished {_COMMANDS[stage]} wrote: "
+                f"{directory / name} is not what the last finished {_command(stage)} wrote: "
                 "a run was stopped while it replaced the tables, or the file is from elsewhere",
                 f"Run {_again(directory, stage)}",
             )
@@ -72,7 +73,7 @@ def check_inputs(directory: Path, stage: str) -> None:
     for name, digest in read_lineage(directory, stage)["inputs"].items():
         if not _is(directory, "normalize", name, digest):
             raise WorkspaceError(
-                f"{directory / name} changed since {_COMMANDS[stage]} read it",
+                f"{directory / name} changed since {_command(stage)} read it",
                 f"Run {_again(directory, stage)}",
             )
 
@@ -87,8 +88,11 @@ def _is(directory: Path, maker: str, name: str, digest: str) -> bool:
         raise WorkspaceError(str(error), f"Run {_again(directory, maker)}") from error
 
 
-_COMMANDS = {"normalize": "goldpan normalize", "pair": "goldpan pair"}
+def _command(stage: str) -> str:
+    return f"goldpan {stage.partition('.')[0]}"
 
 
 def _again(directory: Path, stage: str) -> str:
-    return f"{_COMMANDS[stage]} --repo {directory.parent.name}/{directory.name}"
+    rules = stage.partition(".")[2]
+    again = f"{_command(stage)} --repo {directory.parent.name}/{directory.name}"
+    return f"{again} --rules {rules}" if rules else again

@@ -3,9 +3,10 @@
     WORKSPACE/
     ├── goldpan.toml             settings, optional
     ├── raw/OWNER/NAME/          every reply as it came (`miners/archive.py`)
-    ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ and git/ alone
+    ├── tables/OWNER/NAME/       one Parquet file a table, made from raw/ and git/ alone;
+    │                            pairs.RULES.parquet for each set of pairing rules
     ├── git/OWNER/NAME.git       the history of the code
-    ├── verdicts/OWNER/NAME/     one Parquet file a filter profile; duplicates.parquet over all
+    ├── verdicts/OWNER/NAME/     RULES/PROFILE.parquet; duplicates.parquet over all
     ├── reviews/                 every request to models and their answers
     ├── gharchive/               the closed issues of GH Archive, one Parquet file an hour
     ├── annotations/NAME/        a project's subjects, people's answers and decisions
@@ -31,8 +32,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import orjson
+
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.locks import hold_lock
+from goldpan.core.sealed import DamagedError, read_json, sealed_json
+
+UNPAIRED = "unpaired"
+"""The directory of the verdicts on a repository that was never paired."""
+_DEFAULT_RULES = "default"
+_NEWEST = "pair.newest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,8 @@ class Workspace:
     """A directory that holds what Goldpan mined and made."""
 
     root: Path
+    rules: str | None = None
+    """The pairing rules whose pairs and verdicts are read; None for the newest of a repository."""
 
     def raw(self, repo: str) -> Path:
         """Return the directory of a repository's raw replies."""
@@ -50,16 +61,71 @@ class Workspace:
         return self.root / "tables" / repo.lower()
 
     def table(self, repo: str, name: str) -> Path:
-        """Return the file of one table of a repository."""
+        """Return the file of one table of a repository; of `pairs` the one by `rules_of`."""
+        if name == "pairs":
+            return self.pairs(repo, self.rules_of(repo) or _DEFAULT_RULES)
         return self.tables(repo) / f"{name}.parquet"
+
+    def pairs(self, repo: str, rules: str) -> Path:
+        """Return the file of a repository's pairs by one set of rules."""
+        return self.tables(repo) / f"pairs.{rules}.parquet"
+
+    def paired_by(self, repo: str) -> tuple[str, ...]:
+        """Return the rules by which a repository was paired, sorted.
+
+        Raises `WorkspaceError` for pairs of an earlier Goldpan, which kept those of one set.
+        """
+        earlier = self.tables(repo) / "pairs.parquet"
+        if earlier.exists():
+            raise WorkspaceError(
+                f"{earlier} is of an earlier Goldpan, which kept the pairs of one set of rules",
+                f"Delete it, then run goldpan pair --repo {repo} and goldpan filter --repo {repo}",
+            )
+        found = self.tables(repo).glob("pairs.*.parquet")
+        return tuple(sorted(path.stem.removeprefix("pairs.") for path in found))
+
+    def rules_of(self, repo: str) -> str | None:
+        """Return the rules whose pairs are read: `rules`, else the newest; None without pairs.
+
+        Raises `WorkspaceError` where the repository was not paired by `rules`.
+        """
+        known = self.paired_by(repo)
+        if self.rules is not None:
+            if self.rules not in known:
+                others = f", only by {' and '.join(known)}" if known else ""
+                raise WorkspaceError(
+                    f"{repo} was not paired by the rules {self.rules}{others}",
+                    f"Run goldpan pair --repo {repo} --rules {self.rules}",
+                )
+            return self.rules
+        if len(known) < 2:
+            return known[0] if known else None
+        path = self.tables(repo) / _NEWEST
+        try:
+            newest = str(read_json(path)["rules"])
+        except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+            newest = ""
+        if newest not in known:
+            raise WorkspaceError(
+                f"{path} does not tell which of {', '.join(known)} is the newest",
+                f"Name one with --rules, or run goldpan pair --repo {repo} again",
+            )
+        return newest
+
+    def publish_pairs(self, repo: str, rules: str, made: Path) -> None:
+        """Move finished pairs into place, as the newest of the repository."""
+        newest = made.with_name(_NEWEST)
+        newest.write_bytes(sealed_json({"rules": rules}))
+        publish({made: self.pairs(repo, rules), newest: self.tables(repo) / _NEWEST})
 
     def clone(self, repo: str) -> Path:
         """Return the bare clone of a repository's history."""
         return self.root / "git" / f"{repo.lower()}.git"
 
     def verdicts(self, repo: str, profile: str) -> Path:
-        """Return the file of a repository's verdicts under one filter profile."""
-        return self.root / "verdicts" / repo.lower() / f"{profile}.parquet"
+        """Return the file of a repository's verdicts under one filter profile, by `rules_of`."""
+        rules = self.rules_of(repo) or UNPAIRED
+        return self.root / "verdicts" / repo.lower() / rules / f"{profile}.parquet"
 
     def dataset(self, name: str) -> Path:
         """Return the directory of a finished dataset."""

@@ -20,6 +20,7 @@ from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace, publish
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Subject
@@ -49,6 +50,8 @@ class FilterResult:
     """The criteria whose earlier verdicts still hold."""
     cloned: bool
     """Whether the history of the code is there, which some criteria need."""
+    basis: Basis
+    """Which pairs were judged, and by which profile."""
     seconds: float
 
 
@@ -117,6 +120,7 @@ def _filter(
             tuple(judged),
             tuple(reused),
             workspace.clone(repo).exists(),
+            find_basis(workspace, [view.repo], profile.name)[0],
             time.monotonic() - begun,
         )
 

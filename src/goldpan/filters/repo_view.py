@@ -107,9 +107,12 @@ def open_material(
 ) -> Iterator[RepoView]:
     """Open a repository's tables for the criteria.
 
-    Raises `WorkspaceError` where the repository was not mined, or paired by other tables.
+    Raises `WorkspaceError` where the repository was not mined, or paired of other tables or not
+    by the workspace's rules.
     """
-    check_inputs(workspace.tables(repo), "pair")
+    rules = workspace.rules_of(repo)
+    if rules is not None:
+        check_inputs(workspace.tables(repo), f"pair.{rules}")
     optional = [table.name for table in _OPTIONAL]
     with open_tables(workspace, repo, _TABLES, optional=optional) as connection:
         for table in _OPTIONAL:

@@ -11,6 +11,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table
 from goldpan.core.sealed import file_digest, verify_parquet
 from goldpan.core.workspace import Workspace
+from goldpan.filters.basis import filtered_by
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.profile import Profile
 
@@ -36,16 +37,18 @@ def read_verdicts(workspace: Workspace, repo: str, profile: str) -> pa.Table:
     """
     path = workspace.verdicts(repo, profile)
     if not path.exists():
+        others = " and ".join(filtered_by(workspace, repo))
         raise WorkspaceError(
-            f"{repo} was not filtered by the profile {profile}",
-            f"Run goldpan filter --repo {repo} --profile {profile}",
+            f"{repo} was not filtered by the profile {profile}"
+            + (f", only by {others}" if others else ""),
+            f"Run {_command(workspace, repo, profile)}",
         )
     try:
         return read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})",
-            f"Remove it and run goldpan filter --repo {repo} --profile {profile}",
+            f"Remove it and run {_command(workspace, repo, profile)}",
         ) from error
 
 
@@ -60,7 +63,7 @@ def profile_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Ta
     if not decided <= set(profile.decide) or others & set(profile.decide):
         raise WorkspaceError(
             f"The profile {profile.name} changed since {repo} was filtered",
-            f"Run goldpan filter --repo {repo} --profile {profile.name} again",
+            f"Run {_command(workspace, repo, profile.name)} again",
         )
     return verdicts
 
@@ -72,7 +75,7 @@ def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Ta
     """
     verdicts = profile_verdicts(workspace, repo, profile)
     metadata = read_metadata(workspace.verdicts(repo, profile.name))
-    remedy = f"Run goldpan filter --repo {repo} --profile {profile.name} again"
+    remedy = f"Run {_command(workspace, repo, profile.name)} again"
     if metadata.get(INPUTS_KEY) != inputs_digest(workspace, repo).encode():
         raise WorkspaceError(f"The tables of {repo} changed since they were filtered", remedy)
     stored = verdicts.group_by(["criterion", "settings"]).aggregate([]).to_pylist()
@@ -88,6 +91,12 @@ def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Ta
                 f"The criterion {row['criterion']} changed since {repo} was filtered", remedy
             )
     return verdicts
+
+
+def _command(workspace: Workspace, repo: str, profile: str) -> str:
+    rules = workspace.rules_of(repo)
+    command = f"goldpan filter --repo {repo} --profile {profile}"
+    return command if rules is None else f"{command} --rules {rules}"
 
 
 def inputs_digest(workspace: Workspace, repo: str) -> str:

@@ -25,12 +25,12 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import write_lineage
-from goldpan.core.parquet import read_table, write, writer
+from goldpan.core.parquet import write, writer
 from goldpan.core.plugins import blamed, digests, with_plugins
 from goldpan.core.query import open_tables
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import seal_of_parquet
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import Workspace
 from goldpan.text.keywords import STANCES
 
 SIGNALS = (
@@ -218,10 +218,11 @@ def find_rules(name: str) -> Rules:
 
 
 def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
-    """Write a repository's `pairs` table and say what was found.
+    """Write a repository's pairs by these rules, beside those by others, and say what was found.
 
-    Raises `WorkspaceError` where the repository has no tables.
+    Raises `WorkspaceError` where the repository has no tables, or pairs of an earlier Goldpan.
     """
+    workspace.paired_by(repo)  # which refuses pairs of an earlier Goldpan
     tables = ("repositories", "entries", "commits", "references")
     with open_tables(workspace, repo, tables) as connection, workspace.scratch() as scratch:
         name = _one(connection, "SELECT max(repo) FROM repositories")
@@ -242,12 +243,12 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
         path = scratch / "pairs.parquet"
         with writer(path, PAIRS) as target:
             write(target, PAIRS, str(name), found)
-        publish({path: workspace.table(repo, "pairs")})
+        workspace.publish_pairs(repo, rules.name, path)
         read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}
         seals = {table: seal_of_parquet(path) for table, path in read.items()}
         plugins = digests(("rules", rules.name), *(("signal", one) for one in rules.signals))
-        outputs = [workspace.table(repo, "pairs")]
-        write_lineage(workspace.tables(repo), "pair", seals, outputs, plugins)
+        outputs = [workspace.pairs(repo, rules.name)]
+        write_lineage(workspace.tables(repo), f"pair.{rules.name}", seals, outputs, plugins)
         by_signal = dict.fromkeys(rules.signals, 0)
         for signals in found["signals"].to_pylist():
             for signal in signals:
@@ -296,15 +297,6 @@ def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules)
                 connection.register("more", found)
                 connection.execute("INSERT INTO added BY NAME FROM more")
                 connection.unregister("more")
-
-
-def paired_rules(workspace: Workspace, repo: str) -> str | None:
-    """Return by which rules a repository was paired, if it was and has pairs."""
-    path = workspace.table(repo, "pairs")
-    if not path.exists():
-        return None
-    rules = read_table(path, columns=["rules"])["rules"]
-    return str(rules[0]) if len(rules) else None
 
 
 def _one(

@@ -16,6 +16,7 @@ from goldpan import __version__
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.core.workspace import Workspace, make_directory
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.funnel import Funnel, read_funnels
 from goldpan.filters.profile import Profile
@@ -48,6 +49,8 @@ class ReportFacts:
     """Rows of datasets that the report shows."""
     dropped: int
     """Dropped subjects that it shows."""
+    basis: tuple[Basis, ...]
+    """Which pairing rules and which profile stand behind each repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ def write_report(
     """
     whole = read_funnels(workspace, repos, profile)
     funnels = [_Funnels(repo, *read_funnels(workspace, [repo], profile)) for repo in repos]
+    basis = find_basis(workspace, repos, profile.name)
     with open_repositories(workspace, repos, profile.name) as connection:
         repositories = overview(connection)
         measured = measure(connection)
@@ -99,6 +103,7 @@ def write_report(
         heading=_heading(repositories),
         seed=seed,
         profile=profile,
+        rules=sorted({one.rules for one in basis if one.rules is not None}),
         total=total(repositories),
         repositories=repositories,
         most_repositories=_MOST_REPOSITORIES,
@@ -116,6 +121,7 @@ def write_report(
         tuple(one.name for one in drawn),
         sum(len(one.examples) for one in drawn),
         sum(len(found) for found in dropped.values()),
+        tuple(basis),
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from goldpan.core.terminal import Terminal, clean, titled
+from goldpan.show.basis import basis
 
 if TYPE_CHECKING:  # these take long to import, and each command needs one of them
     from goldpan.builders.build import BuildResult
@@ -30,6 +32,8 @@ def built_json(found: BuildResult) -> dict[str, Any]:
         "kept": found.kept,
         "dropped": dict(found.dropped),
         "redacted": dict(found.redacted),
+        "basis": [asdict(one) for one in found.basis],
+        "replaced": found.replaced,
         "straddling_groups": written.report.straddling,
         "dropped_by_split": written.report.dropped,
         "seconds": round(found.seconds, 3),
@@ -58,6 +62,9 @@ def built(found: BuildResult) -> None:
         )
     for kind, count in sorted(found.redacted.items()):
         console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
+    basis(found.basis)
+    if found.replaced is not None:
+        console.print(clean(f"It replaces {found.replaced}"))
     console.print(clean(f"It lies in {written.directory}"))
 
 
@@ -132,6 +139,7 @@ def reported(found: ReportFacts) -> None:
         f"{_count(found.examples, 'example')} and {_count(found.dropped, 'dropped subject')} of "
         f"{_count(len(found.repos), 'repository')}, {found.size / 1e6:.1f} MB"
     )
+    basis(found.basis)
     console.print(clean(f"Open {found.output} in a browser"))
 
 

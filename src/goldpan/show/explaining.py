@@ -36,7 +36,8 @@ def explanation(found: Explanation) -> None:
     lines = dict.fromkeys(_reference(reference).plain for reference in found.references)
     for line in lines:
         console.print(clean(line))
-    console.print(f"\nFix pairs ({len(found.pairs):,})", style="bold")
+    by = f" by rules {found.rules}" if found.rules else ""
+    console.print(clean(f"\nFix pairs{by} ({len(found.pairs):,})"), style="bold")
     for one in found.pairs:
         console.print(
             f"  issue #{one['issue']} {relation(one)} {one['pull_repo']}#{one['pull']}: "

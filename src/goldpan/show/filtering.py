@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from goldpan.core.terminal import Terminal, clean, titled
+from goldpan.show.basis import basis
 
 if TYPE_CHECKING:
     from goldpan.filters.criterion import AnyCriterion
@@ -34,6 +35,7 @@ def filtered(found: Sequence[FilterResult]) -> None:
                 f"{len(one.judged)} criteria judged, {len(one.reused)} as before",
             )
         )
+        basis([one.basis])
         funnel(one.issues)
         funnel(one.pairs)
         if one.pairs.rows and not one.cloned:

@@ -1,6 +1,6 @@
 """The verdicts of reviews: a file beside the filter's, in the columns of `verdicts`.
 
-WORKSPACE/verdicts/OWNER/NAME/PROFILE.llm.parquet has a row for each subject that the profile kept
+WORKSPACE/verdicts/OWNER/NAME/RULES/PROFILE.llm.parquet has a row for each subject that was kept
 when it was reviewed. `decides` is false: whoever builds a dataset says which reviews it requires.
 """
 

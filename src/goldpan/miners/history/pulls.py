@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import duckdb
 
 from goldpan.core.query import open_tables
+from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
 
 _WANTED = """
@@ -19,6 +20,8 @@ LEFT JOIN (SELECT number, count(*) AS listed FROM commits GROUP BY number) USING
 WHERE kind = 'pull' AND (coalesce(merged, false) OR number IN (SELECT pull FROM paired))
 ORDER BY number
 """
+
+_PAIRED = "INSERT INTO paired SELECT pull FROM read_parquet($path) WHERE pull_repo = $repo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Tables:
     default_branch: str | None
 
     def pulls(self, at_once: int) -> Iterator[list[Pull]]:
-        """Yield the merged pulls and those of fix pairs by number, so many at once."""
+        """Yield the merged pulls and those of fix pairs by any rules by number, so many at once."""
         asked = self.connection.cursor().execute(_WANTED)
         while rows := asked.fetchmany(at_once):
             yield [
@@ -84,11 +87,11 @@ class Tables:
 def open_pulls(workspace: Workspace, repo: str) -> Iterator[Tables]:
     """Open a repository's tables; raises `WorkspaceError` where it has none."""
     names = ("repositories", "entries", "commits")
-    with open_tables(workspace, repo, names, optional=("pairs",)) as connection:
+    with open_tables(workspace, repo, names) as connection:
         found = connection.execute("SELECT repo, default_branch FROM repositories").fetchall()
         name, branch = found[0] if found else (repo, None)
-        query = "SELECT NULL::BIGINT AS pull WHERE false"
-        if workspace.table(repo, "pairs").exists():
-            query = "SELECT pull FROM pairs WHERE pull_repo = (SELECT max(repo) FROM repositories)"
-        connection.execute(f"CREATE TABLE paired AS {query}")
+        connection.execute("CREATE TABLE paired (pull BIGINT)")
+        for rules in workspace.paired_by(repo):
+            path = verify_parquet(workspace.pairs(repo, rules))
+            connection.execute(_PAIRED, {"path": str(path), "repo": name})
         yield Tables(connection, name, branch)

@@ -1,0 +1,27 @@
+"""What a directory holds of an earlier build, in a few words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goldpan.core.errors import DatasetError
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
+
+
+def read_made(directory: Path) -> str | None:
+    """Return how many examples a dataset has and by which rules and profile, if there is one.
+
+    Where it cannot be read, that is for whoever replaces it to say.
+    """
+    if not (directory / PROVENANCE).exists():
+        return None
+    try:
+        told = read_provenance(directory)
+    except DatasetError:
+        return None
+    rules = sorted({each["rules"] for each in told.get("sources", ()) if each.get("rules")})
+    profile = told.get("profile", {}).get("name")
+    by = [f"rules {' and '.join(rules)}"] if rules else []
+    by += [f"profile {profile}"] if profile else []
+    count = told.get("examples", 0)
+    return f"{count:,} examples" + (f" by {', '.join(by)}" if by else "")

@@ -1,0 +1,51 @@
+"""Which pairing rules and which profile stand behind what is told of a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goldpan.core.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The pairs and verdicts that a stage takes, and those that lie beside them."""
+
+    repo: str
+    rules: str | None
+    """Of the pairs; None where the repository was not paired."""
+    newest: bool
+    """Whether these rules are taken because they paired last, others being there."""
+    other_rules: tuple[str, ...]
+    profile: str | None
+    """Of the verdicts; None where none are taken."""
+    other_profiles: tuple[str, ...]
+
+
+def find_basis(workspace: Workspace, repos: Sequence[str], profile: str | None) -> list[Basis]:
+    """Return what stands behind each repository.
+
+    Raises `WorkspaceError` where one was not paired by the workspace's rules.
+    """
+    return [_find(workspace, repo, profile) for repo in repos]
+
+
+def filtered_by(workspace: Workspace, repo: str) -> list[str]:
+    """Return the profiles that filtered a repository's pairs, sorted."""
+    place = workspace.verdicts(repo, "any").parent
+    return sorted(path.stem for path in place.glob("*.parquet") if "." not in path.stem)
+
+
+def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:
+    rules = workspace.rules_of(repo)
+    others = tuple(each for each in workspace.paired_by(repo) if each != rules)
+    profiles = () if profile is None else filtered_by(workspace, repo)
+    return Basis(
+        repo,
+        rules,
+        workspace.rules is None and bool(others),
+        others,
+        profile,
+        tuple(each for each in profiles if each != profile),
+    )
