@@ -19,11 +19,11 @@ _MOST = 40
 
 def compared(found: ComparisonResult, written: Sequence[Written]) -> None:
     """Show the ranking, what it means, and where files lie."""
-    from goldpan.evaluation.report.formatted import told
-    from goldpan.evaluation.report.ranking import place
-    from goldpan.evaluation.report.summary import heading, sentences
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
+    from goldpan.report.comparison.ranking import place
+    from goldpan.report.comparison.summary import heading, sentences
+    from goldpan.report.numbers import formatted
 
     console = Terminal()
     console.print(clean(heading(found)))
@@ -36,7 +36,7 @@ def compared(found: ComparisonResult, written: Sequence[Written]) -> None:
             table.add_column(name, justify="right")
         for one in comparison.standings[:_MOST]:
             value = one.median if by_median else one.mean
-            table.add_row(place(one), clean(one.model), told(value), str(one.tier))
+            table.add_row(place(one), clean(one.model), formatted(value), str(one.tier))
         console.print(table)
         if len(comparison.standings) > _MOST:
             console.print(f"and {len(comparison.standings) - _MOST} more")
@@ -55,9 +55,9 @@ def files(written: Sequence[Written]) -> None:
 
 def as_json(found: ComparisonResult, written: Sequence[Written]) -> dict[str, Any]:
     """Return a comparison as JSON can hold it."""
-    from goldpan.evaluation.report.summary import sentences, warnings
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
+    from goldpan.report.comparison.summary import sentences, warnings
 
     comments = comment_ranking(found.systems)
     comparison = found.comparison

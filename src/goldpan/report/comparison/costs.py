@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.model import Costs
-from goldpan.evaluation.report.formatted import seconds
-from goldpan.evaluation.report.shapes import Content, Section, Table, listed
 from goldpan.evaluation.statistics.drawing import INK, PALE, SOFT, canvas, colours, name
-from goldpan.evaluation.statistics.step_shapes import Cell, Figure, Text
+from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed
+from goldpan.report.numbers import seconds
 
 _MOST_DRAWN = 24
 _MEASURES: Sequence[tuple[str, str, float]] = (

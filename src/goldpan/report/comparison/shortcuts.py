@@ -9,10 +9,9 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.wording import Wording, WordingError, output_text, wording_of
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.metrics.crosscodebench import Percentages, percentages
-from goldpan.evaluation.report.materials import Material, Row
-from goldpan.evaluation.report.shapes import Content, Section, Table
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.step_shapes import Cell, Text
+from goldpan.report.comparison.materials import Material, Row
+from goldpan.report.document import Cell, Content, Section, Table, Text
 
 PROTOCOL = "crosscodebench"
 _MOST_ROWS = 500

@@ -10,10 +10,9 @@ from goldpan.core.sanitize import line
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import split_of
 from goldpan.evaluation.protocol import Protocol
-from goldpan.evaluation.report.formatted import count
-from goldpan.evaluation.report.shapes import Content, Section, Table, folded, listed
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.step_shapes import Cell, Text
+from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
+from goldpan.report.numbers import count
 from goldpan.text.redaction import redact
 
 _CHOOSES = {

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.nlbse import F1_WEIGHT, OUTPERFORMED_WEIGHT
-from goldpan.evaluation.report.formatted import NOTHING, told, with_interval
-from goldpan.evaluation.report.measures import told_score
-from goldpan.evaluation.report.shapes import Content, Section, Table, listed
-from goldpan.evaluation.report.slices import MOST_DRAWN, first_models
 from goldpan.evaluation.statistics.comparison import Comparison, Standing
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.plots import interval_plot
-from goldpan.evaluation.statistics.step_shapes import Figure, Text
 from goldpan.evaluation.suites import CommentRanking
+from goldpan.report.comparison.measures import told_score
+from goldpan.report.comparison.slices import MOST_DRAWN, first_models
+from goldpan.report.document import Content, Figure, Section, Table, Text, listed
+from goldpan.report.numbers import NOTHING, formatted, with_interval
 
 
 def ranking_section(compared: ComparisonResult, comments: CommentRanking | None) -> Section:
@@ -116,7 +115,7 @@ _EFFECTS = {
 
 
 def _effect(one: Standing) -> str:
-    return NOTHING if one.effect is None else f"{told(one.effect)} {one.magnitude}"
+    return NOTHING if one.effect is None else f"{formatted(one.effect)} {one.magnitude}"
 
 
 def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
@@ -137,7 +136,7 @@ def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
 def _central(comparison: Comparison, one: Standing) -> str:
     middle = one.median if comparison.by_median else one.mean
     if len(comparison.tasks) < FEWEST_TASKS:
-        return told(middle)
+        return formatted(middle)
     return with_interval(middle, one.low, one.high)
 
 

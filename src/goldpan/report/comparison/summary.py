@@ -8,12 +8,12 @@ from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.higher_is_better import turned
-from goldpan.evaluation.report.formatted import count, told
-from goldpan.evaluation.report.shapes import listed
 from goldpan.evaluation.run import TEST
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.suites import CommentRanking
+from goldpan.report.document import listed
+from goldpan.report.numbers import count, formatted
 
 _MOST_PAIRS = 4
 _MOST_LEFT_OUT = 3
@@ -69,7 +69,7 @@ def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tu
         first = comments.entries[0]
         found.append(
             f"By the rule of the NLBSE'23 competition {first.name} reaches"
-            f" {told(first.score.score)}: mean F1 {told(first.score.mean_f1)},"
+            f" {formatted(first.score.score)}: mean F1 {formatted(first.score.mean_f1)},"
             f" {first.score.outperformed} of {first.score.categories} categories won against the"
             " organizers' random forest."
         )
@@ -146,13 +146,13 @@ def _reached(comparison: Comparison) -> str:
     """Say by what the first model is first."""
     best, metric = comparison.standings[0], comparison.metric
     if len(comparison.tasks) == 1:
-        return f"has the highest {metric} on {comparison.tasks[0]}, {told(best.mean)}"
+        return f"has the highest {metric} on {comparison.tasks[0]}, {formatted(best.mean)}"
     over = f"over {len(comparison.tasks)} tasks"
     if comparison.central == "mean rank":
         rank = f"has the best mean rank {over}, {best.mean_rank:.2f}"
-        return f"{rank} (mean {metric} {told(best.mean)})"
+        return f"{rank} (mean {metric} {formatted(best.mean)})"
     value = best.median if comparison.central == "median" else best.mean
-    return f"has the highest {comparison.central} {metric} {over}, {told(value)}"
+    return f"has the highest {comparison.central} {metric} {over}, {formatted(value)}"
 
 
 def _where(comparison: Comparison) -> str:
@@ -209,7 +209,7 @@ def _best(compared: ComparisonResult) -> Iterator[str]:
         ]
         if scored:
             mean, model = max(scored, key=lambda pair: (pair[0], pair[1]))
-            yield f"{task}: {model} has a {compared.metrics[task]} of {told(mean)}."
+            yield f"{task}: {model} has a {compared.metrics[task]} of {formatted(mean)}."
 
 
 def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
@@ -266,7 +266,7 @@ def _fitted(compared: ComparisonResult) -> Iterator[str]:
         gap, worst = lost[0]
         others = f" and {len(lost) - 1} more lose over {_OVERFIT}" if len(lost) > 1 else ""
         who = "they overfit" if len(lost) > 1 else "it overfits"
-        yield f"From train to test {worst} loses {told(gap)} on average{others}: {who}."
+        yield f"From train to test {worst} loses {formatted(gap)} on average{others}: {who}."
 
 
 def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:

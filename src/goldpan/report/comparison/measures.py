@@ -1,4 +1,4 @@
-"""S6 to S8: confusion matrices, metrics, and how scores fall from train to test."""
+"""S6 and S7: confusion matrices and metrics."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from collections.abc import Iterator, Sequence
 
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.ecser import shown_metrics
+from goldpan.evaluation.ecser import Part, Skipped, Study, shown_metrics
 from goldpan.evaluation.higher_is_better import turned
-from goldpan.evaluation.report.formatted import NOTHING, told, with_interval
-from goldpan.evaluation.report.shapes import Content, Fold, Group, Matrix, Table, cut, folded, table
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.step_results import confusion_step, drift_step
-from goldpan.evaluation.statistics.step_shapes import Cell, Text
-from goldpan.evaluation.statistics.step_shapes import Table as StepTable
-from goldpan.evaluation.statistics.study import Study
+from goldpan.evaluation.statistics.curves import Counts
+from goldpan.report.document import Cell, Content, Fold, Group, Matrix, Table, Text, cut, folded
+from goldpan.report.numbers import NOTHING, formatted, with_interval
 
 MOST_TASKS = 60
 """Tasks that are shown one by one."""
 _MOST_MATRICES = 8
 _MOST_LABELS = 12
 _OPEN = 3
+_PARTS: tuple[Part, ...] = ("train", "validation", "test")
 
 
 def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     """Show each task's matrices, the best models first (S6)."""
-    whole = [folded(table(one)) for one in confusion_step(study) if isinstance(one, StepTable)]
+    whole = folded(_summed(study))
     folds: list[Content] = []
     for task in compared.tasks[:MOST_TASKS]:
         there = [one for one in compared.ranked if task in one.runs]
@@ -38,7 +36,28 @@ def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     if folds:
         content.append(Text(_matrices_note(compared)))
     content += folds
-    return (*content, *_more_tasks(compared), *whole)
+    return (*content, *_more_tasks(compared), whole)
+
+
+def _summed(study: Study) -> Table:
+    """Add up the confusion matrices of each model and part, one label against the rest."""
+    if study.examples != "classification":
+        raise Skipped("Only classification has confusion matrices")
+    summed: dict[tuple[str, str, Part, str], Counts] = {}
+    for result in study.results:
+        for label, counts in result.counts.items():
+            key = (result.task, result.model, result.part, label)
+            summed[key] = summed.get(key, Counts(0, 0, 0, 0)) + counts
+    if not summed:
+        raise Skipped("No run has confusion matrices")
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (task, part, model, label, counts.tp, counts.fp, counts.tn, counts.fn)
+        for (task, model, part, label), counts in sorted(
+            summed.items(), key=lambda item: (item[0][0], _PARTS.index(item[0][2]), item[0])
+        )
+    )
+    columns = ("task", "part", "model", "label", "TP", "FP", "TN", "FN")
+    return Table("Confusion matrices, summed over data sets, folds and seeds", columns, rows)
 
 
 def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
@@ -81,41 +100,6 @@ def score_table(compared: ComparisonResult, systems: Sequence[System] | None = N
     )
 
 
-def drift(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
-    """Show how much of the scores on train and validation is lost on test (S8)."""
-    full = drift_step(study)
-    rows: list[tuple[Cell, ...]] = []
-    for one in compared.ranked:
-        values = [
-            tuple(
-                turned(each).value for each in (run.train_scores, run.validation_scores, run.scores)
-            )
-            for run in one.every()
-        ]
-        train, validation, test = (_average(side) for side in zip(*values, strict=True))
-        rows.append(
-            (one.name, train, validation, test, _less(test, train), _less(test, validation))
-        )
-    columns = (
-        "model",
-        "on train",
-        "on validation",
-        "on test",
-        "overfitting: test - train",
-        "degradation: test - validation",
-    )
-    note = (
-        "Means over runs. A model that scores far higher on what it learned from has learned it"
-        " by heart to that degree; train is a sample of at most 5,000 rows. Validation is what"
-        " settings were chosen on: of models that were chosen by folds, the rows left out."
-    )
-    title = "Overfitting and degradation by model"
-    content: list[Content] = [Table(title, columns, tuple(rows), note)]
-    content += [folded(table(one)) for one in full if isinstance(one, StepTable)]
-    content += [Text(f"{one.text}.") for one in full if isinstance(one, Text)]
-    return tuple(content)
-
-
 def told_score(runs: Sequence[Run]) -> Cell:
     """Return the score of a model's runs on a task, with what is known of its spread."""
     found = [turned(run.scores) for run in runs]
@@ -125,19 +109,9 @@ def told_score(runs: Sequence[Run]) -> Cell:
     mean = math.fsum(values) / len(values)
     if len(values) > 1:
         spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-        return f"{told(mean)} ± {spread:.3f}"
+        return f"{formatted(mean)} ± {spread:.3f}"
     interval = next(one.interval for one in found if one.value is not None)
     return with_interval(mean, *((interval.low, interval.high) if interval else (None, None)))
-
-
-def _average(values: Sequence[float | None]) -> float | None:
-    """Return the mean where every run has a value: over others it could not be compared."""
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if len(known) == len(values) else None
-
-
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
 
 
 def _mean(column: Sequence[float | None]) -> Cell:
@@ -145,7 +119,7 @@ def _mean(column: Sequence[float | None]) -> Cell:
     if not values:
         return None
     missing = len(column) - len(values)
-    mean = told(math.fsum(values) / len(values))
+    mean = formatted(math.fsum(values) / len(values))
     return f"{mean} ({missing} missing)" if missing else mean
 
 

@@ -16,18 +16,18 @@ from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.metrics.regression import smape_errors
 from goldpan.evaluation.metrics.similarity import edit_similarity
-from goldpan.evaluation.report.materials import Material, Row
-from goldpan.evaluation.report.shapes import (
+from goldpan.evaluation.runs import Run
+from goldpan.report.comparison.materials import Material, Row
+from goldpan.report.document import (
     Answered,
     Content,
     Fold,
     Group,
     Mistake,
     Section,
+    Text,
     listed,
 )
-from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.step_shapes import Text
 from goldpan.text.excerpts import excerpt
 from goldpan.text.redaction import redact
 

@@ -13,11 +13,10 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.higher_is_better import turned
-from goldpan.evaluation.report.formatted import count, told
-from goldpan.evaluation.report.materials import Material
-from goldpan.evaluation.report.shapes import Content, Section, Table, folded, listed
 from goldpan.evaluation.score import score
-from goldpan.evaluation.statistics.step_shapes import Cell, Text
+from goldpan.report.comparison.materials import Material
+from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
+from goldpan.report.numbers import count, formatted
 
 _MOST_MODELS = 8
 _MOST_TASKS = 60
@@ -144,7 +143,8 @@ def _warnings(content: Iterable[Content]) -> Iterator[str]:
             model, every, apart, difference = one.rows[0][:4]
             if isinstance(difference, float) and difference < -_NOTABLE:
                 what = f"{one.title[:1].lower()}{one.title[1:]}"
-                yield f"On {what}, {model} scores {told(apart)} on average, not {told(every)}."
+                scores = f"{formatted(apart)} on average, not {formatted(every)}"
+                yield f"On {what}, {model} scores {scores}."
 
 
 def _without(system: System, task: Task, seen: Collection[str]) -> float | None:
@@ -203,11 +203,11 @@ def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
     for run in sorted(
         compared.elsewhere, key=lambda one: (one.task, one.model, split_of(one), one.seed)
     ):
-        value = turned(run.scores)
-        settings = ", ".join(f"{key}={told}" for key, told in sorted(run.record.settings.items()))
+        score = turned(run.scores)
+        settings = ", ".join(f"{key}={value}" for key, value in sorted(run.record.settings.items()))
         data, split = split_of(run)
         rows.append(
-            (run.task, run.model, settings, run.seed, data[:8], split[:8], value.name, value.value)
+            (run.task, run.model, settings, run.seed, data[:8], split[:8], score.name, score.value)
         )
     if rows:
         columns = ("task", "model", "settings", "seed", "data", "split", "metric", "score")

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import ComparisonResult
-from goldpan.evaluation.report.formatted import told
-from goldpan.evaluation.report.shapes import Content, Table, cut, folded
-from goldpan.evaluation.report.slices import MOST_DRAWN, first_models
+from goldpan.evaluation.ecser import Skipped
 from goldpan.evaluation.statistics.comparison import Comparison, Pair
 from goldpan.evaluation.statistics.plots import (
     critical_difference_plot,
     decision_plot,
     posterior_plot,
 )
-from goldpan.evaluation.statistics.step_shapes import Figure, Skipped, Text
+from goldpan.report.comparison.slices import MOST_DRAWN, first_models
+from goldpan.report.document import Content, Figure, Table, Text, cut, folded
+from goldpan.report.numbers import formatted
 
 
 def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple[Content, ...]:
@@ -53,7 +53,9 @@ def _decided(comparison: Comparison) -> list[Content]:
     test = comparison.test
     if test.omnibus and test.omnibus_p is not None:
         content.append(
-            Text(f"Is there any difference at all? {test.omnibus}: p = {told(test.omnibus_p)}.")
+            Text(
+                f"Is there any difference at all? {test.omnibus}: p = {formatted(test.omnibus_p)}."
+            )
         )
     shown = first_models(comparison)
     if len(shown.models) < len(comparison.models):

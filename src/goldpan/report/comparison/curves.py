@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import System
-from goldpan.evaluation.ecser import positive_counts
+from goldpan.evaluation.ecser import Skipped, positive_counts
 from goldpan.evaluation.metrics.result import Scores
-from goldpan.evaluation.report.shapes import Content, Fold, Group
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Curve, Point, points, pr_curve, roc_curve, thinned
 from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.evaluation.statistics.outcomes import label_scores
 from goldpan.evaluation.statistics.plots import pr_plot, roc_plot
-from goldpan.evaluation.statistics.step_shapes import Figure, Skipped, Text
+from goldpan.report.document import Content, Figure, Fold, Group, Text
 
 MOST_PLOTS = 40
 """Pairs of figures in all."""

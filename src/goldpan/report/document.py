@@ -1,16 +1,24 @@
-"""The parts of a report, free of any format."""
+"""The parts of a report; HTML (`evaluation.py`), Markdown and LaTeX render them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from goldpan.evaluation.statistics.step_shapes import Cell, Figure, Text
-from goldpan.evaluation.statistics.step_shapes import Table as StepTable
 from goldpan.text.excerpts import Excerpt
 
 MOST_ROWS = 400
 """Rows of one table; the rest is counted."""
+
+Cell = str | int | float | None
+"""None is a value that does not exist: it divides by zero, or was never measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A remark."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,15 @@ class Table:
     """Row and column of cells that stand out, such as the best of a row."""
     left_out: int = 0
     """Rows that are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing."""
+
+    title: str
+    caption: str
+    svg: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +137,11 @@ class Report:
     sections: tuple[Section, ...]
 
 
-def table(found: StepTable, note: str = "") -> Table:
-    """Return a step's table as one of a report."""
-    return Table(found.title, found.columns, found.rows, note)
-
-
 def cut(whole: Table, most: int = MOST_ROWS) -> Table:
     """Return a table with its first rows, which says how many there are more."""
     if len(whole.rows) <= most:
         return whole
-    strong = frozenset(place for place in whole.strong if place[0] < most)
+    strong = frozenset((row, column) for row, column in whole.strong if row < most)
     return replace(whole, rows=whole.rows[:most], strong=strong, left_out=len(whole.rows) - most)
 
 

@@ -1,4 +1,4 @@
-"""The tables of a comparison for a paper: LaTeX with booktabs."""
+"""Tables for a paper: LaTeX with booktabs."""
 
 from __future__ import annotations
 
@@ -6,16 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparing import ComparisonResult
-from goldpan.evaluation.report.costs import costs_section
-from goldpan.evaluation.report.formatted import NOTHING, told
-from goldpan.evaluation.report.measures import score_table
-from goldpan.evaluation.report.ranking import comment_content, ranking_table
-from goldpan.evaluation.report.shapes import Table
-from goldpan.evaluation.report.significance import pairs_table
-from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.step_shapes import Cell
-from goldpan.evaluation.suites import comment_ranking
+from goldpan.report.document import Cell, Table
+from goldpan.report.numbers import NOTHING, formatted
 
 _MARKS = {
     "\\": r"\textbackslash{}",
@@ -40,8 +32,8 @@ _MOST_ROWS = 45
 _LONGEST_CELL = 120
 
 
-def latex_tables(compared: ComparisonResult) -> str:
-    """Return ranking, scores, decisions and costs as LaTeX.
+def latex_tables(tables: Iterable[Table]) -> str:
+    """Return tables for a paper.
 
     A document needs the packages booktabs, graphicx, textcomp and fontenc with T1. Wide tables are
     made smaller, then split by columns, and long ones by rows, so that each part fits a page.
@@ -51,9 +43,9 @@ def latex_tables(compared: ComparisonResult) -> str:
         "% \\usepackage{booktabs,graphicx,textcomp}\n"
         "% \\usepackage[T1]{fontenc}"
     ]
-    for place, table in enumerate(_tables(compared), 1):
+    for number, table in enumerate(tables, 1):
         for part, piece in enumerate(_pieces(table), 1):
-            parts.append(_one(piece, f"goldpan-{place}-{part}"))
+            parts.append(_one(piece, f"goldpan-{number}-{part}"))
     return "\n\n".join(parts) + "\n"
 
 
@@ -66,19 +58,6 @@ def escape(text: str) -> str:
 
 def _plain(text: str) -> str:
     return _STRANGE.sub(lambda found: found[0] if found[0] in _MARKS else "?", text)
-
-
-def _tables(compared: ComparisonResult) -> Iterator[Table]:
-    comparison = compared.comparison
-    if isinstance(comparison, Comparison):
-        yield ranking_table(compared, comparison)
-    comments = comment_ranking(compared.systems)
-    if comments is not None:
-        yield from (one for one in comment_content(comments) if isinstance(one, Table))
-    yield score_table(compared)
-    if isinstance(comparison, Comparison) and comparison.test.name != "none":
-        yield pairs_table(comparison)
-    yield from (one for one in costs_section(compared).content if isinstance(one, Table))
 
 
 def _pieces(table: Table) -> Iterator[Table]:
@@ -116,13 +95,8 @@ def _columns(table: Table, fixed: int) -> Iterator[list[int]]:
 
 def _widths(table: Table) -> list[int]:
     """Return how many characters each column takes, with the space between columns."""
-    return [
-        2
-        + min(
-            _LONGEST_CELL, max(len(told(cell)) for cell in (name, *(row[at] for row in table.rows)))
-        )
-        for at, name in enumerate(table.columns)
-    ]
+    columns = [(name, *(row[at] for row in table.rows)) for at, name in enumerate(table.columns)]
+    return [2 + min(_LONGEST_CELL, max(map(len, map(formatted, cells)))) for cells in columns]
 
 
 def _one(table: Table, label: str) -> str:
@@ -156,7 +130,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(cell: Cell, strong: bool) -> str:
-    text = escape(told(cell)) if cell is not None else escape(NOTHING)
+    text = escape(formatted(cell)) if cell is not None else escape(NOTHING)
     if isinstance(cell, int | float) and text.startswith("-"):
         text = f"${text}$"
     return f"\\textbf{{{text}}}" if strong else text

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from goldpan.evaluation.statistics.step_shapes import Cell
+from goldpan.report.document import Cell
 
 NOTHING = "–"
 
 
-def told(cell: Cell) -> str:
+def formatted(cell: Cell) -> str:
     """Return a cell as text: three decimals for scores, thousands parted, a dash for nothing."""
     if cell is None:
         return NOTHING
@@ -30,8 +30,8 @@ def with_interval(value: float | None, low: float | None, high: float | None) ->
     if value is None:
         return NOTHING
     if low is None or high is None:
-        return told(value)
-    return f"{told(value)} [{told(low)}, {told(high)}]"
+        return formatted(value)
+    return f"{formatted(value)} [{formatted(low)}, {formatted(high)}]"
 
 
 def seconds(number: float) -> str:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from goldpan.core.sanitize import line, visible
-from goldpan.evaluation.report.formatted import told
-from goldpan.evaluation.report.shapes import (
+from goldpan.report.document import (
+    Cell,
     Content,
+    Figure,
     Fold,
     Group,
     Matrix,
@@ -16,8 +17,9 @@ from goldpan.evaluation.report.shapes import (
     Report,
     Section,
     Table,
+    Text,
 )
-from goldpan.evaluation.statistics.step_shapes import Cell, Figure, Text
+from goldpan.report.numbers import formatted
 
 _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
@@ -68,7 +70,7 @@ def rows(columns: Sequence[str], body: Iterable[Sequence[Cell]]) -> str:
     lines = [
         _row(columns),
         _rule(right),
-        *(_row([told(cell) for cell in row]) for row in whole),
+        *(_row([formatted(cell) for cell in row]) for row in whole),
     ]
     return "\n".join(lines)
 
