@@ -11,7 +11,8 @@ from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.curves import Counts, Point, points, pr_curve, roc_curve
 from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.evaluation.statistics.plots import (
+from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
     interval_plot,
@@ -19,7 +20,6 @@ from goldpan.evaluation.statistics.plots import (
     pr_plot,
     roc_plot,
 )
-from goldpan.evaluation.statistics.scores import Score, score_matrix
 
 pytest.importorskip("scipy")
 HOSTILE = "<script>&\u202e\x00$x_1$ " + "long " * 30

@@ -64,7 +64,7 @@ def funnel(
     with opened(json, workspace=workspace) as lab:
         issues, pairs = lab.funnel(*(repo or ()), profile=profile)
     if plot:
-        from goldpan.report.plot import plot_funnel
+        from goldpan.report.funnel_plot import plot_funnel
 
         plot_funnel([issues, pairs], plot)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.model import Costs
-from goldpan.evaluation.statistics.drawing import INK, PALE, SOFT, canvas, colours, name
 from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed
+from goldpan.report.drawing import INK, PALE, SOFT, canvas, colours, name
 from goldpan.report.numbers import seconds
 
 _MOST_DRAWN = 24

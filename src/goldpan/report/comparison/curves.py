@@ -13,7 +13,7 @@ from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Curve, Point, points, pr_curve, roc_curve, thinned
 from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.evaluation.statistics.outcomes import label_scores
-from goldpan.evaluation.statistics.plots import pr_plot, roc_plot
+from goldpan.report.comparison.plots import pr_plot, roc_plot
 from goldpan.report.document import Content, Figure, Fold, Group, Text
 
 MOST_PLOTS = 40

@@ -6,9 +6,9 @@ from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.nlbse import F1_WEIGHT, OUTPERFORMED_WEIGHT
 from goldpan.evaluation.statistics.comparison import Comparison, Standing
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
-from goldpan.evaluation.statistics.plots import interval_plot
 from goldpan.evaluation.suites import CommentRanking
 from goldpan.report.comparison.measures import told_score
+from goldpan.report.comparison.plots import interval_plot
 from goldpan.report.comparison.slices import MOST_DRAWN, first_models
 from goldpan.report.document import Content, Figure, Section, Table, Text, listed
 from goldpan.report.numbers import NOTHING, formatted, with_interval

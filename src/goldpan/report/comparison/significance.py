@@ -8,7 +8,7 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.ecser import Skipped
 from goldpan.evaluation.statistics.comparison import Comparison, Pair
-from goldpan.evaluation.statistics.plots import (
+from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
     posterior_plot,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair
 from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
-from goldpan.evaluation.statistics.drawing import (
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.report.drawing import (
     COLOURS,
     GOLD,
     INK,
@@ -19,7 +20,6 @@ from goldpan.evaluation.statistics.drawing import (
     colours,
     name,
 )
-from goldpan.evaluation.statistics.errors import StatisticsError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

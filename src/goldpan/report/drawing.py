@@ -1,4 +1,4 @@
-"""How this project's statistics look when drawn: one style, and the same bytes each time."""
+"""How drawings look: one style, and the same bytes each time."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8830f", "#56b4e9", "#5
 """Told apart by people who see no red or green (Okabe and Ito)."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MOST_OF_A_NAME = 32
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "goldpan",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 10,
     "text.parse_math": False,
+}
+"""What every drawing shares."""
+_COMPARED: dict[Any, Any] = {
+    **STYLE,
     "text.color": INK,
     "axes.edgecolor": SOFT,
     "axes.labelcolor": SOFT,
@@ -52,7 +56,7 @@ def canvas(width: float, height: float) -> Iterator[Canvas]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(_COMPARED):
         found = Canvas(Figure(figsize=(width, height), layout="constrained"))
         FigureCanvasAgg(found.figure)
         yield found

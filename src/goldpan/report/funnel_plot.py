@@ -7,33 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.extras import load
 from goldpan.core.workspace import make_directory
 from goldpan.filters.funnel import Funnel
+from goldpan.report.drawing import GOLD, INK, PALE, SOFT, STYLE
 from goldpan.report.funnels import PLURAL, Level, levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_INK, _SOFT, _GOLD, _WHOLE, _LOST, _LOST_INK = (
-    "#1f1c17",
-    "#5f594f",
-    "#b8830f",
-    "#e6d9b8",
-    "#e8bfb2",
-    "#a03a1f",
-)
-_STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "goldpan",
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
-    "text.parse_math": False,
-}
+_LOST, _LOST_INK = "#e8bfb2", "#a03a1f"
 _SUFFIXES = (".svg", ".png", ".html")
 
 
@@ -70,14 +56,14 @@ def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:
 
     shown = [funnel for funnel in funnels if funnel.rows] or list(funnels)
     rows = [len(levels(funnel)) + 1 for funnel in shown]
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(
             figsize=(9.5, sum(0.34 * count + 0.75 for count in rows)), layout="constrained"
         )
         FigureCanvasAgg(figure)
         axes = figure.subplots(len(shown), squeeze=False, height_ratios=[n + 1.2 for n in rows])
-        for place, funnel in zip(axes[:, 0], shown, strict=True):
-            _panel(place, funnel)
+        for panel, funnel in zip(axes[:, 0], shown, strict=True):
+            _panel(panel, funnel)
         metadata = (
             {"Date": None, "Creator": "goldpan"} if kind == "svg" else {"Software": "goldpan"}
         )
@@ -87,20 +73,20 @@ def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:
 def _panel(axes: Axes, funnel: Funnel) -> None:
     """Draw one funnel: what each criterion leaves, and what it drops of what reached it."""
     start = Level("mined", funnel.rows, funnel.rows)
-    found = [start, *levels(funnel)]
+    rows = [start, *levels(funnel)]
     largest = max(1, funnel.rows)
-    for row, level in enumerate(found):
-        axes.barh(row, level.left, color=_WHOLE if level is start else _GOLD, height=0.78)
+    for row, level in enumerate(rows):
+        axes.barh(row, level.left, color=PALE if level is start else GOLD, height=0.78)
         axes.barh(row, level.dropped, left=level.left, color=_LOST, height=0.78)
-        axes.text(largest * 1.09, row, f"{level.left:,}", ha="right", va="center", color=_INK)
+        axes.text(largest * 1.09, row, f"{level.left:,}", ha="right", va="center", color=INK)
         if level.dropped:
             loss = f"−{level.dropped:,}"
             axes.text(largest * 1.19, row, loss, ha="right", va="center", color=_LOST_INK)
-    axes.set_yticks(range(len(found)), [level.criterion for level in found], color=_INK)
-    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), [level.criterion for level in rows], color=INK)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, largest * 1.2)
     axes.set_xticks([])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     kept = f"{funnel.rows:,} {PLURAL[funnel.subject]} in, {funnel.kept:,} kept"
-    axes.set_title(kept, loc="left", color=_SOFT, fontsize=11, pad=8)
+    axes.set_title(kept, loc="left", color=SOFT, fontsize=11, pad=8)
