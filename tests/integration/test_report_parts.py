@@ -15,11 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.unified_diff import Line, side_by_side
+from goldpan.code.unified_diff import Line, blocks_as_diff, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, Step
-from goldpan.report.blocks import blocks_as_diff
 from goldpan.report.charts import percent, share, short
 from goldpan.report.funnel_plot import plot_funnel
 from goldpan.report.tree import draw_around
