@@ -27,119 +27,125 @@ _BUILD, _EVALUATE, _LOOK = "Build and publish", "Evaluate", "Look and verify"
 class _Pipeline(LazyGroup):
     entries: ClassVar = {
         "demo": Entry(
-            "starting.demo",
+            "demo.command.demo",
             _START,
             "Run the whole pipeline offline on a small repository that comes with Goldpan.",
         ),
         "init": Entry(
-            "starting.init", _START, "Make a workspace with a settings file that explains itself."
+            "commands.starting.init",
+            _START,
+            "Make a workspace with a settings file that explains itself.",
         ),
         "doctor": Entry(
-            "starting.doctor",
+            "commands.starting.doctor",
             _START,
             "Examine git, disk, tokens and their limits, extras and servers, before a long run "
             "does.",
         ),
         "mine": Entry(
-            "mining.app",
+            "commands.mining.app",
             _MINE,
             "Mine repositories, or the events of all public ones from GH Archive.",
         ),
         "normalize": Entry(
-            "mining.normalize",
+            "commands.mining.normalize",
             _MINE,
             "Make the tables anew from the raw replies; asks nothing of the network.",
         ),
         "clone": Entry(
-            "history.clone",
+            "commands.history.clone",
             _MINE,
             "Fetch the history of the code, and find the states before and after each pull "
             "request.",
         ),
         "pair": Entry(
-            "mining.pair",
+            "commands.mining.pair",
             _MINE,
             "Find the pull requests that fix issues, with the evidence for each pair.",
         ),
         "status": Entry(
-            "mining.status",
+            "commands.mining.status",
             _MINE,
             "Show announced against stored counts, and list what is missing with the reason.",
         ),
         "filter": Entry(
-            "filtering.filter",
+            "commands.filtering.filter",
             _FILTER,
             "Judge every issue and fix pair by every criterion, each verdict with its reason.",
         ),
         "funnel": Entry(
-            "filtering.funnel",
+            "commands.filtering.funnel",
             _FILTER,
             "Show what each criterion takes out, alone and one after the other.",
         ),
         "why": Entry(
-            "filtering.why",
+            "commands.filtering.why",
             _FILTER,
             "Explain one entry: references, signals, pairs, verdicts, and the raw replies.",
         ),
         "review": Entry(
-            "reviewing.review",
+            "commands.reviewing.review",
             _FILTER,
             "Have language models judge what the profile keeps (FAUN-Eval, section 3.3.3).",
         ),
         "annotate": Entry(
-            "annotating.app",
+            "commands.annotating.app",
             _FILTER,
             "Send rows to annotators in Label Studio, and collect their answers.",
         ),
         "build": Entry(
-            "building.app",
+            "commands.building.app",
             _BUILD,
             "Build a dataset: Parquet files, card, Croissant metadata and provenance.",
         ),
         "tasks": Entry(
-            "tasks.tasks_app",
+            "commands.tasks.tasks_app",
             _BUILD,
             "See the tasks that models are trained for, and import their data.",
         ),
         "import": Entry(
-            "importing.import_source",
+            "commands.importing.import_source",
             _BUILD,
             "Import every task of a source from its files; goldpan tasks import takes one.",
         ),
         "publish": Entry(
-            "datasets.publish", _BUILD, "Publish a dataset on the Hugging Face Hub in one commit."
+            "commands.datasets.publish",
+            _BUILD,
+            "Publish a dataset on the Hugging Face Hub in one commit.",
         ),
         "apply-edit": Entry(
-            "datasets.apply_edit",
+            "commands.datasets.apply_edit",
             _BUILD,
             "Apply SEARCH/REPLACE blocks to files: all of them, or none.",
         ),
         "evaluate": Entry(
-            "evaluating.app",
+            "commands.evaluating.app",
             _EVALUATE,
             "Score models on tasks: every prediction is kept, and metrics come from them alone.",
         ),
         "report": Entry(
-            "datasets.report",
+            "commands.datasets.report",
             _LOOK,
             "Write an HTML page with the funnel, distributions, and examples with their evidence.",
         ),
         "open": Entry(
-            "starting.open_result",
+            "commands.starting.open_result",
             _LOOK,
             "Open the newest report, or an annotation project in Label Studio, in the browser.",
         ),
         "trace": Entry(
-            "datasets.trace",
+            "commands.datasets.trace",
             _LOOK,
             "Walk from a published example back to raw replies and git objects.",
         ),
         "check": Entry(
-            "checking.check",
+            "commands.checking.check",
             _LOOK,
             "Verify every file of a workspace, and say what to run again where one is damaged.",
         ),
-        "config": Entry("starting.config_app", _LOOK, "See the settings that are in force."),
+        "config": Entry(
+            "commands.starting.config_app", _LOOK, "See the settings that are in force."
+        ),
     }
     """The commands in the order of the pipeline."""
 

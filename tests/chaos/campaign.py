@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from goldpan import demo
+from goldpan.demo import pipeline as demo
 from tests.chaos.clocks import turn_back
 from tests.chaos.commands import preload
 from tests.chaos.flips import damage

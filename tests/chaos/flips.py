@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from random import Random
 
-from goldpan.demo import REPO, TASK
+from goldpan.demo.pipeline import REPO, TASK
 from tests.chaos.commands import Done, run
 from tests.chaos.outcomes import Outcome, Tally, defect, names, tail
 from tests.chaos.pictures import Picture, differing, picture_of

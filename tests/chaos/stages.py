@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goldpan.demo import MODELS, REPO, TASK
+from goldpan.demo.pipeline import MODELS, REPO, TASK
 
 HOME = "w"
 """The workspace of a trial, below its directory."""

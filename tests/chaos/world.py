@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from goldpan import demo
+from goldpan.demo import pipeline as demo
 from tests.chaos.commands import run
 from tests.chaos.pictures import Picture, picture_of
 from tests.chaos.stages import HOME, STAGES, Stage
@@ -74,7 +74,7 @@ def prepared(root: Path) -> Iterator[Base]:
     directory, kept = root / "trial", root / "kept"
     for path in (directory, kept):
         path.mkdir()
-    shipped = Path(str(files(demo)))
+    shipped = Path(str(files("goldpan.demo")))
     shutil.copy(shipped / demo.BUNDLE, directory)
     world = history_world(root / "sluice.git")
     twins = [_serve(partial(_twin, world, skew)) for skew in _SKEWS]

@@ -160,7 +160,7 @@ def scipy_sheets(data: Path) -> Iterator[str]:
         yield (
             f"=== scipy/scipy issue #{issue_number} ({closed}) | pull #{pull_number} ({merged})\n"
             f"ISSUE: {issue['title']}\n--- PULL by {pull['author'] and pull['author']['login']}: "
-            f"{pull['title']}\n(no texts: judge by the titles, what was merged and closed, and when)"
+            f"{pull['title']}\n(no texts here: judge by the titles and the dates)"
         )
 
 
@@ -172,8 +172,9 @@ def _json(path: Path) -> Any:
 def _rows(
     connection: duckdb.DuckDBPyConnection, query: str, *values: object
 ) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = connection.execute(query, values).to_arrow_table().to_pylist()
-    return rows
+    found = connection.execute(query, values)
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def _row(connection: duckdb.DuckDBPyConnection, query: str, *values: object) -> dict[str, Any]:

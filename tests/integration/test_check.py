@@ -16,7 +16,7 @@ from goldpan.core.errors import DatasetError, GitError, GoldpanError, WorkspaceE
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
-from goldpan.demo import run_demo
+from goldpan.demo.pipeline import run_demo
 from goldpan.evaluation.task_input import read_task_input
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from goldpan.commands import mining
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write, writer
@@ -22,7 +23,6 @@ from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.current_records import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize
-from goldpan.show import mining as show
 from tests.archives import keep, make_tables, records_of
 from tests.mining import BOTH, SLUICE, Row, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Editor, Faults, Twin, synthetic_world
@@ -67,7 +67,7 @@ def counted(found: Coverage) -> dict[str, tuple[int | None, int]]:
 
 
 def shown(found: Coverage, capsys: pytest.CaptureFixture[str]) -> str:
-    show.status([found])
+    mining.print_status([found])
     return " ".join(capsys.readouterr().out.split())
 
 

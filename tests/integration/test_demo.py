@@ -10,19 +10,19 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan import demo
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from goldpan.demo import pipeline as demo
 from goldpan.miners.journal import Journal
 from tests.console import NOWHERE
 from tests.program import Done, goldpan
 from tests.twin.history import changed_files, git
 from tests.twin.ship import ship
 
-_SHIPPED = Path(str(files(demo)))
+_SHIPPED = Path(str(files("goldpan.demo")))
 _LOST = 33
 _CLIMBING = "../../etc/passwd"
 

@@ -14,22 +14,23 @@ from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs
-from goldpan.evaluation.report.document import make_report
-from goldpan.evaluation.report.formatted import told
-from goldpan.evaluation.report.shapes import (
+from goldpan.evaluation.runs import read_runs
+from goldpan.report.comparison.make import make_report
+from goldpan.report.document import (
     Content,
+    Figure,
     Fold,
     Group,
     Mistake,
     Report,
     Section,
     Table,
+    Text,
     cut,
     listed,
 )
-from goldpan.evaluation.runs import read_runs
-from goldpan.evaluation.statistics.step_shapes import Figure, Text
 from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
+from goldpan.report.numbers import formatted
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE
@@ -159,6 +160,28 @@ def test_overfitting_is_told(tmp_path: Path) -> None:
     assert row[4] == pytest.approx(run.value - (run.train_scores.value("macro_f1") or 0))
     assert row[5] is None
     assert "Degradation is unknown" in texts(found, "s8")
+
+
+def test_seeds_are_no_further_data_sets(tmp_path: Path) -> None:
+    """Two seeds of one test set give a difference, and nothing to test."""
+    place = Workspace(tmp_path)
+    for seed in (1, 2):
+        add_run(place, two_labels(train=400), "a", 0.8, seed=seed, depth=1)
+    found = reported(place)
+    (row,) = tables(found, "s8")["Degradation (test - validation)"].rows
+    assert row[3:5] == ("difference", None)
+    (row,) = tables(found, "s8")["Overfitting (test - training)"].rows
+    assert row[3:5] == (None, 1)
+
+
+def test_steps_that_want_labels_or_a_second_model_are_skipped(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    pairs = [(f"Question {n}", f"Answer {n % 3}") for n in range(60)]
+    add_run(place, split_rows(find_task("qa"), pairs, 20), "alone", 1.0)
+    skipped = {one.step: one.skipped for one in reported(place).sections if one.skipped}
+    assert skipped[6] == "Only classification has confusion matrices."
+    assert skipped[9] == "Only classification has ROC and precision-recall plots."
+    assert "one model" in skipped[10]
 
 
 def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
@@ -325,7 +348,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_values_are_told_for_people() -> None:
-    assert [told(one) for one in (None, "x", 1234, 0.12345, 0.00004, 0.0, 1234.56)] == [
+    assert [formatted(one) for one in (None, "x", 1234, 0.12345, 0.00004, 0.0, 1234.56)] == [
         "–",
         "x",
         "1,234",

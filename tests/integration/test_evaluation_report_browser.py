@@ -14,7 +14,8 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach
 from goldpan.evaluation.statistics.curves import roc_curve
-from goldpan.evaluation.statistics.plots import (
+from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
     interval_plot,
@@ -22,7 +23,6 @@ from goldpan.evaluation.statistics.plots import (
     pr_plot,
     roc_plot,
 )
-from goldpan.evaluation.statistics.scores import Score, score_matrix
 from goldpan.report.evaluation import EvaluationFiles, write_evaluation
 from goldpan.report.figures import inline_figure
 from tests.browser import Browser, needs_chromium

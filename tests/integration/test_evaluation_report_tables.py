@@ -10,11 +10,11 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs
-from goldpan.evaluation.report import latex, markdown
-from goldpan.evaluation.report.document import make_report
-from goldpan.evaluation.report.latex import latex_tables
-from goldpan.evaluation.report.markdown import markdown_report
 from goldpan.evaluation.runs import read_runs
+from goldpan.report import latex, markdown
+from goldpan.report.comparison.make import make_report, paper_tables
+from goldpan.report.latex import latex_tables
+from goldpan.report.markdown import markdown_report
 from tests.comparing import add_run, six_tasks, two_labels
 
 pytest.importorskip("scipy")
@@ -36,7 +36,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def test_latex_has_whole_tables(place: Workspace) -> None:
-    text = latex_tables(compared(place))
+    text = latex_tables(paper_tables(compared(place)))
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") >= 4
     for rule in ("toprule", "midrule", "bottomrule"):
         assert text.count(f"\\{rule}") == text.count(r"\begin{tabular}")
@@ -57,7 +57,7 @@ def test_latex_prints_hostile_names_as_they_are() -> None:
 
 
 def test_latex_of_real_names_closes_what_it_opens(place: Workspace) -> None:
-    text = re.sub(r"\\[\\{}]", "", latex_tables(compared(place)))
+    text = re.sub(r"\\[\\{}]", "", latex_tables(paper_tables(compared(place))))
     assert text.count("{") == text.count("}")
     assert r"\input" not in text
 
@@ -67,7 +67,7 @@ def test_wide_and_long_tables_are_split(tmp_path: Path) -> None:
     data = two_labels(train=20, test=20)
     for number in range(14):
         add_run(found, data, f"a-model-with-quite-a-long-name-{number:02d}", 0.5 + number / 30)
-    text = latex_tables(compared(found))
+    text = latex_tables(paper_tables(compared(found)))
     heads = re.findall(r"\\toprule\n\s*task & (.*?)\\\\", text)
     assert len(heads) > 1
     assert sum(head.count("&") + 1 for head in heads) == 14

@@ -15,13 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.unified_diff import Line, side_by_side
+from goldpan.code.unified_diff import Line, blocks_as_diff, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, Step
-from goldpan.report.blocks import blocks_as_diff
 from goldpan.report.charts import percent, share, short
-from goldpan.report.plot import plot_funnel
+from goldpan.report.funnel_plot import plot_funnel
 from goldpan.report.tree import draw_around
 from goldpan.text.excerpts import excerpt
 
@@ -331,7 +330,7 @@ def test_a_plot_that_cannot_be_is_refused(tmp_path: Path) -> None:
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:
     code = (
-        "import goldpan.report.plot, goldpan.report.page, sys; "
+        "import goldpan.report.funnel_plot, goldpan.report.page, sys; "
         "assert not [name for name in sys.modules if name.startswith('matplotlib')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

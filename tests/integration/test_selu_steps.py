@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError
 from goldpan.text.jira import jira_to_markdown
+from goldpan.text.markdown import markdown_to_text
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.plain_text import markdown_to_text
 from goldpan.text.steps import STEPS, ordered_steps, prepared
 from goldpan.text.white_space import white_space
 

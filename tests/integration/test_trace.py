@@ -19,7 +19,7 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.demo import REPO, run_demo
+from goldpan.demo.pipeline import REPO, run_demo
 from goldpan.trace import trace
 from tests.console import run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.text.plain_text import markdown_to_text
+from goldpan.text.markdown import markdown_to_text
 from tests.scanners import ANTHOLOGIES, HALF, MARKUP, SCANNERS, SMALL, check_growth
 
 

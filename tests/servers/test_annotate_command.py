@@ -16,7 +16,7 @@ from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace
-from goldpan.demo import run_demo
+from goldpan.demo.pipeline import run_demo
 from tests.console import run
 from tests.program import Done
 from tests.studio import Annotators, task_numbers

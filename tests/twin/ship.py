@@ -20,7 +20,7 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.demo import ANSWERS, BUNDLE, DEMO, REPLIES, REPO, REVIEW
+from goldpan.demo.pipeline import ANSWERS, BUNDLE, DEMO, REPLIES, REPO, REVIEW
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.git.clone import clone

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.commands.datasets import print_traced
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.files import write_dataset
@@ -14,7 +15,6 @@ from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task_rows import task_family
-from goldpan.show.datasets import traced
 from goldpan.trace import trace
 from tests.evaluating import rows
 
@@ -53,7 +53,7 @@ def test_an_example_that_is_of_no_issue_is_traced_to_its_source(
     found = trace(place, "story_points:00000")
     assert found.place == {"source": "made#0"}
     assert found.complete
-    traced(found)
+    print_traced(found)
     told = capsys.readouterr().out
     assert "source: made#0" in told
     assert "Raw replies" not in told

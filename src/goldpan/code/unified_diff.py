@@ -1,10 +1,14 @@
-"""Sets a unified diff side by side, with what changed within a line."""
+"""Sets a unified diff side by side, with what changed within a line; writes one of blocks.
+
+This is for people, and takes a diff that is cut off or damaged for what it still says;
+`git/unified.py` reads one exactly, byte by byte, to apply it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -18,6 +22,7 @@ _LONGEST_LINE = 400
 _MOST_TOKENS = 200
 _MOST_COMPARISONS = 900
 _ALIKE = 0.45
+_MOST_BLOCK_LINES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,32 @@ def side_by_side(diff: str, most: int = 160) -> Sides:
     changed = [row for row in shown if row.kind == "changed"]
     told = sum((row.left is not None) + (row.right is not None) for row in changed)
     return Sides(shown, deleted, inserted, deleted + inserted - told)
+
+
+def blocks_as_diff(before: str, blocks: Iterable[tuple[str, str]]) -> str | None:
+    """Return blocks, each SEARCH with its REPLACE, as hunks of a unified diff.
+
+    None where a SEARCH does not stand in the file, or a block is too large to compare.
+    """
+    hunks = []
+    for search, replace in blocks:
+        at = before.find(search)
+        olds, news = _with_ends(search), _with_ends(replace)
+        if at < 0 or max(len(olds), len(news)) > _MOST_BLOCK_LINES:
+            return None
+        hunks.append((before.count("\n", 0, at) + 1, olds, news))
+    text: list[str] = []
+    grown = 0
+    for line, olds, news in sorted(hunks):
+        text.append(f"@@ -{line},{len(olds)} +{line + grown},{len(news)} @@\n")
+        grown += len(news) - len(olds)
+        for tag, a, b, c, d in SequenceMatcher(None, olds, news).get_opcodes():
+            if tag == "equal":
+                text += [_marked(" ", one) for one in olds[a:b]]
+            else:
+                text += [_marked("-", one) for one in olds[a:b]]
+                text += [_marked("+", one) for one in news[c:d]]
+    return "".join(text)
 
 
 def _lines(diff: str) -> Iterator[_Text]:
@@ -204,3 +235,13 @@ def _emphasized(old: _Text, new: _Text) -> Row:
 def _cut(text: str) -> str:
     seen = visible(text[: _LONGEST_LINE + 1])
     return seen if len(seen) <= _LONGEST_LINE else seen[: _LONGEST_LINE - 1] + CUT
+
+
+def _with_ends(text: str) -> list[str]:
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop().removesuffix("\n")
+    return [*lines, last] if last else lines
+
+
+def _marked(sign: str, line: str) -> str:
+    return sign + line if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"

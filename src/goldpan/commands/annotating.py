@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from goldpan.commands.filtering import ProfileName
 from goldpan.commands.shared import (
@@ -19,8 +21,16 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
-from goldpan.show import annotating as show
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.annotation.agreement import Agreement, Estimate
+    from goldpan.annotation.studio.decisions import Decision
+    from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
+    from goldpan.annotation.studio.pull import PullResult
+    from goldpan.annotation.studio.push import PushResult
+    from goldpan.annotation.studio.serve import Running
 
 app = typer.Typer(
     help="Send rows to annotators in Label Studio, and collect their answers.",
@@ -33,6 +43,7 @@ Url = Annotated[
     str | None,
     typer.Option(help="The Label Studio server. (default: LABEL_STUDIO_URL, else serve's)"),
 ]
+_MOST = 20
 
 
 @app.command()
@@ -84,7 +95,7 @@ def push(
             suggest=suggest,
             webhook=webhook,
         )
-    print_result(json, asdict(pushed), lambda: show.pushed(pushed))
+    print_result(json, asdict(pushed), lambda: print_pushed(pushed))
 
 
 @app.command()
@@ -113,7 +124,7 @@ def pull(
             place, server, project, reporter, named=names, accept_configuration=accept_configuration
         )
         decisions = write_decisions(place, project)
-    print_result(json, asdict(pulled), lambda: show.pulled(pulled, decisions))
+    print_result(json, asdict(pulled), lambda: print_pulled(pulled, decisions))
     raise typer.Exit(PARTIAL if pulled.unreadable else 0)
 
 
@@ -124,7 +135,7 @@ def status(project: ProjectName, workspace: Directory = None, json: Json = False
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     found = progress(place, project)
-    print_result(json, asdict(found), lambda: show.progress(found))
+    print_result(json, asdict(found), lambda: print_progress(found))
 
 
 @app.command()
@@ -148,7 +159,7 @@ def agreement(project: ProjectName, workspace: Directory = None, json: Json = Fa
         "filled_in": sum(one.filled_in for one in annotators),
         "accepted": sum(one.accepted for one in annotators),
     }
-    print_result(json, value, lambda: show.agreements(found, beside, annotators))
+    print_result(json, value, lambda: print_agreements(found, beside, annotators))
 
 
 @app.command()
@@ -169,7 +180,7 @@ def adjudicate(
     server = choose_server(place, url, os.environ)
     with reporting(json) as reporter:
         pushed = adjudicate_project(place, server, project, reporter, doubts=doubts)
-    print_result(json, asdict(pushed), lambda: show.pushed(pushed))
+    print_result(json, asdict(pushed), lambda: print_pushed(pushed))
 
 
 @app.command()
@@ -204,6 +215,129 @@ def serve(
         if dataset is not None:
             asked = find_form(form)
             tasks = read_tasks(dataset, asked)
-            show.pushed(push_tasks(place, running.server, form, asked, tasks, reporter))
-        show.running(running)
+            print_pushed(push_tasks(place, running.server, form, asked, tasks, reporter))
+        print_running(running)
         running.process.wait()
+
+
+def print_pushed(found: PushResult) -> None:
+    """Show what a push added."""
+    console = Terminal()
+    console.print(
+        f"{found.project}: {found.added:,} subjects added, {found.known:,} were there, "
+        f"{found.seconds:.1f} s"
+    )
+    if found.suggested:
+        console.print(f"{found.suggested:,} of them have something filled in")
+    console.print(clean(f"Annotators begin at {found.page}"))
+
+
+def print_pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
+    """Show what a pull brought, and what people decided."""
+    console = Terminal()
+    console.print(
+        f"{found.project}: {found.fetched:,} tasks fetched, {found.answers:,} answers count, "
+        f"{found.done:,} of {found.tasks:,} subjects are done, {found.seconds:.1f} s"
+    )
+    for problem, count in sorted(found.problems.items()):
+        console.print(clean(f"  {count:,} do not count: ") + clean(problem))
+    for how, count in sorted(Counter(one.how for one in decisions).items()):
+        console.print(f"  {how}: {count:,}")
+    for name in found.renamed:
+        console.print(clean("  renamed: ") + clean(name))
+    if found.configuration_changed:
+        console.print("  The form was changed on the server")
+    if found.gone or found.foreign:
+        console.print(f"  {found.gone:,} tasks were deleted there, {found.foreign:,} are not ours")
+    for task in found.unreadable[:_MOST]:
+        console.print(f"  The server cannot export task {task}: look at it there")
+
+
+def print_progress(found: Progress) -> None:
+    """Show how far a project is."""
+    console = Terminal()
+    console.print(
+        f"{found.project} ({found.form}): {found.finished:,} of {found.subjects:,} subjects "
+        f"finished, {found.begun:,} begun, {found.answers:,} of {found.wanted:,} answers"
+    )
+    if found.deleted:
+        console.print(f"{found.deleted:,} more were deleted on the server")
+    if found.passed_over:
+        console.print(
+            f"{found.passed_over:,} lack answers and were skipped: somebody else has to answer them"
+        )
+    table = Table("annotator", box=None, header_style="dim")
+    for name in ("answers", "skipped", "other", "doubts", "seconds a task"):
+        table.add_column(name, justify="right")
+    for one in found.annotators:
+        pace = "-" if one.seconds is None else f"{one.seconds:.0f}"
+        counts = (one.answers, one.skipped, one.other, one.doubts)
+        table.add_row(clean(one.annotator), *(f"{count:,}" for count in counts), pace)
+    console.print(table)
+    _filled_in(console, found.annotators)
+    if found.work_left is not None:
+        console.print(f"Left: {found.work_left} of one person's work")
+    if found.ends_at is not None:
+        console.print(f"At this pace it ends on {found.ends_at:%Y-%m-%d}")
+    console.print(clean(f"Annotators begin at {found.page}"))
+
+
+def print_agreements(
+    found: Sequence[Agreement], beside: Agreement | None, annotators: Sequence[AnnotatorProgress]
+) -> None:
+    """Show how far people agree on each field, and what they decided with the dataset."""
+    console = Terminal()
+    _filled_in(console, annotators)
+    for one in (*found, beside) if beside else found:
+        console.print(titled(one.field, ""))
+        if one is not beside:
+            console.print(f"  {one.items:,} rated by two or more, {one.single:,} by one alone")
+        console.print(f"  raw agreement {_estimate(one.raw)}")
+        for pair in one.pairs:
+            console.print(
+                clean("  Cohen's kappa ")
+                + clean(" and ".join(pair.raters))
+                + clean(f": {_estimate(pair.kappa)} on {pair.items:,}")
+            )
+        console.print(f"  Fleiss' kappa {_estimate(one.fleiss)} on {one.fleiss_items:,}")
+        console.print(f"  Krippendorff's alpha {_estimate(one.alpha)}")
+        for category in one.categories:
+            console.print(
+                clean("    ")
+                + clean(category.category)
+                + clean(f": chosen {category.chosen:,}, alpha {_estimate(category.alpha)}")
+            )
+        for item in one.disagreements[:_MOST]:
+            answers = "; ".join(f"{who}: {', '.join(said)}" for who, said in item.labels.items())
+            console.print(clean("  differ on ") + clean(f"{item.item} ({answers})"))
+        if len(one.disagreements) > _MOST:
+            console.print(f"  and {len(one.disagreements) - _MOST:,} more: see --json")
+
+
+def _filled_in(console: Terminal, annotators: Sequence[AnnotatorProgress]) -> None:
+    """Say how often people left what was filled in: agreement of such answers is no proof."""
+    if not any(one.filled_in for one in annotators):
+        return
+    console.print("Not blind: people who see the same suggestion agree more than they would")
+    for one in annotators:
+        if one.filled_in:
+            share = one.accepted / one.filled_in
+            told = f" left {one.accepted:,} of {one.filled_in:,} suggestions as they were"
+            console.print(clean("  ") + clean(one.annotator) + clean(f"{told} ({share:.0%})"))
+
+
+def print_running(found: Running) -> None:
+    """Show where a server runs and who may log in."""
+    console = Terminal()
+    console.print(titled("Label Studio", f" runs at {found.server.url} until Ctrl-C"))
+    for account in found.accounts:
+        console.print(clean(f"  {account.address}  password {account.password}"))
+    console.print("goldpan annotate push and pull find it by themselves, with the same --workspace")
+
+
+def _estimate(value: Estimate) -> str:
+    if value.value is None:
+        return "not defined"
+    if value.low is None or value.high is None:
+        return f"{value.value:.3f}"
+    return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 from typer.core import TyperGroup
 
 from goldpan.commands import code_comments, crosscode, issue_type
+from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
 from goldpan.core.plugins import registered
-from goldpan.show import datasets as show
+from goldpan.core.terminal import Terminal, clean, titled
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.builders.build import BuildResult
 
 
 class _Datasets(TyperGroup):
@@ -82,9 +88,57 @@ def kept_subjects(
             output=output,
         ).built
     assert built is not None
-    print_result(json, show.built_json(built), lambda: show.built(built))
+    print_result(json, built_json(built), lambda: print_built(built))
 
 
 app.command("issue-type")(issue_type.issue_type)
 app.add_typer(crosscode.app, name="crosscode")
 app.command("code-comments")(code_comments.build)
+
+
+def built_json(found: BuildResult) -> dict[str, Any]:
+    """Return what was built as plain data."""
+    written = found.written
+    return {
+        "directory": str(written.directory),
+        "family": written.family.name,
+        "examples": written.rows,
+        "splits": {split.name: split.rows for split in written.splits},
+        "considered": found.considered,
+        "kept": found.kept,
+        "dropped": dict(found.dropped),
+        "redacted": dict(found.redacted),
+        "basis": [asdict(one) for one in found.basis],
+        "replaced": found.replaced,
+        "straddling_groups": written.report.straddling,
+        "dropped_by_split": written.report.dropped,
+        "seconds": round(found.seconds, 3),
+    }
+
+
+def print_built(found: BuildResult) -> None:
+    """Show what a dataset holds, and what became of the rest."""
+    console = Terminal()
+    written = found.written
+    console.print(
+        titled(written.family.name, f": {written.rows:,} examples in {found.seconds:.1f} s")
+    )
+    table = Table("split", "examples", "bytes", box=None, header_style="dim")
+    for split in written.splits:
+        size = sum(file.size for file in split.files)
+        table.add_row(split.name, f"{split.rows:,}", f"{size:,}")
+    console.print(table)
+    console.print(f"{found.considered:,} considered, {found.kept:,} kept by the filters")
+    for reason, count in sorted(found.dropped.items()):
+        console.print(clean(f"  {count:,} gave no example: ") + clean(reason))
+    if written.report.dropped:
+        console.print(
+            f"  {written.report.dropped:,} are in no split: near duplicates of "
+            "examples on another side"
+        )
+    for kind, count in sorted(found.redacted.items()):
+        console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
+    print_basis(found.basis)
+    if found.replaced is not None:
+        console.print(clean(f"It replaces {found.replaced}"))
+    console.print(clean(f"It lies in {written.directory}"))

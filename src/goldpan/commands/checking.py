@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from goldpan.commands.mining import print_repairs
 from goldpan.commands.shared import Directory, Json, opened, print_result
 from goldpan.core.terminal import Terminal, clean
-from goldpan.show.mining import repairs
 
 if TYPE_CHECKING:
     from goldpan.check import CheckResult
@@ -42,7 +42,7 @@ def check(
 
 def _show(found: CheckResult, done: dict[str, Repair]) -> None:
     console = Terminal()
-    repairs(list(done), list(done.values()))
+    print_repairs(list(done), list(done.values()))
     console.print(f"{found.files:,} files, {found.bytes / 1e6:,.0f} MB in {found.workspace}")
     if found.unsealed:
         console.print(

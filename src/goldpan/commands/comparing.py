@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.table import Table
 
 from goldpan.commands.shared import Directory, Json, print_result, settings_of
 from goldpan.core.errors import UsageError
+from goldpan.core.sanitize import line
+from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
-from goldpan.show import comparing as show
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.datasets.task import Task
     from goldpan.evaluation.comparing import ComparisonResult, Question
+    from goldpan.evaluation.run import RunResult
     from goldpan.report.evaluation import Written
 
 Output = Annotated[Path | None, typer.Option(help="An HTML file for the whole report.")]
 Markdown = Annotated[Path | None, typer.Option(help="A Markdown file for the report's tables.")]
 Latex = Annotated[Path | None, typer.Option(help="A LaTeX file for the tables of a paper.")]
 _ENDINGS = {"output": ".html", "markdown": ".md", "latex": ".tex"}
+_MOST = 40
+_METRICS = 6
+"""How many metrics beside the main one are shown."""
+_ANSWERS = 5
+"""How many answers that are not valid are shown."""
 
 
 def compare(
@@ -72,7 +81,9 @@ def compare(
     written = write_files(
         place, compared, tasks, title=suite or "", page=output, markdown=markdown, latex=latex
     )
-    print_result(json, show.as_json(compared, written), lambda: show.compared(compared, written))
+    print_result(
+        json, comparison_json(compared, written), lambda: print_compared(compared, written)
+    )
 
 
 def compare_stored(
@@ -163,3 +174,113 @@ def _require(wanted: Collection[str], there: Collection[str], noun: str) -> None
                 f"No stored run is of the {noun} {name!r}",
                 f"Did you mean {near[0]}? {known}" if near else known,
             )
+
+
+def print_compared(found: ComparisonResult, written: Sequence[Written]) -> None:
+    """Show the ranking, what it means, and where files lie."""
+    from goldpan.evaluation.statistics.comparison import Comparison
+    from goldpan.evaluation.suites import comment_ranking
+    from goldpan.report.comparison.ranking import place
+    from goldpan.report.comparison.summary import heading, sentences
+    from goldpan.report.numbers import formatted
+
+    console = Terminal()
+    console.print(clean(heading(found)))
+    comparison = found.comparison
+    if isinstance(comparison, Comparison):
+        table = Table("place", "model", box=None, header_style="dim")
+        by_median = comparison.by_median
+        middle = "median" if by_median else "mean"
+        for name in (f"{middle} {comparison.metric}", "tier"):
+            table.add_column(name, justify="right")
+        for one in comparison.standings[:_MOST]:
+            value = one.median if by_median else one.mean
+            table.add_row(place(one), clean(one.model), formatted(value), str(one.tier))
+        console.print(table)
+        if len(comparison.standings) > _MOST:
+            console.print(f"and {len(comparison.standings) - _MOST} more")
+    for sentence in sentences(found, comment_ranking(found.systems)):
+        console.print(clean(sentence))
+    for reason in (*found.block.left_out, *found.without_value):
+        console.print(clean(f"Left out: {reason}"))
+    print_files(written)
+
+
+def print_files(written: Sequence[Written]) -> None:
+    """Show which files were written."""
+    for one in written:
+        Terminal().print(clean(f"Wrote {one.output}, {one.size / 1e6:.1f} MB"))
+
+
+def comparison_json(found: ComparisonResult, written: Sequence[Written]) -> dict[str, Any]:
+    """Return a comparison as JSON can hold it."""
+    from goldpan.evaluation.statistics.comparison import Comparison
+    from goldpan.evaluation.suites import comment_ranking
+    from goldpan.report.comparison.summary import sentences, warnings
+
+    comments = comment_ranking(found.systems)
+    comparison = found.comparison
+    compared_there = isinstance(comparison, Comparison)
+    return {
+        "metric": found.metric,
+        "tasks": [
+            {"task": task, "metric": found.metrics[task], "ranked": task in found.block.tasks}
+            for task in found.tasks
+        ],
+        "models": [
+            {
+                "name": one.name,
+                "model": one.model,
+                "protocol": one.protocol,
+                "tasks": len(one.runs),
+                "runs": [str(run.directory) for run in one.every()],
+            }
+            for one in found.ranked
+        ],
+        "comparison": comparison.as_json() if isinstance(comparison, Comparison) else None,
+        "not_compared": None if compared_there else comparison,
+        "tasks_alone": [one.as_json() for one in found.alone],
+        "nlbse23": None if comments is None else asdict(comments),
+        "left_out": [*found.block.left_out, *found.without_value],
+        "summary": sentences(found, comments),
+        "warnings": warnings(found, ()),
+        "files": [asdict(one) for one in written],
+    }
+
+
+def print_ran(done: RunResult) -> None:
+    """Show the scores of a run and where it lies."""
+    console = Terminal()
+    record = done.record
+    scores = record.scores
+    console.print(
+        f"\n{record.task} by {record.model}, seed {record.seed}, "
+        f"protocol {record.protocol.name}"
+        + (f", without {record.settings['ablate']}" if "ablate" in record.settings else "")
+        + (" (was run before)" if done.again else "")
+    )
+    metrics = [each for each in scores.metrics if each.label is None]
+    metrics.sort(key=lambda each: each.name != scores.main)
+    for metric in metrics[: _METRICS + 1]:
+        value, interval = metric.value, metric.interval
+        told = f"not defined ({metric.reason})" if value is None else f"{value:.4f}"
+        if interval is not None:
+            told += f" [{interval.low:.4f}, {interval.high:.4f}]"
+        console.print(f"  {metric.name}: {told}")
+    invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
+    console.print(
+        f"  {scores.examples:,} examples{invalid}; "
+        f"{record.costs.wall_seconds:.1f} s; {done.directory}"
+    )
+    costs, answers = record.costs, record.answers
+    if costs.input_tokens:
+        money = f", cost {costs.money:,.2f}" if costs.money else ""
+        console.print(
+            f"  {costs.input_tokens:,} tokens read and {costs.output_tokens:,} written{money}"
+        )
+    if answers.notes:
+        notes = ", ".join(f"{name} {count:,}" for name, count in answers.notes.items())
+        console.print(f"  answers: {notes}")
+    for answer in answers.invalid[:_ANSWERS]:
+        if answer.raw:
+            console.print(f"  not valid, {answer.count:,} times: {line(answer.raw)}")

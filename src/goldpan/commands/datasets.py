@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
     PARTIAL,
@@ -19,13 +20,20 @@ from goldpan.commands.shared import (
     reporting,
 )
 from goldpan.core.errors import UsageError
+from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
-from goldpan.show import datasets as show
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.code.edits.files import Applied
+    from goldpan.datasets.hub import PublishResult
+    from goldpan.report.page import ReportFacts
+    from goldpan.trace import Trace
 
 Datasets = Annotated[
     list[Path] | None,
     typer.Option("--dataset", help="A dataset's directory; may be given several times."),
 ]
+_MOST_CHANGES = 30
 
 
 def apply_edit(
@@ -38,7 +46,7 @@ def apply_edit(
     from goldpan.code.edits.files import apply_patch
 
     applied = apply_patch(patch, root, write=not check)
-    print_result(json, asdict(applied), lambda: show.applied(applied))
+    print_result(json, asdict(applied), lambda: print_applied(applied))
 
 
 def trace(
@@ -53,7 +61,7 @@ def trace(
     """
     with opened(json, workspace=workspace) as lab:
         found = lab.trace(example_id, dataset or ())
-    print_result(json, asdict(found), lambda: show.traced(found))
+    print_result(json, asdict(found), lambda: print_traced(found))
     raise typer.Exit(0 if found.complete else PARTIAL)
 
 
@@ -92,7 +100,7 @@ def publish(
             reporter=reporter,
             allowed_licenses=allow_license,
         )
-    print_result(json, asdict(published), lambda: show.published(published))
+    print_result(json, asdict(published), lambda: print_published(published))
 
 
 def report(
@@ -126,19 +134,104 @@ def report(
             _report_runs(lab.layout, output, json)
             return
         facts = lab.report(output, *(repo or ()), profile=profile, rules=rules, datasets=dataset)
-    print_result(json, asdict(facts), lambda: show.reported(facts))
+    print_result(json, asdict(facts), lambda: print_reported(facts))
 
 
 def _report_runs(place: Workspace, output: Path, json: bool) -> None:
-    from goldpan.commands.comparing import compare_stored, known_tasks, write_files
+    from goldpan.commands.comparing import (
+        compare_stored,
+        comparison_json,
+        known_tasks,
+        print_compared,
+        write_files,
+    )
     from goldpan.evaluation.comparing import Question
-    from goldpan.show import comparing as show_runs
 
     tasks = known_tasks(place)
     compared = compare_stored(place, tasks, (), Question())
     written = write_files(place, compared, tasks, page=output)
     print_result(
         json,
-        show_runs.as_json(compared, written),
-        lambda: show_runs.compared(compared, written),
+        comparison_json(compared, written),
+        lambda: print_compared(compared, written),
     )
+
+
+def print_applied(found: Applied) -> None:
+    """Show which files blocks changed."""
+    console = Terminal()
+    done = "changed" if found.written else "would change"
+    for file in found.files:
+        line = clean(f"{file.action} ") + clean(file.path)
+        console.print(line + clean(f" ({_count(file.blocks, 'block')})"))
+    console.print(f"{_count(len(found.files), 'file')} {done}")
+
+
+def print_published(found: PublishResult) -> None:
+    """Show what was sent, or would be."""
+    console = Terminal()
+    for change in found.changes[:_MOST_CHANGES]:
+        console.print(clean(f"  {change.action} ") + clean(change.path) + f" {change.size:,} bytes")
+    if len(found.changes) > _MOST_CHANGES:
+        console.print(f"  and {len(found.changes) - _MOST_CHANGES:,} more")
+    if found.dry_run:
+        console.print(f"Nothing was sent. All checks passed; it would go to {found.url}")
+        if not found.compared:
+            console.print("Without a token the Hub was not asked what it holds already.")
+        return
+    if not found.changes:
+        console.print(f"{found.url} holds the same content already")
+    else:
+        console.print(f"Published as {found.url} in commit {found.commit}")
+    if found.tag:
+        console.print(f"Tagged {found.tag}")
+
+
+def print_traced(found: Trace) -> None:
+    """Show where an example comes from."""
+    console = Terminal()
+    console.print(clean(found.id))
+    console.print(clean(f"split {found.split} of {found.dataset}"))
+    for name, value in found.place.items():
+        console.print(clean(f"  {name}: ") + clean(str(value)))
+    if found.entries:
+        console.print("\nEntries", style="bold")
+    for one in found.entries:
+        if one.entry:
+            console.print(
+                clean(f"  {one.repo}#{one.number} {one.entry['kind']}: ")
+                + clean(one.entry["title"])
+            )
+    numbers = {one.number for one in found.entries}
+    pairs = [pair for one in found.entries[:1] for pair in one.pairs if pair["pull"] in numbers]
+    for pair in pairs:
+        console.print(f"\nEvidence: {', '.join(pair['signals'])}", style="bold")
+        for evidence in pair["evidence"]:
+            if evidence["excerpt"]:
+                console.print(clean(f"  {evidence['where']}: ") + clean(evidence["excerpt"]))
+    if found.objects:
+        console.print("\nGit objects", style="bold")
+    for thing in found.objects:
+        state = f"{thing.kind}, {thing.size:,} bytes" if thing.size is not None else "not there"
+        console.print(f"  {thing.column} {thing.sha}  {state}")
+    if found.replies:
+        console.print("\nRaw replies", style="bold")
+    for reply in found.replies:
+        state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
+        console.print(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
+
+
+def print_reported(found: ReportFacts) -> None:
+    """Show where a report lies and what it holds."""
+    console = Terminal()
+    console.print(
+        f"{_count(found.examples, 'example')} and {_count(found.dropped, 'dropped subject')} of "
+        f"{_count(len(found.repos), 'repository')}, {found.size / 1e6:.1f} MB"
+    )
+    print_basis(found.basis)
+    console.print(clean(f"Open {found.output} in a browser"))
+
+
+def _count(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
+from rich.table import Table
 
 from goldpan.commands import comparing, finetuning
+from goldpan.commands.comparing import print_ran
 from goldpan.commands.shared import (
     PARTIAL,
     Directory,
@@ -21,8 +23,16 @@ from goldpan.commands.shared import (
     settings_of,
 )
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.terminal import Terminal
 from goldpan.core.workspace import Workspace
-from goldpan.show import evaluating as show
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.evaluation.lengths import Third
+    from goldpan.evaluation.models.catalogue import Entry
+    from goldpan.evaluation.protocol import Protocol
+    from goldpan.evaluation.run import RunResult
+    from goldpan.evaluation.runs import Run
+    from goldpan.llm.budget import Estimate
 
 app = typer.Typer(
     help="Score models on tasks: every prediction is kept, and metrics come from them alone.",
@@ -109,7 +119,7 @@ def run_models(
                 facts = {"task": planned.task, "model": planned.model.name, "seed": planned.seed}
                 results.append({**facts, "estimate": found and asdict(found)})
                 if not json:
-                    show.estimate(planned.task, planned.model.name, planned.seed, found)
+                    print_estimate(planned.task, planned.model.name, planned.seed, found)
                 continue
             try:
                 ran = planned.run()
@@ -125,7 +135,7 @@ def run_models(
                 continue
             results.append(ran.result)
             if not json:
-                show.ran(ran)
+                print_ran(ran)
     if json:
         print_result(json, results, lambda: None)
     if failed or not answered:
@@ -154,7 +164,7 @@ def score(
         results.append(
             RunResult(each.directory, rescore(each.directory, known, files), again=False)
         )
-    print_result(json, [each.result for each in results], lambda: show.all_ran(results))
+    print_result(json, [each.result for each in results], lambda: print_all_ran(results))
 
 
 @app.command()
@@ -184,7 +194,7 @@ def lengths(
         {"directory": str(run.directory), "thirds": [asdict(third) for third in thirds]}
         for run, thirds in found
     ]
-    print_result(json, told, lambda: show.lengths(found))
+    print_result(json, told, lambda: print_lengths(found))
 
 
 @app.command()
@@ -196,7 +206,7 @@ def models(json: Json = False) -> None:
     print_result(
         json,
         [{"name": each.name, "about": each.about} for each in entries.values()],
-        lambda: show.models(entries.values()),
+        lambda: print_models(entries.values()),
     )
 
 
@@ -207,7 +217,7 @@ def protocols(json: Json = False) -> None:
 
     found = known()
     print_result(
-        json, [asdict(each) for each in found.values()], lambda: show.protocols(found.values())
+        json, [asdict(each) for each in found.values()], lambda: print_protocols(found.values())
     )
 
 
@@ -243,3 +253,64 @@ def _named(place: Workspace, task: list[str] | None, suite: str | None) -> list[
     if not names:
         raise UsageError("No task is named", "Give --task NAME or --suite NAME")
     return list(dict.fromkeys(names))
+
+
+def print_estimate(task: str, model: str, seed: int, found: Estimate | None) -> None:
+    """Show what a run would cost."""
+    console = Terminal()
+    told = f"{task} by {model}, seed {seed}: "
+    if found is None:
+        console.print(f"{told}it costs no money")
+        return
+    console.print(
+        f"{told}{found.requests:,} requests to send, about {found.input_tokens:,} tokens; "
+        f"{found.answered:,} are answered already"
+    )
+    if found.cost is None:
+        console.print("  What it costs is not known: give --set prices=FILE")
+    else:
+        most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
+        console.print(f"  Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
+
+
+def print_lengths(found: Iterable[tuple[Run, Sequence[Third]]]) -> None:
+    """Show how scores change with the length of the input."""
+    console = Terminal()
+    table = Table("run", "inputs", "characters", "examples", box=None, header_style="dim")
+    table.add_column("score", justify="right")
+    for run, thirds in found:
+        name = f"{run.task} by {run.model}, seed {run.seed}: {run.scores.main}"
+        for place, third in enumerate(thirds):
+            value = third.scores.value(third.scores.main)
+            table.add_row(
+                "" if place else name,
+                third.name,
+                f"{third.shortest:,} to {third.longest:,}",
+                f"{third.scores.examples:,}",
+                "not defined" if value is None else f"{value:.4f}",
+            )
+    console.print(table)
+
+
+def print_all_ran(done: Iterable[RunResult]) -> None:
+    """Show the scores of several runs."""
+    for each in done:
+        print_ran(each)
+
+
+def print_models(entries: Iterable[Entry]) -> None:
+    """List models."""
+    table = Table("model", "", box=None, header_style="dim")
+    for entry in entries:
+        table.add_row(entry.name, entry.about)
+    Terminal(soft_wrap=False).print(table)
+
+
+def print_protocols(known: Iterable[Protocol]) -> None:
+    """List protocols with their defects."""
+    console = Terminal()
+    for protocol in known:
+        console.print(f"{protocol.name}: {protocol.title}")
+        console.print(f"  {protocol.source}")
+        for defect in protocol.defects:
+            console.print(f"  - {defect}")

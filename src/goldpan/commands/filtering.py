@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
+from goldpan.commands.basis import print_basis
 from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
-from goldpan.core.terminal import Terminal
-from goldpan.show import explaining
-from goldpan.show import filtering as show
-from goldpan.show.basis import basis
+from goldpan.core.terminal import Terminal, clean, titled
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.explain import Explanation
+    from goldpan.filters.criterion import AnyCriterion
+    from goldpan.filters.funnel import Funnel, Step
+    from goldpan.filters.pipeline import FilterResult
 
 ProfileName = Annotated[
     str, typer.Option("--profile", help="default, faun-eval, or the path of a .toml of your own.")
 ]
+_BAR = 24
+_WIDE = 100
+_COLUMNS = ("criterion", "out", "undecided", "only", "left", "bar", "most frequent reason")
+_NUMBERS = ("out", "undecided", "only", "left")
+_PLURAL = {"issue": "issues", "pair": "fix pairs"}
 
 RulesName = Annotated[
     str | None,
@@ -47,13 +60,13 @@ def filter(
 
         chosen = load_profile(profile)
         known = list(criteria().values())
-        print_result(json, chosen.plain(), lambda: show.criteria(known, chosen.decide))
+        print_result(json, chosen.plain(), lambda: print_criteria(known, chosen.decide))
         return
     names = repo or ()
     with opened(json, workspace=workspace) as lab:
         found = lab.filter(*names, profile=profile, rules=rules)
         count = lab.rejects(rejects, *names, profile=profile, rules=rules) if rejects else 0
-    print_result(json, [asdict(one) for one in found], lambda: show.filtered(found))
+    print_result(json, [asdict(one) for one in found], lambda: print_filtered(found))
     if rejects and not json:
         Terminal().print(f"\n{count:,} dropped subjects are in {rejects}")
 
@@ -73,14 +86,14 @@ def funnel(
         issues, pairs = lab.funnel(*(repo or ()), profile=profile, rules=rules)
         found = lab.basis(*(repo or ()), profile=profile, rules=rules)
     if plot:
-        from goldpan.report.plot import plot_funnel
+        from goldpan.report.funnel_plot import plot_funnel
 
         plot_funnel([issues, pairs], plot)
 
     def for_people() -> None:
-        basis(found)
-        show.funnel(issues)
-        show.funnel(pairs)
+        print_basis(found)
+        print_funnel(issues)
+        print_funnel(pairs)
 
     told = [asdict(one) for one in found]
     print_result(json, [{**asdict(one), "basis": told} for one in (issues, pairs)], for_people)
@@ -95,4 +108,165 @@ def why(
     """Explain one entry: references, signals, pairs, verdicts, and the raw replies."""
     with opened(json, workspace=workspace) as lab:
         found = lab.why(subject, rules=rules)
-    print_result(json, asdict(found), lambda: explaining.explanation(found))
+    print_result(json, asdict(found), lambda: print_explanation(found))
+
+
+def print_filtered(found: Sequence[FilterResult]) -> None:
+    """Show what filtering kept, with the funnels."""
+    console = Terminal()
+    for one in found:
+        rows = one.issues.rows + one.pairs.rows
+        console.print(
+            titled(
+                one.repo,
+                f" by profile {one.profile}: {rows:,} subjects in {one.seconds:.1f} s, "
+                f"{len(one.judged)} criteria judged, {len(one.reused)} as before",
+            )
+        )
+        print_basis([one.basis])
+        print_funnel(one.issues)
+        print_funnel(one.pairs)
+        if one.pairs.rows and not one.cloned:
+            console.print(
+                "Some criteria need the history of the code: "
+                f"run goldpan clone --repo {one.repo}, then goldpan filter again"
+            )
+
+
+def print_funnel(found: Funnel) -> None:
+    """Show one funnel as a table with bars."""
+    console = Terminal(soft_wrap=False)
+    console.print(f"\n{_PLURAL[found.subject]}: {found.rows:,} in, {found.kept:,} kept")
+    if not found.rows:
+        return
+    wide = console.width >= _WIDE
+    table = Table(box=None, header_style="dim")
+    for name in _COLUMNS:
+        if name != "bar" or wide:
+            table.add_column(
+                "" if name == "bar" else name,
+                justify="right" if name in _NUMBERS else "left",
+                no_wrap=True,
+                ratio=1 if name == "most frequent reason" else None,
+            )
+    for step in found.steps:
+        left = "-" if step.left is None else f"{step.left:,}"
+        bar = "" if step.left is None else "█" * round(_BAR * step.left / found.rows)
+        table.add_row(
+            step.criterion,
+            f"{step.out:,}",
+            f"{step.undecided:,}" if step.undecided else "",
+            f"{step.only:,}" if step.decides else "-",
+            left,
+            *([bar] if wide else []),
+            _reason(step),
+            style=None if step.decides else "dim",
+        )
+    console.print(table)
+
+
+def _reason(step: Step) -> Text:
+    if not step.reasons:
+        return Text()
+    reason, count = max(step.reasons.items(), key=lambda item: (item[1], item[0]))
+    return clean(reason) + clean(f" {count:,}")
+
+
+def print_criteria(found: Sequence[AnyCriterion], decide: Sequence[str]) -> None:
+    """Show what each criterion means and whether it decides."""
+    table = Table("criterion", "judges", "decides", "definition", "source", header_style="dim")
+    for one in found:
+        decides = "yes" if one.name in decide else "no"
+        table.add_row(one.name, one.subject, decides, one.definition, one.source)
+    Terminal(soft_wrap=False).print(table)
+
+
+def print_explanation(found: Explanation) -> None:
+    """Show all that is known of one entry."""
+    from goldpan.miners.pairing import relation
+
+    console = Terminal()
+    entry = found.entry
+    console.print(clean(f"{found.repo}#{found.number}", style="bold"))
+    if entry is None:
+        console.print("Not stored as an entry.")
+    else:
+        merged = ", merged" if entry["merged"] else ""
+        console.print(
+            clean(f"{entry['kind']}, {entry['state']}{merged}, by {entry['author'] or 'ghost'}, ")
+            + clean(entry["created_at"])
+        )
+        console.print(clean(entry["title"]))
+    _ledger(console, found)
+    console.print("\nReferences", style="bold")
+    # Both ends may have shown the same link; people need to read it once.
+    lines = dict.fromkeys(_reference(reference).plain for reference in found.references)
+    for line in lines:
+        console.print(clean(line))
+    by = f" by rules {found.rules}" if found.rules else ""
+    console.print(clean(f"\nFix pairs{by} ({len(found.pairs):,})"), style="bold")
+    for one in found.pairs:
+        console.print(
+            f"  issue #{one['issue']} {relation(one)} {one['pull_repo']}#{one['pull']}: "
+            f"{', '.join(one['signals'])}"
+        )
+        for evidence in one["evidence"]:
+            if evidence["excerpt"]:
+                console.print(clean(f"    {evidence['where']}: ") + clean(evidence["excerpt"]))
+    _verdicts(console, found)
+    console.print(f"\nRaw replies ({len(found.records):,})", style="bold")
+    for record in found.records:
+        console.print(f"  {record}")
+
+
+def _verdicts(console: Terminal, found: Explanation) -> None:
+    """Show a profile's verdicts on each subject: the result, then what stood against it."""
+
+    def subject(row: Mapping[str, Any]) -> tuple[str, str]:
+        pair = f" and {row['pull_repo']}#{row['pull']}" if row["subject"] == "pair" else ""
+        return row["profile"], f"issue #{row['issue']}{pair}"
+
+    for (profile, name), group in groupby(found.verdicts, subject):
+        rows = list(group)
+        against = [row for row in rows if row["keep"] is not True]
+        out = any(row["decides"] for row in against)
+        console.print(f"\nVerdict of profile {profile} on {name}", style="bold")
+        console.print(f"  {'dropped' if out else 'kept'} ({len(rows)} criteria)")
+        for row in against:
+            line = clean(f"  {row['criterion']}: ") + clean(row["reason"] or "undecided")
+            if row["value"] is not None:
+                line += clean(f" ({row['value']:g})")
+            if not row["decides"]:
+                line += clean(" (does not decide)")
+            if row["evidence"]:
+                line += clean("  ") + clean(row["evidence"])
+            console.print(line)
+
+
+def _ledger(console: Terminal, found: Explanation) -> None:
+    for row in found.ledger:
+        if row["state"] not in ("complete", "unseen"):
+            told = clean(f"{row['part']} {row['state']}: ".capitalize())
+            console.print(told + clean(row["reason"]))
+
+
+def _reference(row: Mapping[str, Any]) -> Text:
+    source = _place(row["repo"], row["number"], row["commit_sha"])
+    target = _place(row["target_repo"], row["target_number"], None)
+    notes = [
+        row["keyword"] or "",
+        row["stance"] if row["stance"] != "stated" else "",
+        f"in {row['where']}" if row["where"] not in (None, "timeline", "links") else "",
+        f"line {row['line']}" if row["line"] else "",
+    ]
+    note = ", ".join(note for note in notes if note)
+    line = clean(f"  {row['signal']}: {source} -> {target}" + (f" ({note})" if note else ""))
+    if row["excerpt"]:
+        line += clean("  ") + clean(row["excerpt"])
+    return line
+
+
+def _place(repo: str | None, number: int | None, sha: str | None) -> str:
+    if sha:
+        return f"commit {sha[:12]}"
+    return f"{repo or '?'}#{number}" if number is not None else str(repo)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from goldpan.commands.comparing import print_ran
 from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.show import evaluating as show
 
 
 def finetune(
@@ -92,7 +92,7 @@ def finetune(
                     ran = run(place, read.data, model, chosen, number, reporter, files=read.files)
                     results.append(ran.result)
                     if not json:
-                        show.ran(ran)
+                        print_ran(ran)
     if json:
         print_result(json, results, lambda: None)
 

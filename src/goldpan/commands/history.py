@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
-from goldpan.show import history as show
+from goldpan.core.terminal import Terminal, titled
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.git.clone import CloneResult
+    from goldpan.miners.history.revisions import History
+
+_MOST_NUMBERS = 20
 
 
 def clone(
@@ -30,5 +38,30 @@ def clone(
     print_result(
         json,
         [{**asdict(cloned), **asdict(history)} for cloned, history in found],
-        lambda: show.histories(found),
+        lambda: print_histories(found),
     )
+
+
+def print_histories(found: Sequence[tuple[CloneResult, History]]) -> None:
+    """Show how many pull requests have which state, and what was odd."""
+    console = Terminal()
+    for cloned, history in found:
+        console.print(
+            titled(
+                history.repo,
+                f": {cloned.refs:,} refs, {history.pulls:,} pull requests "
+                f"read, {history.changes:,} changed files, {history.fetched:,} files fetched",
+            )
+        )
+        if cloned.kept:
+            console.print(f"{cloned.kept:,} commits that the source no longer names are kept")
+        table = Table("state or note", "pull requests", box=None, header_style="dim")
+        for name, count in (*history.states.items(), *history.notes.items()):
+            table.add_row(name, f"{count:,}")
+        console.print(table)
+        if history.disagreeing:
+            numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
+            more = len(history.disagreeing) - _MOST_NUMBERS
+            console.print(
+                f"Not as large as GitHub says: {numbers}" + (f" and {more:,} more" * (more > 0))
+            )

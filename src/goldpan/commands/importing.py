@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from goldpan.commands.shared import (
     PARTIAL,
@@ -16,11 +17,13 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.commands.tasks import imported_json as task_imported_json
 from goldpan.core.errors import UsageError
+from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
-from goldpan.show import importing as show
 
-if TYPE_CHECKING:  # it takes long to import
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.datasets.importing import ImportResult
     from goldpan.datasets.task import Task
 
 _ANY_TABLE = "table"
@@ -57,7 +60,7 @@ def import_source(
             if given[task.name]
         ]
     left = [task.name for task in tasks if not given[task.name]]
-    print_result(json, show.imported_json(found, left), lambda: show.imported(found, left))
+    print_result(json, imported_json(found, left), lambda: print_imported(found, left))
     raise typer.Exit(0 if not left and all(one.exact for one in found) else PARTIAL)
 
 
@@ -85,3 +88,23 @@ def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
     if alone or not wanted:
         return list(files)
     return [file for file in files if stem_of(file).casefold() in wanted]
+
+
+def imported_json(found: Sequence[ImportResult], left: Sequence[str]) -> dict[str, Any]:
+    """Return the imports as plain data; `left` names the tasks whose files were not given."""
+    return {"tasks": [task_imported_json(one) for one in found], "not_given": list(left)}
+
+
+def print_imported(found: Sequence[ImportResult], left: Sequence[str]) -> None:
+    """Show the imports, a line each, and what differs from the source's counts."""
+    console = Terminal()
+    table = Table("task", "rows", "train", "test", "counts", box=None, header_style="dim")
+    for one in found:
+        rows = {split.name: split.rows for split in one.written.splits}
+        wrong = [check.what for check in one.checks if not check.exact]
+        told = "differ: " + ", ".join(wrong) if wrong else f"all {len(one.checks)} came out"
+        sides = [f"{rows.get(side, 0):,}" for side in ("train", "test")]
+        table.add_row(clean(one.task.name), f"{one.written.rows:,}", *sides, clean(told))
+    console.print(table)
+    if left:
+        console.print(clean(f"Their files were not given: {', '.join(left)}"))

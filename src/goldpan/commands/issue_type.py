@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from goldpan.api.repositories import known_repositories
 from goldpan.commands.shared import (
@@ -18,8 +19,12 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
-from goldpan.show import issue_type as show
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.builders.issue_type.build import IssueTypeResult
+    from goldpan.datasets.manifest import Written
 
 
 class _Origin(StrEnum):
@@ -98,4 +103,61 @@ def issue_type(
         ) as opened,
     ):
         built = build_issue_types(request, opened, reporter)
-    print_result(json, show.built_json(built), lambda: show.built(built))
+    print_result(json, built_json(built), lambda: print_built(built))
+
+
+def built_json(found: IssueTypeResult) -> dict[str, Any]:
+    """Return what was built as plain data."""
+    return {
+        "datasets": [_dataset_json(written) for written in found.written],
+        "units": found.units,
+        "gaps": dict(found.gaps),
+        "closings": found.closings,
+        "dropped": dict(found.dropped),
+        "labels": dict(found.labels),
+        "redacted": dict(found.redacted),
+        "seconds": round(found.seconds, 3),
+    }
+
+
+def _dataset_json(written: Written) -> dict[str, Any]:
+    return {
+        "directory": str(written.directory),
+        "family": written.family.name,
+        "examples": written.rows,
+        "splits": {split.name: split.rows for split in written.splits},
+        "straddling_groups": written.report.straddling,
+        "dropped_by_split": written.report.dropped,
+    }
+
+
+def print_built(found: IssueTypeResult) -> None:
+    """Show what became of the closings, and what the datasets hold."""
+    from goldpan.builders.issue_type.build import EXPLAINED
+
+    console = Terminal()
+    console.print(f"{found.closings:,} closings of issues in {found.seconds:.1f} s")
+    for state, count in found.gaps.items():
+        console.print(clean(f"  {count:,} hours of the archive are ") + clean(state))
+    for reason, count in found.dropped.items():
+        console.print(f"  {count:,} gave no example: {EXPLAINED[reason]}")
+    for label, count in found.labels.items():
+        console.print(clean(f"  {count:,} are ") + clean(label))
+    for kind, count in sorted(found.redacted.items()):
+        console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
+    for written in found.written:
+        _dataset(console, written)
+
+
+def _dataset(console: Terminal, written: Written) -> None:
+    console.print(titled(written.family.name, f": {written.rows:,} examples"))
+    table = Table("split", "examples", "bytes", box=None, header_style="dim")
+    for split in written.splits:
+        table.add_row(split.name, f"{split.rows:,}", f"{sum(one.size for one in split.files):,}")
+    console.print(table)
+    if written.report.dropped:
+        console.print(
+            f"  {written.report.dropped:,} are in no split: near duplicates of "
+            "examples on another side"
+        )
+    console.print(clean("It lies in ") + clean(str(written.directory)))

@@ -19,8 +19,8 @@ from goldpan.commands.examples import add_examples
 class Entry:
     """Where a command lies, and what the list of commands says of it."""
 
-    place: str
-    """Its module in this package, and its function or group there."""
+    path: str
+    """Its module below `goldpan`, and its function or group there."""
     panel: str
     about: str
     """The first paragraph of its help."""
@@ -74,8 +74,8 @@ class _Commands(Mapping[str, Any]):
 
 @cache
 def _load(name: str, entry: Entry) -> Any:
-    module, _, attribute = entry.place.partition(".")
-    found = getattr(import_module(f"goldpan.commands.{module}"), attribute)
+    module, _, attribute = entry.path.rpartition(".")
+    found = getattr(import_module(f"goldpan.{module}"), attribute)
     around = typer.Typer(rich_markup_mode="markdown")
     if isinstance(found, typer.Typer):
         around.add_typer(found, name=name, rich_help_panel=entry.panel)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
+from goldpan.commands.basis import print_basis
 from goldpan.commands.gharchive import gharchive
 from goldpan.commands.shared import (
     Directory,
@@ -20,12 +23,14 @@ from goldpan.commands.shared import (
     print_result,
 )
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.show import mining as show
-from goldpan.show.basis import basis
+from goldpan.core.terminal import Terminal, clean, titled
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.miners.coverage import Coverage
     from goldpan.miners.estimate import Estimate
     from goldpan.miners.mine import MineResult
+    from goldpan.miners.pairing import PairResult
+    from goldpan.miners.repair import Repair
 
 app = typer.Typer(
     help="Mine repositories, or the events of all public ones from GH Archive.",
@@ -34,6 +39,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+_MOST_GAPS = 20
 
 
 @app.callback()
@@ -95,13 +101,13 @@ def mine(
             raise UsageError("No repository was named", "Give --repo OWNER/NAME or --repos FILE")
         if repair:
             done = list(lab.repair(*names).values())
-            print_result(json, [asdict(one) for one in done], lambda: show.repairs(names, done))
+            print_result(json, [asdict(one) for one in done], lambda: print_repairs(names, done))
             return
         if from_backup is not None:
             if len(names) != 1:
                 raise UsageError("A backup holds one repository", "Give exactly one --repo")
             coverage = lab.from_backup(names[0], from_backup)
-            print_result(json, [asdict(coverage)], lambda: show.coverage(coverage))
+            print_result(json, [asdict(coverage)], lambda: print_coverage(coverage))
             finish([coverage.complete])
         costs: dict[str, Estimate] = {}
         results: list[MineResult] = []
@@ -120,11 +126,11 @@ def mine(
     if dry_run:
         predicted = {name: asdict(cost) for name, cost in costs.items()}
         told = {name: {"failure": str(error)} for name, error in failures.items()}
-        print_result(json, predicted | told, lambda: show.estimates(costs))
+        print_result(json, predicted | told, lambda: print_estimates(costs))
     else:
-        mined = [show.mined_json(result) for result in results]
-        failed = [show.failed_json(name, error) for name, error in failures.items()]
-        print_result(json, [*mined, *failed], lambda: show.mined(results))
+        mined = [mined_json(result) for result in results]
+        failed = [failed_json(name, error) for name, error in failures.items()]
+        print_result(json, [*mined, *failed], lambda: print_mined(results))
     stopped = [result.failure for result in results if result.failure]
     for failure in stopped:
         complain(failure)
@@ -140,7 +146,7 @@ def normalize(repo: Repos = None, workspace: Directory = None, json: Json = Fals
     """Make the tables anew from the raw replies; asks nothing of the network."""
     with opened(json, workspace=workspace) as lab:
         counts = lab.normalize(*(repo or ()))
-    print_result(json, counts, lambda: show.tables(counts))
+    print_result(json, counts, lambda: print_tables(counts))
 
 
 def pair(
@@ -160,8 +166,8 @@ def pair(
         beside = lab.basis(*(repo or ()))
 
     def for_people() -> None:
-        show.pairs(found)
-        basis(beside)
+        print_pairs(found)
+        print_basis(beside)
 
     told = [
         {**asdict(one), "other_rules": each.other_rules}
@@ -174,5 +180,139 @@ def status(repo: Repos = None, workspace: Directory = None, json: Json = False) 
     """Show announced against stored counts, and list what is missing with the reason."""
     with opened(json, workspace=workspace) as lab:
         found = lab.status(*(repo or ()))
-    print_result(json, [asdict(one) for one in found], lambda: show.status(found))
+    print_result(json, [asdict(one) for one in found], lambda: print_status(found))
     finish([one.complete for one in found])
+
+
+def print_mined(results: Sequence[MineResult]) -> None:
+    """Show what mining brought, and predicted against spent cost."""
+    from goldpan.miners.mine import duration
+
+    for result in results:
+        console = Terminal(soft_wrap=False)
+        path = "GraphQL" if result.via == "graphql" else "REST"
+        console.print(titled(result.repo, f" over {path}, {duration(result.seconds)}"))
+        table = Table("", "predicted", "spent", box=None, header_style="dim")
+        table.add_row("requests", f"{result.predicted.requests:,}", f"{result.requests:,}")
+        if result.free:
+            table.add_row("of them free", "", f"{result.free:,}")
+        if result.via == "graphql":
+            table.add_row("points", f"{result.predicted.points:,}", f"{result.points:,}")
+        table.add_row("time", duration(result.predicted.seconds), duration(result.seconds))
+        console.print(table)
+        if result.coverage:
+            print_coverage(result.coverage, title=False)
+
+
+def mined_json(result: MineResult) -> dict[str, Any]:
+    """Return a result as plain data."""
+    return {
+        "repo": result.repo,
+        "via": result.via,
+        "requests": result.requests,
+        "free": result.free,
+        "points": result.points,
+        "seconds": round(result.seconds, 3),
+        "predicted": asdict(result.predicted),
+        "rows": dict(result.rows),
+        "coverage": asdict(result.coverage) if result.coverage else None,
+        "failure": str(result.failure) if result.failure else None,
+    }
+
+
+def failed_json(repo: str, error: GoldpanError) -> dict[str, Any]:
+    """Return what a repository that could not be mined is in a list of results."""
+    return {"repo": repo, "failure": str(error)}
+
+
+def print_estimates(costs: Mapping[str, Estimate]) -> None:
+    """Show predicted costs."""
+    from goldpan.miners.mine import duration
+
+    table = Table("repository", "requests", "points", "time", box=None, header_style="dim")
+    for name, cost in costs.items():
+        points = f"{cost.points:,}" if cost.points else "-"
+        table.add_row(name, f"{cost.requests:,}", points, duration(cost.seconds))
+    Terminal(soft_wrap=False).print(table)
+
+
+def print_status(found: Sequence[Coverage]) -> None:
+    """Show the coverage of several repositories."""
+    for one in found:
+        print_coverage(one)
+
+
+def print_coverage(found: Coverage, *, title: bool = True) -> None:
+    """Show announced against stored counts and what is missing."""
+    console = Terminal(soft_wrap=False)
+    if title:
+        since = f", entries updated since {found.since}" if found.since else ""
+        console.print(titled(found.repo, f" via {found.via}, {found.mined_at}{since}"))
+    table = Table("", "announced", "stored", box=None, header_style="dim")
+    for count in found.counts:
+        announced = "-" if count.announced is None else f"{count.announced:,}"
+        table.add_row(count.kind, announced, f"{count.stored:,}")
+    console.print(table)
+    if not found.finished:
+        console.print("The last run did not end: the same goldpan mine command goes on.")
+    for one in found.unknown:
+        place = f"{one.count:,} times, as in #{one.number}"
+        console.print(clean(f"Unknown {one.kind} {one.name}: {place}"))
+    if not found.gaps:
+        console.print("Nothing is missing." if found.finished else "")
+        return
+    console.print(f"{len(found.gaps):,} missing:")
+    for gap in found.gaps[:_MOST_GAPS]:
+        place = f"#{gap.number}" if gap.number is not None else "repository"
+        console.print(clean(f"  {place} {gap.part} {gap.state}: ") + clean(gap.reason))
+    if len(found.gaps) > _MOST_GAPS:
+        console.print(f"  and {len(found.gaps) - _MOST_GAPS:,} more: see the table ledger.parquet")
+
+
+def print_repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
+    """Show what mending the archives of repositories gave, and what to do next."""
+    console = Terminal()
+    for name, one in zip(names, done, strict=True):
+        if not one.lost and not one.aside:
+            console.print(f"{name}: nothing is damaged.")
+            continue
+        console.print(f"{name}: {one.kept:,} sound replies kept, {len(one.lost):,} lost.")
+        for path in one.aside:
+            console.print(f"  The damaged file is kept as {path}")
+        for lost in one.lost:
+            whose = f" of #{lost.number}" if lost.number is not None else ""
+            what = (lost.part or "replies") + whose
+            console.print(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
+        if one.backups:
+            console.print(
+                f"  Only the backup has these again: goldpan mine --repo {name} --from-backup PATH"
+            )
+        else:
+            console.print(f"  goldpan mine --repo {name} asks for them again.")
+
+
+def print_tables(counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Show how many rows each table has."""
+    table = Table("repository", "table", "rows", box=None, header_style="dim")
+    for repo, rows in counts.items():
+        for name, count in rows.items():
+            table.add_row(clean(repo), name, f"{count:,}")
+    Terminal(soft_wrap=False).print(table)
+
+
+def print_pairs(found: Sequence[PairResult]) -> None:
+    """Show how many pairs each signal gave."""
+    console = Terminal()
+    for one in found:
+        console.print(titled(one.repo, f": {one.pairs:,} fix pairs by rules {one.rules}"))
+        table = Table("signal", "pairs", box=None, header_style="dim")
+        for signal, count in one.by_signal.items():
+            table.add_row(signal, f"{count:,}")
+        console.print(table)
+        if one.unconfirmed:
+            console.print(
+                f"Closing keywords that no cross reference confirms: {one.unconfirmed:,} "
+                "(--rules unconfirmed takes them all the same)"
+            )
+        if one.elsewhere:
+            console.print(f"Links to issues of other repositories: {one.elsewhere:,}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from goldpan.api.repositories import known_repositories
 from goldpan.commands.filtering import ProfileName, RulesName
@@ -19,10 +21,14 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.core.terminal import Terminal, titled
 from goldpan.core.workspace import Workspace
-from goldpan.show import reviewing as show
 
-if TYPE_CHECKING:  # it takes long to import
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.annotation.agreement import Estimate
+    from goldpan.annotation.review.calibration import Calibration
+    from goldpan.annotation.review.planner import ReviewEstimate
+    from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
 
 
@@ -96,10 +102,10 @@ def review(
     with reporting(json) as reporter:
         if dry_run:
             estimate = estimate_review(place, repos, chosen, wanted, reporter)
-            print_result(json, asdict(estimate), lambda: show.estimate(estimate))
+            print_result(json, asdict(estimate), lambda: print_estimate(estimate))
             return
         found = run_review(place, repos, chosen, wanted, reporter)
-    print_result(json, asdict(found), lambda: show.reviewed(found))
+    print_result(json, asdict(found), lambda: print_reviewed(found))
     raise typer.Exit(0 if found.complete else PARTIAL)
 
 
@@ -112,10 +118,10 @@ def _labels(
     with reporting(json) as reporter:
         if dry_run:
             estimate = estimate_labels(place, dataset, wanted)
-            print_result(json, asdict(estimate), lambda: show.estimate(estimate))
+            print_result(json, asdict(estimate), lambda: print_estimate(estimate))
             return
         found = review_labels(place, dataset, wanted, reporter)
-    print_result(json, asdict(found), lambda: show.reviewed(found))
+    print_result(json, asdict(found), lambda: print_reviewed(found))
     raise typer.Exit(0 if found.complete else PARTIAL)
 
 
@@ -136,4 +142,71 @@ def _calibrate(
     pulled = place.root / "annotations" / people / "verdicts.parquet"
     file = pulled if pulled.exists() else Path(people)
     found = calibrate_reviews(place, repos, load_profile(profile).name, file)
-    print_result(json, [asdict(one) for one in found], lambda: show.calibrated(found))
+    print_result(json, [asdict(one) for one in found], lambda: print_calibrated(found))
+
+
+def print_estimate(found: ReviewEstimate) -> None:
+    """Show what a review would send and cost."""
+    console = Terminal()
+    for prompt, count in found.subjects.items():
+        console.print(f"{prompt}: {count:,} subjects")
+    console.print(
+        f"{found.requests:,} requests to send, about {found.input_tokens:,} tokens; "
+        f"{found.answered:,} are answered by the archive"
+    )
+    if found.cost is None:
+        console.print(
+            "What it costs is not known: give [prices] in the settings file", markup=False
+        )
+    else:
+        most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
+        console.print(f"Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
+
+
+def print_reviewed(found: ReviewResult) -> None:
+    """Show the verdicts of a review, and what they cost."""
+    console = Terminal()
+    table = Table("prompt", "subjects", "keep", "drop", "people", box=None, header_style="dim")
+    for prompt, count in found.subjects.items():
+        counts = (found.keep, found.drop, found.people)
+        table.add_row(prompt, f"{count:,}", *(f"{each.get(prompt, 0):,}" for each in counts))
+    console.print(table)
+    for reason, count in found.reasons.items():
+        console.print(f"  {reason}: {count:,}")
+    console.print(
+        f"{found.sent:,} requests sent, {found.answered:,} answered by the archive, "
+        f"{found.usage.input:,} tokens read and {found.usage.output:,} written, cost "
+        f"{found.cost:,.2f} ({found.cost_before:,.2f} before), {found.seconds:.1f} s"
+    )
+    if not found.complete:
+        console.print("Not all was asked: the same command goes on")
+
+
+def print_calibrated(found: Sequence[Calibration]) -> None:
+    """Show how models' verdicts fare beside people's."""
+    console = Terminal()
+    for one in found:
+        console.print(titled(one.criterion, ""))
+        table = Table("subjects of", box=None, header_style="dim")
+        for name in ("subjects", "precision of keep", "recall of keep", "kappa"):
+            table.add_column(name, justify="right")
+        for group in one.groups:
+            figures = (group.precision, group.recall, group.kappa)
+            table.add_row(group.name, f"{group.subjects:,}", *map(_estimate, figures))
+        console.print(table)
+        whole = one.groups[0].confusion
+        for model, counts in whole.items():
+            people = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+            console.print(f"  model {model}: people {people}")
+        console.print(
+            f"  {len(one.disagreements):,} disagree; {one.only_model:,} only the model judged, "
+            f"{one.only_people:,} only people"
+        )
+
+
+def _estimate(value: Estimate) -> str:
+    if value.value is None:
+        return "-"
+    if value.low is None or value.high is None:
+        return f"{value.value:.3f}"
+    return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"

@@ -1,4 +1,4 @@
-"""The commands that begin work and look at what came of it: demo, init, doctor, config, open."""
+"""The commands that begin work and look at what came of it: init, doctor, config, open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
+from goldpan.commands.shared import Directory, Json, print_result, settings_of
 from goldpan.core.config import CONFIG_FILE, Settings
 from goldpan.core.errors import UsageError
 from goldpan.core.resources import named
@@ -21,15 +21,6 @@ _MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "fail": ("FAIL", 
 _REPORTS = ("goldpan-report.html", "*.html")
 
 config_app = typer.Typer(help="See the settings that are in force.", no_args_is_help=True)
-
-
-def demo(workspace: Directory = None) -> None:
-    """Run the whole pipeline offline on a small repository that comes with Goldpan."""
-    from goldpan.demo import run_demo
-
-    settings = settings_of(workspace=workspace or Path("demo-workspace"))
-    with reporting(False) as reporter:
-        run_demo(settings, reporter)
 
 
 def init(

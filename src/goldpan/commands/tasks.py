@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from goldpan.commands.shared import (
     PARTIAL,
@@ -16,8 +18,14 @@ from goldpan.commands.shared import (
     settings_of,
 )
 from goldpan.core.errors import UsageError
+from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
-from goldpan.show import tasks as show
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.core.workspace import Workspace
+    from goldpan.datasets.importing import CountCheck, ImportResult
+    from goldpan.datasets.task import Task
+    from goldpan.datasets.task_checks import CheckedFiles
 
 tasks_app = typer.Typer(
     help="See the tasks that models are trained for, and import their data.",
@@ -30,6 +38,14 @@ Own = Annotated[
     typer.Option("--tasks", help="A directory of tasks of your own. (default: WORKSPACE/tasks)"),
 ]
 Name = Annotated[str, typer.Argument(help="The task's name, such as issue_type.")]
+_MOST_LABELS = 24
+_MOST_MISSING = 8
+_ACCESS = {
+    "public": "public",
+    "built": "built",
+    "request": "on request",
+    "no-copy": "no copying",
+}
 
 
 @tasks_app.command("list")
@@ -60,8 +76,8 @@ def list_tasks(
         for task in known.values()
         if suite in (None, *task.suites) and kind in (None, task.type)
     ]
-    lines = [show.task_line(task, place) for task in wanted]
-    print_result(json, show.listed_json(lines), lambda: show.listed(lines))
+    lines = [task_line(task, place) for task in wanted]
+    print_result(json, listed_json(lines), lambda: print_listed(lines))
 
 
 @tasks_app.command("show")
@@ -74,7 +90,7 @@ def show_task(
 
     place, own = _places(workspace, tasks)
     task = find_task(name, own)
-    print_result(json, plain_task(task), lambda: show.task(task, show.task_line(task, place)))
+    print_result(json, plain_task(task), lambda: print_task(task, task_line(task, place)))
 
 
 @tasks_app.command()
@@ -87,7 +103,7 @@ def validate(tasks: Own = None, workspace: Directory = None, json: Json = False)
 
     _, own = _places(workspace, tasks)
     checked = check_files(own)
-    print_result(json, show.validated_json(checked), lambda: show.validated(checked))
+    print_result(json, validated_json(checked), lambda: print_validated(checked))
     raise typer.Exit(1 if checked.problems else 0)
 
 
@@ -151,7 +167,7 @@ def import_data(
             directory=output,
             processes=settings_of(workspace=workspace).processes,
         )
-    print_result(json, show.imported_json(imported), lambda: show.imported(imported))
+    print_result(json, imported_json(imported), lambda: print_imported(imported))
     raise typer.Exit(0 if imported.exact else PARTIAL)
 
 
@@ -163,3 +179,171 @@ def _places(workspace: Path | None, tasks: Path | None) -> tuple[Workspace, Path
     if tasks is not None and not tasks.is_dir():
         raise UsageError(f"--tasks {tasks} is no directory", "Give one that holds TOML files")
     return place, tasks or tasks_directory(place.root)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """A task in a list."""
+
+    name: str
+    title: str
+    type: str
+    activity: str
+    suites: tuple[str, ...]
+    rows: int | None
+    """That the source holds, as far as is known."""
+    labels: int
+    access: str
+    license: str
+    imported: bool
+
+
+def task_line(task: Task, place: Workspace) -> TaskLine:
+    """Return what a list says of a task."""
+    from goldpan.datasets.provenance import PROVENANCE
+    from goldpan.datasets.task_data import task_directory
+
+    return TaskLine(
+        task.name,
+        task.title,
+        task.type,
+        task.activity,
+        task.suites,
+        task.counts.get("total"),
+        len(task.labels),
+        task.source.access,
+        task.source.license,
+        (task_directory(place, task) / PROVENANCE).exists(),
+    )
+
+
+def listed_json(lines: list[TaskLine]) -> list[dict[str, Any]]:
+    """Return the tasks as plain data."""
+    return [asdict(line) for line in lines]
+
+
+def print_listed(lines: list[TaskLine]) -> None:
+    """Show the tasks, a line each."""
+    console = _console()
+    width = max((len(line.name) for line in lines), default=0)
+    for line in lines:
+        rows = f"{line.rows:,}" if line.rows is not None else ""
+        here = ", here" if line.imported else ""
+        console.print(
+            clean(line.name.ljust(width))
+            + clean(f"  {line.type:<15}  {line.activity:<12}")
+            + clean(f"  {rows:>9}  {_ACCESS[line.access]}{here}")
+        )
+    console.print(f"{len(lines)} tasks, {sum(line.imported for line in lines)} in the workspace")
+
+
+def print_task(found: Task, line: TaskLine) -> None:
+    """Show a task."""
+    console = _console()
+    source = found.source
+    console.print(clean(found.name, style="bold") + clean(": ") + clean(found.title))
+    console.print(clean(found.definition))
+    facts = {
+        "type": found.type,
+        "activity": found.activity,
+        "category": found.category,
+        "benchmarks": ", ".join(found.suites),
+        "metric": found.metric,
+        "split": found.split,
+        "steps": ", ".join(found.steps) or "none",
+        "longest input": f"{found.max_length:,} tokens",
+        "rows": ", ".join(f"{key} {count:,}" for key, count in found.counts.items()),
+        **{f"rows by {where}": f"{count:,}" for where, count in found.announced.items()},
+        "source": f"{source.title}, {source.url}",
+        "licence": source.license,
+        "access": _ACCESS[source.access] + (", in the workspace" if line.imported else ""),
+        "files": ", ".join(source.files),
+        "on the Hub": f"{source.hub} {source.revision}".strip(),
+        "columns": f"{', '.join(found.columns.text)} -> {', '.join(found.columns.target)}",
+        "fresh rows": source.fresh or (f"goldpan build {source.builder}" * bool(source.builder)),
+        "note": source.note,
+    }
+    table = Table.grid(padding=(0, 2))
+    for name, value in facts.items():
+        if value:
+            table.add_row(clean(name, style="dim"), clean(value))
+    console.print(table)
+    for label in found.labels[:_MOST_LABELS]:
+        shown = f" ({label.text})" if label.text != label.name else ""
+        console.print(clean("  ") + clean(f"{label.name}{shown}: {label.description}"))
+    if len(found.labels) > _MOST_LABELS:
+        console.print(f"  and {len(found.labels) - _MOST_LABELS} more labels")
+    console.print("\nPrompt", style="bold")
+    for part in found.prompt.fill("...").strip().split("\n"):
+        console.print(clean("  ") + clean(part))
+
+
+def validated_json(checked: CheckedFiles) -> dict[str, Any]:
+    """Return what is wrong as plain data."""
+    return {"tasks": checked.tasks, "problems": [asdict(one) for one in checked.problems]}
+
+
+def print_validated(checked: CheckedFiles) -> None:
+    """Show what is wrong with tasks' files."""
+    console = _console()
+    for problem in checked.problems:
+        console.print(clean(problem))
+    count = len(checked.problems)
+    console.print(
+        f"{checked.tasks} tasks, "
+        + (f"{count} problem{'' if count == 1 else 's'}" if count else "no problem")
+    )
+
+
+def imported_json(found: ImportResult) -> dict[str, Any]:
+    """Return what an import gave as plain data."""
+    return {
+        "task": found.task.name,
+        "directory": str(found.written.directory),
+        "rows": found.written.rows,
+        "splits": {split.name: split.rows for split in found.written.splits},
+        "exact": found.exact,
+        "counts": [asdict(check) for check in found.checks],
+        "announced": [asdict(check) for check in found.announced],
+        "missing": list(found.missing),
+    }
+
+
+def print_imported(found: ImportResult) -> None:
+    """Show what an import gave, and every count that differs."""
+    console = _console()
+    written = found.written
+    console.print(clean(found.task.name, style="bold") + clean(f": {written.rows:,} rows"))
+    table = Table("split", "rows", box=None, header_style="dim")
+    for split in written.splits:
+        table.add_row(split.name, f"{split.rows:,}")
+    console.print(table)
+    if found.missing:
+        names = ", ".join(found.missing[:_MOST_MISSING])
+        more = " and more" * (len(found.missing) > _MOST_MISSING)
+        console.print(
+            clean(f"Partial: {len(found.missing)} projects were not given: {names}{more}")
+        )
+    absent = {f"repo:{name}" for name in found.missing}
+    different = [one for one in found.checks if not one.exact and one.what not in absent]
+    for check in different:
+        console.print(clean(f"{check.what}: {_difference(check)} than the registry tells"))
+    if found.exact:
+        console.print(f"All {len(found.checks)} counts of the registry came out.")
+    for check in found.announced:
+        if not check.exact and not found.missing:
+            console.print(clean(f"{check.what} tells of {check.expected:,}: {_difference(check)}"))
+    if found.task.source.license == "unknown":
+        console.print("Its licence is not known: see the source before you share it.")
+    if found.task.source.access == "no-copy":
+        console.print("Its source forbids copying: goldpan publish refuses it.")
+    console.print(clean(f"It lies in {written.directory}"))
+
+
+def _difference(check: CountCheck) -> str:
+    by = check.found - check.expected
+    return f"{check.found:,} are {abs(by):,} {'more' if by > 0 else 'fewer'}"
+
+
+def _console() -> Terminal:
+    return Terminal()

@@ -1,8 +1,10 @@
-"""Puts stored runs in the shape that the ECSER steps are filled from."""
+"""What the ECSER steps are filled from: the facts of stored runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.evaluation.comparing import ComparisonResult
@@ -11,7 +13,8 @@ from goldpan.evaluation.higher_is_better import turned
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Counts
-from goldpan.evaluation.statistics.study import Part, Result, Split, Study, Training
+
+Part = Literal["train", "validation", "test"]
 
 METRICS = (
     "macro_f1",
@@ -44,6 +47,76 @@ METRICS = (
     "patch_applied",
 )
 """What tables show beside the score that ranks; `result.json` holds all of them."""
+
+
+class Skipped(Exception):  # noqa: N818 - it ends a step, and is no error
+    """A step cannot be filled."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How the data of one task were divided (S1)."""
+
+    task: str
+    method: str
+    """holdout, k-fold cross-validation, by project, official partition, ..."""
+    sizes: Mapping[Part, int]
+    """Examples of each part."""
+    seed: int | None = None
+    digest: str = ""
+    """Hash of the split."""
+    test_opened: int | None = None
+    """How often the test set was looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How one model was made for one task and seed (S2 to S5)."""
+
+    model: str
+    task: str
+    seed: int
+    trained_on: int
+    """Examples; 0 for a model that is only prompted."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    tuned_on: str = ""
+    """What chose the settings: validation, 5 folds inside train, ...; empty: nothing did."""
+    candidates: int = 0
+    """How many settings were tried."""
+    retrained: bool = False
+    """Whether it was trained anew on train and validation with the chosen settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one trained model reached on one part of one task."""
+
+    model: str
+    task: str
+    seed: int
+    part: Part
+    metrics: Mapping[str, float]
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+    """A confusion matrix a label, one against the rest."""
+    invalid: int = 0
+    """Answers that were none of the allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """All that is known of a comparison."""
+
+    metric: str
+    """The one that ranks; higher is better."""
+    splits: tuple[Split, ...] = ()
+    trainings: tuple[Training, ...] = ()
+    results: tuple[Result, ...] = ()
+    examples: Literal["classification", "other"] = "classification"
+    """Only classification has confusion matrices and curves."""
 
 
 def study_of(compared: ComparisonResult) -> Study:

@@ -72,7 +72,9 @@ def best_answer(question: Question, replies: Sequence[Reply]) -> Answer | None:
         if is_note(remarks[index]):
             continue
         earned = _earned(question, replies, remarks, index, title)
-        answer = Answer(reply, sum(earned.values()), tuple(why for why, n in earned.items() if n > 0))
+        answer = Answer(
+            reply, sum(earned.values()), tuple(why for why, n in earned.items() if n > 0)
+        )
         if best is None or answer.points > best.points:
             best = answer
     return best

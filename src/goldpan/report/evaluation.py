@@ -12,13 +12,12 @@ from markupsafe import Markup
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import ComparisonResult
-from goldpan.evaluation.report.document import make_report
-from goldpan.evaluation.report.formatted import told
-from goldpan.evaluation.report.latex import latex_tables
-from goldpan.evaluation.report.markdown import markdown_report
-from goldpan.evaluation.report.shapes import Report
-from goldpan.evaluation.statistics.step_shapes import Cell
+from goldpan.report.comparison.make import make_report, paper_tables
+from goldpan.report.document import Cell, Report
 from goldpan.report.figures import inline_figure
+from goldpan.report.latex import latex_tables
+from goldpan.report.markdown import markdown_report
+from goldpan.report.numbers import formatted
 from goldpan.report.page import render, write_page
 
 
@@ -59,7 +58,7 @@ def write_evaluation(
         if files.markdown:
             written.append(_write(markdown_report(report), files.markdown))
     if files.latex:
-        written.append(_write(latex_tables(compared), files.latex))
+        written.append(_write(latex_tables(paper_tables(compared)), files.latex))
     return tuple(written)
 
 
@@ -72,7 +71,7 @@ def evaluation_page(report: Report) -> str:
         report=report,
         kind=_kind,
         figure=_figures(),
-        told=told,
+        formatted=formatted,
         sides=_sides,
         links=_links(report),
     )

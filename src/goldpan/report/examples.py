@@ -11,13 +11,12 @@ from typing import Any
 
 import duckdb
 
-from goldpan.code.unified_diff import Sides, side_by_side
+from goldpan.code.unified_diff import Sides, blocks_as_diff, side_by_side
 from goldpan.core.errors import DatasetError
 from goldpan.core.sanitize import line
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import shard_paths
-from goldpan.report.blocks import blocks_as_diff
 from goldpan.report.tables import file_list, rows
 from goldpan.report.tree import Branch, draw_around
 from goldpan.text.excerpts import Excerpt, excerpt

@@ -1,9 +1,13 @@
-"""What a reader sees of a GitHub-flavoured Markdown text, block by block.
+"""What a reader sees of a GitHub-flavoured Markdown text, block by block or as one plain text.
 
-Leaf blocks (paragraphs, headings, list items, table cells, runs of HTML) come without quotes,
-code and comments. Two guards keep every text near a second: `LIMIT`, at which the slowest inline
-input found by fuzzing ("![]![![](#" repeated) takes 1.4 s, and `_WORK`, without which quoted
+`blocks` gives leaf blocks (paragraphs, headings, list items, table cells, runs of HTML) without
+quotes, code and comments. Two guards keep every text near a second: `LIMIT`, at which the slowest
+inline input found by fuzzing ("![]![![](#" repeated) takes 1.4 s, and `_WORK`, without which quoted
 empty list items (">1)" and "<" on alternate lines) are quadratic: 98 s at `LIMIT`, now 0.5 s.
+
+`markdown_to_text` gives the whole text: inline code becomes CODE and a link URL (SELU, section
+III-B), blocks of code stay for `mask_code`, and tags, comments, scripts and styles go. It has no
+limit: it parses pieces of `_PIECE`.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from markdown_it.common.html_blocks import block_names
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
+from goldpan.text.masks import CODE, URL
+
 LIMIT = 65_536
 """Code points of a text that are read: GitHub's own maximum for a body."""
 
@@ -28,12 +34,18 @@ OBJECT = "\ufffc"
 """Stands in a block's text for an inline code span or an image."""
 
 _WORK = 150_000  # tries of the block rules; real texts need at most four a line
+_PIECE, _PIECE_WORK = 16_384, 40_000
 
 _BLOCK_TAGS = frozenset(block_names) | {"pre", "script", "style"}
 _HIDDEN_TAGS = frozenset({"blockquote", "code", "pre", "script", "style", "tt"})
+_BREAKS = frozenset(block_names) | {"br", "pre"}
+_TOKENS = {"a": URL, "code": CODE, "kbd": CODE, "samp": CODE, "tt": CODE}
+_GONE = frozenset({"script", "style"})
 _HTML = re.compile(
     r"<!--(?:-?>|.*?(?:-->|\Z))|<(/?)([A-Za-z][A-Za-z0-9-]*+)([^<>]*+)>|<[!?][^<>]*+>", re.S
 )
+_LINES = re.compile(r"(?<![ \t])[ \t]*+\n")
+_GAPS = re.compile(r"\n{3,}+")
 _HREF = re.compile(r"""(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
@@ -64,7 +76,7 @@ def blocks(text: str) -> Iterator[Block]:
     """Yield the visible leaf blocks of a Markdown text, at most its first `LIMIT` code points."""
     page = _Page()
     quotes = 0
-    for token in _PARSER.parse(text[:LIMIT], {}):
+    for token in _PARSER.parse(text[:LIMIT], {"work": _WORK}):
         if token.type == "blockquote_open":
             quotes += 1
         elif token.type == "blockquote_close":
@@ -88,6 +100,64 @@ def paragraphs(text: str) -> Iterator[Block]:
             lines = list(group)
             content = "\n".join(line for _, line in lines)
             yield Block(content, lines[0][0], (Node(0, len(content), None),))
+
+
+def markdown_to_text(text: str) -> str:
+    """Return the visible text of Markdown that may hold HTML, or of HTML alone.
+
+    The time grows with the length of the text: it is parsed in pieces that end between lines.
+    """
+    rendered = "\n".join(_PARSER.render(piece, {"work": _PIECE_WORK}) for piece in _pieces(text))
+    lines = _LINES.sub("\n", "".join(_visible(rendered)))
+    return _GAPS.sub("\n\n", lines).strip()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while len(text) - start > _PIECE:
+        last = start + _PIECE
+        cut = max(text.rfind("\n\n", start, last), start)
+        if cut == start:
+            cut = max(text.rfind("\n", start, last), text.rfind(" ", start, last), start)
+        cut = last if cut == start else cut
+        yield text[start:cut]
+        start = cut
+    yield text[start:]
+
+
+def _visible(markup: str) -> Iterator[str]:
+    """Yield the text between tags, a token in the place of what is masked.
+
+    `masked` is the element whose content is not shown; elements of its name within it count, so
+    that its own end is found.
+    """
+    at = depth = 0
+    masked = ""
+    in_pre = 0
+    for found in _HTML.finditer(markup):
+        if not masked:
+            yield _decode(markup[at : found.start()])
+        at = found.end()
+        name = (found[2] or "").lower()
+        closes = bool(found[1])
+        if masked:
+            if name == masked:
+                depth += -1 if closes else 1
+                masked = masked if depth else ""
+            continue
+        if name == "pre":
+            in_pre = 0 if closes else 1
+        if name in ("td", "th"):
+            yield " "
+        elif name in _BREAKS:
+            yield "\n"
+        elif not closes and name in _GONE:
+            masked, depth = name, 1
+        elif not closes and name in _TOKENS and not in_pre and not (found[3] or "").endswith("/"):
+            yield _TOKENS[name]
+            masked, depth = name, 1
+    if not masked:
+        yield _decode(markup[at:])
 
 
 class _Page:
@@ -193,9 +263,9 @@ def _decode(raw: str) -> str:
 
 
 def _stop_endless_work(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Swallow the rest of a text, as a block rule, once the others have run `_WORK` times."""
-    state.env["work"] = state.env.get("work", 0) + 1
-    if state.env["work"] <= _WORK:
+    """Swallow the rest of a text, as a block rule, once the others have run often enough."""
+    state.env["work"] -= 1
+    if state.env["work"] >= 0:
         return False
     if not silent:
         state.line = end

@@ -78,8 +78,8 @@ _NOTES = (
     ),
 )
 _THANKS = re.compile(
-    r"^\W*(?:(?:very|so) )?(?:thank\w*|thx|cheers|great|awesome|nice|cool|perfect|sorry|oh,? thank|(?:concept |approach )?"
-    r"n?ack\b|(?:I )?agree\w*|love\b|yes please|same|me too|sounds|as I)\b",
+    r"^\W*(?:(?:very|so) )?(?:thank\w*|thx|cheers|great|awesome|nice|cool|perfect|sorry"
+    r"|oh,? thank|(?:concept |approach )?n?ack\b|(?:I )?agree\w*|love\b|yes please|same|me too|sounds|as I)\b",
     re.IGNORECASE,
 )
 _REASON = _cues(

@@ -12,8 +12,8 @@ from typing import Literal
 
 from goldpan.core.errors import UsageError
 from goldpan.text.jira import jira_to_markdown
+from goldpan.text.markdown import markdown_to_text
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.plain_text import markdown_to_text
 from goldpan.text.white_space import white_space
 
 StepProfile = Literal["default", "selu-paper", "none"]

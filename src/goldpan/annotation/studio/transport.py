@@ -10,12 +10,14 @@ import httpx
 import orjson
 
 from goldpan.annotation.studio.errors import StudioError, StudioFaultError
+from goldpan.core.retry import Backoff
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 
 T = TypeVar("T")
 
 _TRIES = 5
+_PACE = Backoff(0.4)
 _TIMEOUT = httpx.Timeout(300.0, connect=10.0)
 _BUSY = (429, 502, 503, 504)
 _AGAIN = "See that it runs and try again: what is done stays done"
@@ -86,14 +88,14 @@ class Transport:
                     )
             except httpx.RequestError as error:
                 if attempt < tries:
-                    time.sleep(0.2 * 2**attempt)
+                    time.sleep(_PACE.pause(attempt))
                     continue
                 raise self._silence(error) from None
             if answer.is_success or (missing and answer.status_code == 404):
                 return answer
             if answer.status_code not in _BUSY or attempt == tries:
                 break
-            time.sleep(0.2 * 2**attempt)
+            time.sleep(_PACE.pause(attempt))
         raise self._refusal(answer)
 
     def _renew(self) -> None:

@@ -7,7 +7,6 @@ so what a stop leaves is never taken for an hour. Requests carry no credentials.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import httpx
 
 from goldpan import __version__
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.retry import jittered
 from goldpan.miners.github.limits import Pace
 
 GH_ARCHIVE = "https://data.gharchive.org"
@@ -85,9 +85,7 @@ async def fetch(
                 "Make room and run the same command again: it goes on where it was",
             ) from None
         if failures < retries:
-            pause = min(pace.backoff * 2 ** (failures - 1), pace.longest)
-            jitter = random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, protects nothing
-            pause = max(pause * jitter, min(after, _LONGEST_WAIT))
+            pause = max(jittered(pace.pause(failures)), min(after, _LONGEST_WAIT))
             if pause > _SILENT:
                 note(f"{target.name} cannot be had now ({problem}): waiting {pause:.0f} s")
             await asyncio.sleep(pause)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
+from goldpan.core.retry import jittered
 from goldpan.miners.github.client import NoAnswerError
 from goldpan.miners.github.limits import Pace
 
@@ -95,8 +95,7 @@ class Drain(Generic[Item]):
                 else:
                     self.size.cleared()
                     self._fail(batch[0], error)
-                spread = random.uniform(0.5, 1.0)  # noqa: S311 - no secret hangs on it
-                await asyncio.sleep(self._pace.backoff * spread)
+                await asyncio.sleep(jittered(self._pace.pause(1)))
                 continue
             if not again:
                 self.size.worked(len(batch))

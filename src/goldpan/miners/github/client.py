@@ -9,7 +9,6 @@ something that is known to work; where that fails too, GitHub as a whole is wait
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ import orjson
 
 from goldpan import __version__
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
+from goldpan.core.retry import jittered
 from goldpan.miners.github.flow import Flow
 from goldpan.miners.github.limits import Pace, Resource, Token, TokenPool
 from goldpan.miners.replies import Reply, Verdict, read_reply
@@ -102,7 +102,6 @@ class GitHub:
         self.note = note
         self._refresh = refresh
         self._health = _Health()
-        self._jitter = random.Random()  # noqa: S311 - spreads retries, protects nothing
         self._http = httpx.AsyncClient(
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT)),
             headers={"User-Agent": f"goldpan/{__version__}", "X-GitHub-Api-Version": API_VERSION},
@@ -313,10 +312,10 @@ class GitHub:
         await self._sleep(self._health.in_a_row, why=f"answers nothing ({reply.problem})")
 
     async def _sleep(self, failures: int, why: str = "") -> None:
-        pause = min(self._pace.backoff * 2.0 ** min(failures - 1, 10), self._pace.longest)
+        pause = self._pace.pause(failures)
         if why and pause > _SILENT:
             self.note(f"GitHub {why}: waiting {pause:.0f} s")
-        await asyncio.sleep(pause * self._jitter.uniform(0.5, 1.0))
+        await asyncio.sleep(jittered(pause))
 
     def _unreachable(self, url: str, cause: str) -> Reply:
         if not self._health.ever and self._health.in_a_row + 1 >= _IN_A_ROW:

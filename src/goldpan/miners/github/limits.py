@@ -16,19 +16,16 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 
 from goldpan.core.errors import AuthenticationError
+from goldpan.core.retry import Backoff
 from goldpan.miners.github.flow import Load
 
 Resource = Literal["core", "graphql"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Backoff):
     """How patiently to ask; in seconds unless the name says otherwise."""
 
-    backoff: float = 1.0
-    """The first pause after a failure; doubled each time, with jitter."""
-    longest: float = 60.0
-    """No pause between tries is longer."""
     secondary: float = 60.0
     """The first pause after a secondary limit that names none."""
     margin: float = 1.0

@@ -182,7 +182,7 @@ class Sweep:
                     light, failures = True, 0
             size.choked(variables["first"])
             variables["first"] = size.current
-            await asyncio.sleep(min(self._pace.backoff * 2 ** min(failures, 6), self._pace.longest))
+            await asyncio.sleep(self._pace.pause(failures + 1))
 
     async def _ask(self, kind: Kind, variables: dict[str, Any], *, light: bool) -> Reply:
         """Ask once; raises `NoAnswerError` for a page that lacks anything."""

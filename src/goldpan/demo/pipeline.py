@@ -1,0 +1,181 @@
+"""The whole pipeline, offline, on a small repository that ships with Goldpan.
+
+The repository is made up, yet its replies are as GitHub gives them and its history is a real git
+bundle, so everything from the tables on is the ordinary work of the ordinary stages.
+"""
+
+from __future__ import annotations
+
+import shlex
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from goldpan.annotation.review.run import estimate_review, run_review
+from goldpan.annotation.review.settings import ReviewSettings
+from goldpan.builders.build import RECIPES, build
+from goldpan.builders.issue_type.build import build_issue_types, make_request
+from goldpan.builders.issue_type.closings import EventSource
+from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
+from goldpan.commands import (
+    building,
+    comparing,
+    datasets,
+    filtering,
+    history,
+    issue_type,
+    mining,
+    reviewing,
+)
+from goldpan.core.archive import Archive
+from goldpan.core.config import Settings
+from goldpan.core.engine import open_engine
+from goldpan.core.errors import EvaluationError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Terminal
+from goldpan.core.workspace import Workspace, publish
+from goldpan.datasets.registry import load_tasks
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task_data import read_task_data
+from goldpan.evaluation.comparing import Question, compare_runs
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import run
+from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.explain import explain
+from goldpan.filters.pipeline import run_filters
+from goldpan.filters.profile import Profile, load_profile
+from goldpan.git.clone import clone
+from goldpan.git.process import check_version
+from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.history.revisions import read_history
+from goldpan.miners.pairing import find_rules, pair
+from goldpan.miners.tables.normalize import normalize
+from goldpan.report.evaluation import EvaluationFiles, write_evaluation
+from goldpan.report.page import write_report
+
+REPO = "prospector/sluice"
+REPLIES = "run-0001.zst"
+ANSWERS = "reviews/run-0001.zst"
+REVIEW = ReviewSettings(models=("demo-reviewer",), concurrency=1)
+BUNDLE = "sluice.bundle"
+REPORT = "report.html"
+COMPARISON = "comparison.html"
+TASK = "nlbse23_issue_type"
+MODELS = ("majority", "tfidf-xgboost")
+DEMO = "demo"
+"""The key by which the first record of the shipped replies says that nobody mined them."""
+_EXAMPLE = f"{REPO}#1"
+_TRACED = f"qa:{REPO}#1"
+
+
+def run_demo(settings: Settings, reporter: Reporter) -> None:
+    """Make and show everything from the shipped replies to a report on datasets.
+
+    Raises `WorkspaceError` where the workspace holds a repository of that name from elsewhere,
+    `GitError` where git is missing.
+    """
+    check_version()
+    place = Workspace(settings.workspace)
+    profile = load_profile("default")
+    console = Terminal()
+    console.print(f"{REPO} is made up and ships with Goldpan: nothing was asked of the network.")
+    with place.lock(REPO):
+        _refuse_others(place)
+        shipped = files("goldpan.demo")
+        with place.scratch() as scratch:
+            copy = scratch / REPLIES
+            copy.write_bytes((shipped / "replies" / REPLIES).read_bytes())
+            publish({copy: place.raw(REPO) / REPLIES})
+        normalize(place, REPO, reporter, workers=settings.workers)
+        mining.print_coverage(measure_coverage(place, REPO))
+        mining.print_pairs([pair(place, REPO, find_rules("default"))])
+        with as_file(shipped / BUNDLE) as bundle:
+            cloned = clone(place, REPO, reporter, source=bundle.resolve())
+        history.print_histories([(cloned, read_history(place, REPO, reporter))])
+        filtering.print_filtered(run_filters(place, [REPO], profile, reporter))
+        _review(place, profile, reporter, console)
+        made = [place.dataset(name) for name in RECIPES]
+        for recipe, directory in zip(RECIPES.values(), made, strict=True):
+            plan = SplitPlan.parse("none")
+            building.print_built(build(place, recipe, [REPO], profile, plan, directory, reporter))
+        report = place.root / REPORT
+        console.print()
+        datasets.print_reported(write_report(place, [REPO], profile, made, report))
+    console.print("\nOne issue explained\n")
+    filtering.print_explanation(explain(place, _EXAMPLE))
+    console.print("\nA baseline evaluated\n")
+    _evaluate(place, reporter, console)
+    _show_way_on(console, place, report)
+
+
+def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Terminal) -> None:
+    """Review what is kept by the answers that ship, unless the workspace holds other reviews."""
+    target = place.root / ANSWERS
+    if not target.exists():
+        with place.scratch() as scratch:
+            copy = scratch / target.name
+            copy.write_bytes((files("goldpan.demo") / ANSWERS).read_bytes())
+            publish({copy: target})
+    open_requests = estimate_review(place, [REPO], profile, REVIEW, reporter).requests
+    if open_requests:
+        console.print(f"No review: {place.root / 'reviews'} holds none of the demo's answers.")
+    else:
+        reviewing.print_reviewed(run_review(place, [REPO], profile, REVIEW, reporter))
+
+
+def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
+    """Make a small classification dataset, run baselines on it, and report what differs.
+
+    Says why it does not where the extras for that are not installed.
+    """
+    profile = load_issue_profile("nlbse23")
+    origin = EventSource(place, "mined", (REPO,))
+    request = make_request(
+        origin, profile, split="stratified:0.5,0.5", balance=None, seed=0, directory=None
+    )
+    with open_engine("local", 1) as engine:
+        issue_type.print_built(build_issue_types(request, engine, reporter))
+    tasks = load_tasks()
+    data = read_task_data(place.dataset(TASK), tasks[TASK])
+    protocol = find_protocol("default")
+    try:
+        for name in MODELS:
+            comparing.print_ran(run(place, data, find_model(name, {}), protocol, 0, reporter))
+        runs = read_runs(place, tasks=(TASK,), models=MODELS)
+        compared = compare_runs(runs, runs, tasks, Question())
+        page = EvaluationFiles(place.root / COMPARISON)
+        written = write_evaluation(place, compared, tasks, page)
+    except (EvaluationError, StatisticsError) as error:  # an extra is not installed
+        console.print(f"\nNo second baseline, and no comparison with it. {error}")
+        return
+    console.print()
+    comparing.print_compared(compared, written)
+
+
+def _refuse_others(place: Workspace) -> None:
+    runs = [one for one in Archive(place.raw(REPO)).records if one.meta["part"] == "begin"]
+    made = place.tables(REPO).exists() or place.clone(REPO).exists()
+    if not all(one.meta.get(DEMO) for one in runs) or (made and not runs):
+        raise WorkspaceError(
+            f"{place.root} holds a {REPO} that is not the demo's",
+            "Give the demo a --workspace of its own",
+        )
+
+
+def _show_way_on(console: Terminal, place: Workspace, report: Path) -> None:
+    where = f"--workspace {shlex.quote(str(place.root))}"
+    console.print("\nTry next", style="bold")
+    for command in (
+        f"status {where}",
+        f"why {REPO}#31 {where}",
+        f"filter --profile faun-eval {where}",
+        f"build qa --require question-answer {where}",
+        f"trace {_TRACED} {where}",
+        f"publish {shlex.quote(str(place.dataset('qa')))} --repo-id me/questions --dry-run",
+    ):
+        console.print(f"  goldpan {command}")
+    console.print(
+        f"\n{REPO} went from raw replies to datasets and an evaluated baseline; "
+        f"{place.root} holds every step. Open {report} in a browser, or run goldpan open {where}."
+    )

@@ -1,0 +1,156 @@
+"""What models cost, and what that bought."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.model import Costs
+from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed
+from goldpan.report.drawing import INK, PALE, SOFT, canvas, colours, name
+from goldpan.report.numbers import seconds
+
+_MOST_DRAWN = 24
+_MEASURES: Sequence[tuple[str, str, float]] = (
+    ("money", "money", 1.0),
+    ("gpu_seconds", "GPU hours", 1 / 3600),
+    ("wall_seconds", "seconds", 1.0),
+)
+"""What a figure shows: the first that every model has. Wall time is known of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bought:
+    system: System
+    cost: float
+    score: float
+
+
+def costs_section(compared: ComparisonResult) -> Section:
+    """Return costs of all models, and cost against score."""
+    rows = tuple(_row(compared, one) for one in compared.ranked)
+    columns = (
+        "model",
+        f"mean {compared.metric}",
+        "wall time",
+        "CPU time",
+        "GPU hours",
+        "input tokens",
+        "output tokens",
+        "money",
+    )
+    kept = [
+        at for at in range(len(columns)) if at < 4 or any(row[at] not in (0, 0.0) for row in rows)
+    ]
+    note = (
+        "Training and testing once on every task of the model, the mean over seeds. Times are of"
+        " the machines named below and may come from different ones."
+    )
+    table = Table(
+        "Costs",
+        tuple(columns[at] for at in kept),
+        tuple(tuple(row[at] for at in kept) for row in rows),
+        note,
+    )
+    return Section("cost", "Cost against score", (table, *_drawn(compared)))
+
+
+def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
+    ranked = [one for one in compared.ranked if one.name in compared.block.models]
+    for key, unit, factor in _MEASURES:
+        bought = [
+            _Bought(one, cost, score)
+            for one in ranked
+            if (cost := factor * _sum(compared, one, key)) > 0
+            and (score := _mean(compared, one)) is not None
+        ]
+        if len(bought) == len(ranked) and len(bought) > 1:
+            best = _undominated(bought)
+            shown = bought[:_MOST_DRAWN]
+            caption = (
+                f"Mean score over {unit} on the ranked tasks, on a logarithmic scale. No cheaper"
+                f" model scores higher than {listed([one.system.name for one in best])}."
+            )
+            figure = Figure(
+                f"Score over {unit}", caption, _plot(compared.metric, unit, shown, best)
+            )
+            if len(shown) == len(bought):
+                return (figure,)
+            return (figure, Text(f"The first {_MOST_DRAWN} models are drawn."))
+    return ()
+
+
+def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bought]) -> str:
+    look = colours([one.system.name for one in bought])
+    with canvas(8, max(4.2, 0.24 * len(bought) + 1)) as drawn:
+        axes = drawn.figure.subplots()
+        axes.set_xscale("log")
+        line = [one for one in best if one in bought]
+        axes.step(
+            [one.cost for one in line],
+            [one.score for one in line],
+            where="post",
+            color=SOFT,
+            lw=0.8,
+            ls=(0, (4, 3)),
+        )
+        for one in bought:
+            colour, mark = look[one.system.name]
+            label = name(one.system.name)
+            axes.plot(one.cost, one.score, mark, color=colour, ms=8, ls="", label=label)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_formatter("")
+        axes.margins(x=0.08, y=0.1)
+        axes.grid(color=PALE, lw=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_xlabel(unit)
+        axes.set_ylabel(f"mean {name(metric)}", color=INK)
+        drawn.figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return drawn.svg
+
+
+def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
+    """Return what no cheaper model beats, from the cheapest on."""
+    best: list[_Bought] = []
+    for one in sorted(bought, key=lambda each: (each.cost, -each.score, each.system.name)):
+        if not best or one.score > best[-1].score:
+            best.append(one)
+    return best
+
+
+def _row(compared: ComparisonResult, one: System) -> tuple[Cell, ...]:
+    def every(key: str) -> float:
+        return _over(one, list(one.runs), lambda costs: float(getattr(costs, key)))
+
+    return (
+        one.name,
+        _mean(compared, one),
+        seconds(every("wall_seconds")),
+        seconds(every("cpu_seconds")),
+        every("gpu_seconds") / 3600,
+        round(every("input_tokens")),
+        round(every("output_tokens")),
+        every("money"),
+    )
+
+
+def _mean(compared: ComparisonResult, one: System) -> float | None:
+    tasks = compared.block.tasks if one.name in compared.block.models else tuple(one.runs)
+    found = [mean for task in tasks if (mean := mean_score(one, task)) is not None]
+    return math.fsum(found) / len(found) if found else None
+
+
+def _sum(compared: ComparisonResult, one: System, key: str) -> float:
+    return _over(one, compared.block.tasks, lambda costs: float(getattr(costs, key)))
+
+
+def _over(one: System, tasks: Sequence[str], cost: Callable[[Costs], float]) -> float:
+    return math.fsum(
+        math.fsum(cost(run.record.costs) for run in one.runs[task]) / len(one.runs[task])
+        for task in tasks
+        if task in one.runs
+    )

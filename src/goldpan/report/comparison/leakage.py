@@ -1,0 +1,215 @@
+"""Honest distances: how much of a score rests on texts, documents and neighbours seen before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.datasets.task import Task
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.comparison_units import System, split_of
+from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.score import score
+from goldpan.report.comparison.materials import Material
+from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
+from goldpan.report.numbers import count, formatted
+
+_MOST_MODELS = 8
+_MOST_TASKS = 60
+_FEWEST_ROWS = 20
+"""Fewer rows give no score worth comparing."""
+_NOTABLE = 0.01
+_COLUMNS = ("model", "all test rows", "only these", "difference", "tasks")
+_MOST_TEXTS = 2_000
+"""Generated texts of a task that are compared anew; more would take too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of each task's test rows."""
+
+    title: str
+    named: str
+    """What its rows are, in a sentence."""
+    ids: Mapping[str, Collection[str]]
+    """By task, those that do not belong to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """What is left of scores on harder terms."""
+
+    section: Section
+    warnings: tuple[str, ...]
+    """The most important of it, a sentence each."""
+
+
+def distances(
+    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
+) -> Distances:
+    """Return what is known of scores on harder terms, and what is not known."""
+    known = {
+        name: one
+        for name, one in materials.items()
+        if not isinstance(one, str) and name in tasks and name in compared.tasks
+    }
+    content: list[Content] = []
+    if known:
+        texts = {name: one.overlap.same_text for name, one in known.items()}
+        part = _Part("Texts that are not in train", "rows whose text stands in train", texts)
+        content += _part(compared, tasks, part)
+        documents = {
+            name: one.overlap.same_document for name, one in known.items() if one.overlap.documents
+        }
+        if documents:
+            named = "rows of a document that has other rows in train"
+            part = _Part("Documents that are not in train", named, documents)
+            content += _part(compared, tasks, part)
+        else:
+            content.append(
+                Text(
+                    "Rows name no documents, so whether a split by document is harder is not known."
+                )
+            )
+    else:
+        content.append(
+            Text(
+                "The rows of the tasks are not in the workspace, so how many test texts stand in"
+                " train is not known."
+            )
+        )
+    content += _neighbours(compared)
+    content += _elsewhere(compared)
+    section = Section(
+        "distance",
+        "Honest distances",
+        tuple(content),
+        "What is left of the scores on harder terms. A test row whose text, or whose document,"
+        " was seen in training says little of texts and documents that nobody has seen.",
+    )
+    return Distances(section, tuple(_warnings(content)))
+
+
+def _part(
+    compared: ComparisonResult,
+    tasks: Mapping[str, Task],
+    part: _Part,
+) -> Iterator[Content]:
+    names = list(part.ids)[:_MOST_TASKS]
+    whole = sum(_tested(compared, name) for name in names)
+    seen = sum(len(part.ids[name]) for name in names)
+    share = f"{100 * seen / whole:.1f} %" if whole else "none"
+    yield Text(
+        f"Of {whole:,} test rows in {count(len(names), 'task')}, {seen:,} ({share}) are"
+        f" {part.named}."
+    )
+    if not seen:
+        return
+    rows: list[tuple[Cell, ...]] = []
+    used: set[str] = set()
+    for system in compared.ranked[:_MOST_MODELS]:
+        pairs = []
+        for name in names:
+            apart = _without(system, tasks[name], part.ids[name])
+            every = mean_score(system, name)
+            if apart is not None and every is not None:
+                pairs.append((every, apart))
+                used.add(name)
+        if pairs:
+            every, apart = (math.fsum(side) / len(pairs) for side in zip(*pairs, strict=True))
+            rows.append((system.name, every, apart, apart - every, len(pairs)))
+    if not rows:
+        yield Text(
+            f"{part.title}: too few such rows are left in any task ({_FEWEST_ROWS} are needed) to"
+            " score them. A split that keeps whole documents apart would tell."
+        )
+        return
+    left = sum(_tested(compared, name) - len(part.ids[name]) for name in used)
+    note = (
+        f"The same predictions, scored on the {left:,} rows that are left, in tasks with at least"
+        f" {_FEWEST_ROWS} of them. The models were not trained anew."
+    )
+    yield Table(part.title, _COLUMNS, tuple(rows), note)
+
+
+def _warnings(content: Iterable[Content]) -> Iterator[str]:
+    """Tell how far the first model falls on each part."""
+    for one in content:
+        if isinstance(one, Table) and one.columns[1:3] == _COLUMNS[1:3] and one.rows:
+            model, every, apart, difference = one.rows[0][:4]
+            if isinstance(difference, float) and difference < -_NOTABLE:
+                what = f"{one.title[:1].lower()}{one.title[1:]}"
+                scores = f"{formatted(apart)} on average, not {formatted(every)}"
+                yield f"On {what}, {model} scores {scores}."
+
+
+def _without(system: System, task: Task, seen: Collection[str]) -> float | None:
+    """Return the score on the rows that are not among `seen`, the mean over seeds."""
+    values = []
+    for run in system.runs.get(task.name, ()):
+        table = run.predictions()
+        table = table.filter(pc.invert(pc.is_in(table["id"], pa.array(sorted(seen), pa.string()))))
+        many = task.type == "text-generation" and len(table) > _MOST_TEXTS
+        if len(table) < _FEWEST_ROWS or many:
+            return None
+        value = turned(score(task, table, resamples=0)).value
+        if value is None:
+            return None
+        values.append(value)
+    return math.fsum(values) / len(values) if values else None
+
+
+def _tested(compared: ComparisonResult, task: str) -> int:
+    return next(one.runs[task][0].scores.examples for one in compared.systems if task in one.runs)
+
+
+def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
+    """Set models that read the texts around a row beside those that do not."""
+    reading = [one for one in compared.ranked if _reads(one)]
+    if not reading:
+        yield Text("No model here reads the texts around a row: each text is answered by itself.")
+        return
+    models = {one.model for one in reading}
+    shown = [one for one in compared.ranked if one.model in models]
+    rows: list[tuple[Cell, ...]] = []
+    for one in shown:
+        found = [
+            mean for name in compared.block.tasks if (mean := mean_score(one, name)) is not None
+        ]
+        mean = math.fsum(found) / len(found) if found else None
+        rows.append((one.name, "yes" if _reads(one) else "no", mean, len(found)))
+    columns = ("model", "reads the texts around a row", f"mean {compared.metric}", "tasks")
+    note = (
+        "Texts before and after a row, and the name of its document, may be test rows themselves;"
+        " their answers are never seen. A tool that reads single sentences reaches the lower score."
+    )
+    yield Table("With and without the texts around", columns, tuple(rows), note)
+    alone = sorted(models - {one.model for one in shown if not _reads(one)})
+    if alone:
+        yield Text(f"Not known: what {listed(alone)} would score on single texts.")
+
+
+def _reads(system: System) -> bool:
+    return any(run.record.uses_neighbours for run in system.every())
+
+
+def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
+    """List the runs on other splits of the same tasks."""
+    rows: list[tuple[Cell, ...]] = []
+    for run in sorted(
+        compared.elsewhere, key=lambda one: (one.task, one.model, split_of(one), one.seed)
+    ):
+        score = turned(run.scores)
+        settings = ", ".join(f"{key}={value}" for key, value in sorted(run.record.settings.items()))
+        data, split = split_of(run)
+        rows.append(
+            (run.task, run.model, settings, run.seed, data[:8], split[:8], score.name, score.value)
+        )
+    if rows:
+        columns = ("task", "model", "settings", "seed", "data", "split", "metric", "score")
+        note = "They are not ranked: scores on two splits cannot be compared one by one."
+        yield folded(Table("The same tasks on other data or splits", columns, tuple(rows), note))

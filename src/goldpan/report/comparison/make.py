@@ -1,0 +1,130 @@
+"""Puts the report on a comparison together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.task import Task
+from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.ecser import Skipped, Study, study_of
+from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.evaluation.suites import comment_ranking
+from goldpan.report.comparison import summary
+from goldpan.report.comparison.conditions import conditions_section
+from goldpan.report.comparison.costs import costs_section
+from goldpan.report.comparison.curves import curves
+from goldpan.report.comparison.drift import drift
+from goldpan.report.comparison.leakage import distances
+from goldpan.report.comparison.materials import Material, read_material
+from goldpan.report.comparison.measures import confusion, metrics, score_table
+from goldpan.report.comparison.ranking import comment_content, ranking_section, ranking_table
+from goldpan.report.comparison.shortcuts import shortcuts_section, wanted_rows
+from goldpan.report.comparison.significance import pairs_table, significance
+from goldpan.report.comparison.training import retraining, splits, testing, training, tuning
+from goldpan.report.comparison.worst_errors import Wrong, find_mistakes, mistakes_section
+from goldpan.report.document import Content, Report, Section, Table
+
+_NOTES = {
+    6: "How often each right label was answered with each label.",
+    7: "All that is measured on the test sets.",
+    8: "How much lower scores are where a model has not seen the answers.",
+    9: "What models trade between finding more and being wrong more often.",
+    10: "Which differences are more than chance.",
+}
+
+
+def make_report(
+    workspace: Workspace,
+    compared: ComparisonResult,
+    tasks: Mapping[str, Task],
+    title: str = "",
+) -> Report:
+    """Return the whole report; the same runs give the same one.
+
+    `tasks` are those that the registry knows; rows of others cannot be read. `title` names what
+    is compared, such as a suite.
+    """
+    study = study_of(compared)
+    comments = comment_ranking(compared.systems)
+    mistakes = find_mistakes(compared)
+    materials = _materials(workspace, compared, tasks, mistakes)
+    harder = distances(compared, tasks, materials)
+    found = [
+        ranking_section(compared, comments),
+        *_steps(compared, study, tasks),
+        mistakes_section(compared, mistakes, materials),
+        costs_section(compared),
+        harder.section,
+        shortcuts_section(compared, tasks, materials),
+        conditions_section(compared),
+    ]
+    return Report(
+        title=f"{title}: {summary.heading(compared)}" if title else summary.heading(compared),
+        lead="Which models differ, which cannot be told apart, and what that rests on.",
+        facts=summary.facts(compared),
+        summary=summary.sentences(compared, comments),
+        warnings=summary.warnings(compared, harder.warnings),
+        sections=tuple(one for one in found if one is not None),
+    )
+
+
+def paper_tables(compared: ComparisonResult) -> Iterator[Table]:
+    """Yield what a paper prints: ranking, scores, decisions and costs."""
+    comparison = compared.comparison
+    if isinstance(comparison, Comparison):
+        yield ranking_table(compared, comparison)
+    comments = comment_ranking(compared.systems)
+    if comments is not None:
+        yield from (one for one in comment_content(comments) if isinstance(one, Table))
+    yield score_table(compared)
+    if isinstance(comparison, Comparison) and comparison.test.name != "none":
+        yield pairs_table(comparison)
+    yield from (one for one in costs_section(compared).content if isinstance(one, Table))
+
+
+def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) -> list[Section]:
+    """Return the ten steps of ECSER (Figure 1), each filled or with the reason why not."""
+    fill: Sequence[tuple[str, bool, Callable[[], tuple[Content, ...]]]] = (
+        (
+            "Select an evaluation method and split the data",
+            False,
+            lambda: splits(compared, study),
+        ),
+        ("Train the model", False, lambda: training(compared, study)),
+        ("Tune hyper-parameters and validate", True, lambda: tuning(compared, study)),
+        ("Re-train with optimized parameters", True, lambda: retraining(compared, study)),
+        ("Test the model", False, lambda: testing(compared)),
+        ("Report the confusion matrix", False, lambda: confusion(compared, study)),
+        ("Report metrics", False, lambda: metrics(compared)),
+        ("Analyze overfitting and degradation", False, lambda: drift(compared, study)),
+        ("Visualize ROC", False, lambda: curves(compared)),
+        ("Apply statistical significance tests", True, lambda: significance(compared, tasks)),
+    )
+    sections = []
+    for step, (name, optional, content) in enumerate(fill, 1):
+        section = Section(f"s{step}", name, (), _NOTES.get(step, ""), step=step, optional=optional)
+        try:
+            sections.append(replace(section, content=content()))
+        except Skipped as skipped:
+            sections.append(replace(section, skipped=f"{skipped.reason.rstrip('.')}."))
+    return sections
+
+
+def _materials(
+    workspace: Workspace,
+    compared: ComparisonResult,
+    tasks: Mapping[str, Task],
+    mistakes: Mapping[str, list[Wrong]],
+) -> dict[str, Material | str]:
+    found: dict[str, Material | str] = {}
+    for name in compared.tasks:
+        if name not in tasks:
+            found[name] = f"The registry does not know {name}"
+            continue
+        task = tasks[name]
+        runs = [run for one in compared.systems for run in one.runs.get(name, ())]
+        wanted = {one.id for one in mistakes.get(name, ())} | set(wanted_rows(compared, task))
+        found[name] = read_material(workspace, task, runs, wanted)
+    return found

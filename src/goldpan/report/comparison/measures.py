@@ -1,0 +1,172 @@
+"""S6 and S7: confusion matrices and metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.ecser import Part, Skipped, Study, shown_metrics
+from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.curves import Counts
+from goldpan.report.document import Cell, Content, Fold, Group, Matrix, Table, Text, cut, folded
+from goldpan.report.numbers import NOTHING, formatted, with_interval
+
+MOST_TASKS = 60
+"""Tasks that are shown one by one."""
+_MOST_MATRICES = 8
+_MOST_LABELS = 12
+_OPEN = 3
+_PARTS: tuple[Part, ...] = ("train", "validation", "test")
+
+
+def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
+    """Show each task's matrices, the best models first (S6)."""
+    whole = folded(_summed(study))
+    folds: list[Content] = []
+    for task in compared.tasks[:MOST_TASKS]:
+        there = [one for one in compared.ranked if task in one.runs]
+        found = [_matrix(one, one.runs[task]) for one in there[:_MOST_MATRICES]]
+        matrices = tuple(one for one in found if one is not None)
+        if matrices:
+            folds.append(Fold(task, (Group(matrices),), open=len(folds) < _OPEN))
+    content: list[Content] = []
+    if folds:
+        content.append(Text(_matrices_note(compared)))
+    content += folds
+    return (*content, *_more_tasks(compared), whole)
+
+
+def _summed(study: Study) -> Table:
+    """Add up the confusion matrices of each model and part, one label against the rest."""
+    if study.examples != "classification":
+        raise Skipped("Only classification has confusion matrices")
+    summed: dict[tuple[str, str, Part, str], Counts] = {}
+    for result in study.results:
+        for label, counts in result.counts.items():
+            key = (result.task, result.model, result.part, label)
+            summed[key] = summed.get(key, Counts(0, 0, 0, 0)) + counts
+    if not summed:
+        raise Skipped("No run has confusion matrices")
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (task, part, model, label, counts.tp, counts.fp, counts.tn, counts.fn)
+        for (task, model, part, label), counts in sorted(
+            summed.items(), key=lambda item: (item[0][0], _PARTS.index(item[0][2]), item[0])
+        )
+    )
+    columns = ("task", "part", "model", "label", "TP", "FP", "TN", "FN")
+    return Table("Confusion matrices, summed over data sets, folds and seeds", columns, rows)
+
+
+def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
+    """Show the score that ranks by task, then more metrics of each task (S7)."""
+    content: list[Content] = [cut(score_table(compared)), *_more_tasks(compared)]
+    shown = compared.tasks[:MOST_TASKS]
+    content += [Fold(f"More metrics of {task}", (_task_metrics(compared, task),)) for task in shown]
+    return tuple(content)
+
+
+def score_table(compared: ComparisonResult, systems: Sequence[System] | None = None) -> Table:
+    """Return the score that ranks, a row a task and a column a model."""
+    shown = compared.ranked if systems is None else systems
+    rows: list[tuple[Cell, ...]] = []
+    strong: set[tuple[int, int]] = set()
+    mixed = len(set(compared.metrics.values())) > 1
+    for at, task in enumerate(compared.tasks):
+        means = [mean_score(one, task) for one in shown]
+        best = max((mean for mean in means if mean is not None), default=None)
+        told_means = [None if mean is None else round(mean, 3) for mean in means]
+        strong |= {
+            (at, column + 1 + mixed)
+            for column, mean in enumerate(told_means)
+            if best is not None and mean == round(best, 3)
+        }
+        named = (task, compared.metrics[task]) if mixed else (task,)
+        rows.append((*named, *(told_score(one.runs.get(task, ())) for one in shown)))
+    if len(rows) > 1:
+        columns = [[mean_score(one, task) for task in compared.tasks] for one in shown]
+        named = ("mean over tasks", "") if mixed else ("mean over tasks",)
+        rows.append((*named, *(_mean(column) for column in columns)))
+    names = ("task", "metric") if mixed else ("task",)
+    return Table(
+        f"{compared.metric} on each task",
+        (*names, *(one.name for one in shown)),
+        tuple(rows),
+        "In brackets the 95 % bootstrap interval of a single run, over its test examples; or, of"
+        " several seeds, their standard deviation after ±. The best of a row is bold.",
+        frozenset(strong),
+    )
+
+
+def told_score(runs: Sequence[Run]) -> Cell:
+    """Return the score of a model's runs on a task, with what is known of its spread."""
+    found = [turned(run.scores) for run in runs]
+    values = [one.value for one in found if one.value is not None]
+    if not values:
+        return None
+    mean = math.fsum(values) / len(values)
+    if len(values) > 1:
+        spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+        return f"{formatted(mean)} ± {spread:.3f}"
+    interval = next(one.interval for one in found if one.value is not None)
+    return with_interval(mean, *((interval.low, interval.high) if interval else (None, None)))
+
+
+def _mean(column: Sequence[float | None]) -> Cell:
+    values = [value for value in column if value is not None]
+    if not values:
+        return None
+    missing = len(column) - len(values)
+    mean = formatted(math.fsum(values) / len(values))
+    return f"{mean} ({missing} missing)" if missing else mean
+
+
+def _task_metrics(compared: ComparisonResult, task: str) -> Table:
+    there = [one for one in compared.ranked if task in one.runs]
+    found = [[shown_metrics(run.scores) for run in one.runs[task]] for one in there]
+    names = list(dict.fromkeys(name for runs in found for values in runs for name in values))[:14]
+    rows = []
+    for one, runs in zip(there, found, strict=True):
+        cells = []
+        for name in names:
+            values = [values[name] for values in runs if name in values]
+            cells.append(math.fsum(values) / len(values) if values else None)
+        rows.append((one.name, *cells))
+    return cut(
+        Table(
+            task,
+            ("model", *names),
+            tuple(rows),
+            f"Means over seeds; {NOTHING} where a metric divides by zero.",
+        )
+    )
+
+
+def _matrix(system: System, runs: Sequence[Run]) -> Matrix | None:
+    found = [run.scores.confusion for run in runs if run.scores.confusion is not None]
+    if not found or len(found[0].labels) > _MOST_LABELS:
+        return None
+    counts = tuple(
+        tuple(sum(cells) for cells in zip(*rows, strict=True))
+        for rows in zip(*(one.counts for one in found), strict=True)
+    )
+    return Matrix(system.name, found[0].labels, counts, _seeds(found))
+
+
+def _seeds(found: Sequence[object]) -> str:
+    return f"sum over {len(found)} seeds" if len(found) > 1 else ""
+
+
+def _matrices_note(compared: ComparisonResult) -> str:
+    note = "A row is a right label, a column what was answered; what is right lies on the diagonal."
+    if len(compared.systems) > _MOST_MATRICES:
+        note += f" The first {_MOST_MATRICES} models are shown here; all counts are in the table."
+    return note
+
+
+def _more_tasks(compared: ComparisonResult) -> Iterator[Text]:
+    more = len(compared.tasks) - MOST_TASKS
+    if more > 0:
+        yield Text(f"{more:,} more tasks are not shown one by one; the tables of scores hold them.")

@@ -1,0 +1,310 @@
+"""Draws comparisons and curves as SVG; the same data give the same bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair
+from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
+from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.report.drawing import (
+    COLOURS,
+    GOLD,
+    INK,
+    PALE,
+    SOFT,
+    canvas,
+    colours,
+    name,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_LABELS = 24
+_LEGEND = 2.9
+"""Inches that the longest line of a legend takes."""
+_MOST_TICKS = 16
+_SHADES: dict[Decision, str] = {
+    "better": "#3f8fc5",
+    "worse": "#d55e00",
+    "equal": "#8d867a",
+    "undecided": "#f1e3c2",
+    "untested": "#ffffff",
+}
+_MEANS: dict[Decision, str] = {
+    "better": "row is better",
+    "worse": "column is better",
+    "equal": "practically equal",
+    "undecided": "undecided",
+    "untested": "not tested",
+}
+
+
+def interval_plot(comparison: Comparison) -> str:
+    """Draw each model's mean or median with its confidence interval, a colour a tier."""
+    standings = comparison.standings
+    with canvas(8, 0.32 * len(standings) + 1.2) as drawn:
+        axes = drawn.figure.subplots()
+        for row, one in enumerate(standings):
+            colour = COLOURS[(one.tier - 1) % len(COLOURS)]
+            if one.low is not None and one.high is not None:
+                axes.plot([one.low, one.high], [row, row], color=colour, lw=2, alpha=0.6)
+            middle = one.median if comparison.by_median else one.mean
+            axes.plot(middle, row, "o", color=colour, ms=6)
+            place = f"{one.best}" if one.best == one.worst else f"{one.best}–{one.worst}"
+            axes.text(
+                1.02, row, place, transform=axes.get_yaxis_transform(), va="center", color=SOFT
+            )
+        axes.set_yticks(range(len(standings)), [name(one.model) for one in standings], color=INK)
+        transform = axes.get_yaxis_transform()
+        axes.text(1.02, -0.8, "place", transform=transform, color=SOFT, fontsize=8)
+        axes.set_ylim(len(standings) - 0.5, -0.5)
+        axes.grid(axis="x", color=PALE, lw=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(name(comparison.metric))
+        borders = [
+            row for row, (one, two) in enumerate(pairwise(standings)) if one.tier != two.tier
+        ]
+        for row in borders:
+            axes.axhline(row + 0.5, color=SOFT, lw=0.6, ls=(0, (4, 3)))
+    return drawn.svg
+
+
+def critical_difference_plot(comparison: Comparison) -> str:
+    """Draw mean ranks on a line; bars join models that Nemenyi's test does not tell apart.
+
+    Raises `StatisticsError` for a comparison by another test, which has no such difference.
+    """
+    difference = comparison.test.critical_difference
+    if difference is None:
+        raise StatisticsError(
+            f"A {comparison.test.name} comparison has no critical difference",
+            "Draw posterior or interval plots, or compare by Friedman and Nemenyi",
+        )
+    standings = sorted(comparison.standings, key=lambda one: (one.mean_rank, one.model))
+    count = len(standings)
+    bars = [(0, count - 1)]
+    if (comparison.test.omnibus_p or 0.0) < comparison.test.alpha:
+        bars = _bars([one.mean_rank for one in standings], difference)
+    half = math.ceil(count / 2)
+    top = 0.8 + 0.35 * len(bars)
+    with canvas(9, 0.3 * (half + top) + 1.4) as drawn:
+        axes = drawn.figure.subplots()
+        axes.set_xlim(0.5 - 0.45 * count, count + 0.5 + 0.45 * count)
+        axes.set_ylim(half + top, -2.4)
+        axes.axis("off")
+        axes.plot([1, count], [0, 0], color=SOFT, lw=1)
+        for rank in range(1, count + 1, 1 + count // _MOST_TICKS):
+            axes.plot([rank, rank], [-0.25, 0], color=SOFT, lw=0.8)
+            axes.text(rank, -0.35, str(rank), ha="center", va="bottom", color=SOFT, fontsize=8)
+        axes.plot([1, 1 + difference], [-1.7, -1.7], color=GOLD, lw=2)
+        axes.text(1, -1.85, f"critical difference {difference:.2f}", color=GOLD, va="bottom")
+        for level, (first, last) in enumerate(bars):
+            ends = [standings[first].mean_rank - 0.08, standings[last].mean_rank + 0.08]
+            axes.plot(ends, [0.5 + 0.35 * level] * 2, color=INK, lw=3, solid_capstyle="round")
+        for at, one in enumerate(standings):
+            left = at < half
+            row = top + (at if left else count - 1 - at)
+            edge = 0.7 if left else count + 0.3
+            axes.plot([one.mean_rank, one.mean_rank, edge], [0, row, row], color=SOFT, lw=0.7)
+            axes.text(
+                edge + (-0.1 if left else 0.1),
+                row,
+                f"{name(one.model)} ({one.mean_rank:.2f})",
+                ha="right" if left else "left",
+                va="center",
+            )
+    return drawn.svg
+
+
+def posterior_plot(comparison: Comparison) -> str:
+    """Draw the posterior probability that the row's model is better, and the decision, a pair.
+
+    SELU's Figure 5. Raises `StatisticsError` for a frequentist comparison.
+    """
+    posteriors = {
+        (pair.first, pair.second): pair.posterior.better
+        for pair in comparison.pairs
+        if pair.posterior is not None
+    }
+    if len(posteriors) < len(comparison.pairs):
+        raise StatisticsError(
+            "A frequentist comparison has no posterior probabilities",
+            "Compare with the Bayesian approach",
+        )
+    size = 0.34 * len(comparison.models) + 2.2
+    with canvas(2 * size, size + 0.4) as drawn:
+        left, right = drawn.figure.subplots(1, 2)
+        _grid(left, comparison.models, "P(row is better than column)")
+        _grid(right, comparison.models, "Decision", rows_named=False)
+        place = {model: at for at, model in enumerate(comparison.models)}
+        for pair in comparison.pairs:
+            row, column = place[pair.first], place[pair.second]
+            share = posteriors[pair.first, pair.second]
+            _cell(left, row, column, "#0072b2", alpha=0.75 * share)
+            dark = "white" if share > 0.85 else INK
+            left.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=6, color=dark)
+            _decided(right, row, column, pair)
+        _legend(drawn.figure, comparison.pairs)
+    return drawn.svg
+
+
+def decision_plot(comparison: Comparison) -> str:
+    """Draw the decision of each pair, whatever test made it."""
+    size = 0.34 * len(comparison.models) + 2.4
+    with canvas(max(size, _LEGEND), size + 0.6) as drawn:
+        axes = drawn.figure.subplots()
+        _grid(axes, comparison.models, "Decision")
+        place = {model: at for at, model in enumerate(comparison.models)}
+        for pair in comparison.pairs:
+            _decided(axes, place[pair.first], place[pair.second], pair)
+        _legend(drawn.figure, comparison.pairs)
+    return drawn.svg
+
+
+def roc_plot(points: Sequence[Point], curves: Sequence[Curve]) -> str:
+    """Draw models in ROC space: a mark a data set, a line a curve (ECSER, Figures 3 to 6)."""
+    found = [
+        (one, one.false_positive_rate, one.recall)
+        for one in points
+        if one.false_positive_rate is not None and one.recall is not None
+    ]
+    return _space(found, curves, ("False positive rate", "True positive rate"), diagonal=True)
+
+
+def pr_plot(points: Sequence[Point], curves: Sequence[Curve]) -> str:
+    """Draw models in precision-recall space, the better view where positives are few."""
+    found = [
+        (one, one.recall, one.precision)
+        for one in points
+        if one.recall is not None and one.precision is not None
+    ]
+    return _space(found, curves, ("Recall", "Precision"), diagonal=False)
+
+
+def _space(
+    points: Sequence[tuple[Point, float, float]],
+    curves: Sequence[Curve],
+    axis_names: tuple[str, str],
+    *,
+    diagonal: bool,
+) -> str:
+    models = sorted({one.model for one, _, _ in points} | {one.model for one in curves})
+    look = colours(models)
+    with canvas(7.6, 5.6) as drawn:
+        axes = drawn.figure.subplots()
+        if diagonal:
+            axes.plot([0, 1], [0, 1], color=SOFT, lw=0.8, ls=(0, (4, 3)))
+        else:
+            for base in sorted({round(one.base, 6) for one in curves})[:_MOST_LABELS]:
+                axes.axhline(base, color=SOFT, lw=0.6, ls=(0, (4, 3)))
+        for curve in curves:
+            axes.plot(
+                curve.x,
+                curve.y,
+                color=look[curve.model][0],
+                lw=1.4,
+                drawstyle="default" if diagonal else "steps-pre",
+                label=f"{name(curve.model)}, {name(curve.dataset)}: {curve.area:.3f}",
+            )
+        named: set[str] = {one.model for one in curves}
+        for one, x, y in points:
+            colour, mark = look[one.model]
+            pooled = one.dataset == POOLED
+            axes.plot(
+                x,
+                y,
+                mark,
+                color=colour,
+                ms=10 if pooled else 6,
+                mfc="white" if pooled else colour,
+                mew=1.6,
+                alpha=0.9,
+                ls="",
+                label=None if one.model in named else name(one.model),
+            )
+            named.add(one.model)
+            if len(points) <= _MOST_LABELS:
+                axes.annotate(
+                    name(one.dataset),
+                    (x, y),
+                    xytext=(6, 3),
+                    textcoords="offset points",
+                    fontsize=7,
+                    color=SOFT,
+                )
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=axis_names[0], ylabel=axis_names[1])
+        # In the middle, its label would be laid out beyond the edge.
+        axes.set_aspect("equal", anchor="W")
+        axes.grid(color=PALE, lw=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        if named:
+            drawn.figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return drawn.svg
+
+
+def _bars(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
+    """Return the longest stretches of models whose mean ranks lie within the difference."""
+    found: list[tuple[int, int]] = []
+    for first, rank in enumerate(ranks):
+        last = max(at for at, other in enumerate(ranks) if other - rank < difference)
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found
+
+
+def _grid(axes: Axes, models: Sequence[str], title: str, *, rows_named: bool = True) -> None:
+    names = [name(model) for model in models]
+    axes.set_xlim(0.5, len(models) - 0.5)
+    axes.set_ylim(len(models) - 1.5, -0.5)
+    axes.set_xticks(
+        range(1, len(models)), names[1:], rotation=60, ha="left", rotation_mode="anchor", fontsize=8
+    )
+    axes.set_yticks(range(len(models) - 1), names[:-1] if rows_named else [], fontsize=8)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False, labelcolor=INK)
+    axes.spines[:].set_visible(False)
+    axes.set_aspect("equal", anchor="NW")
+    axes.set_title(title, loc="left", color=SOFT, fontsize=11, pad=8)
+
+
+def _cell(axes: Axes, row: int, column: int, colour: str, alpha: float = 1.0) -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(
+        Rectangle(
+            (column - 0.5, row - 0.5), 1, 1, facecolor=(colour, alpha), edgecolor="white", lw=1
+        )
+    )
+
+
+def _decided(axes: Axes, row: int, column: int, pair: Pair) -> None:
+    _cell(axes, row, column, _SHADES[pair.decision])
+    if pair.fragile:
+        axes.plot(column, row, "o", color=INK, ms=3)
+
+
+def _legend(figure: Figure, pairs: Sequence[Pair]) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    decisions = [pair.decision for pair in pairs]
+    handles: list[Patch | Line2D] = [
+        Patch(facecolor=shade, edgecolor=SOFT, label=f"{_MEANS[kind]} ({decisions.count(kind)})")
+        for kind, shade in _SHADES.items()
+        if kind in decisions
+    ]
+    if any(pair.fragile for pair in pairs):
+        label = "another seed could decide otherwise"
+        handles.append(Line2D([], [], color=INK, marker="o", ms=3, ls="", label=label))
+    columns = max(1, int(figure.get_figwidth() / _LEGEND))
+    figure.legend(
+        handles=handles, loc="outside lower left", frameon=False, fontsize=9, ncols=columns
+    )

@@ -1,0 +1,177 @@
+"""Who stands where: the ranking with its ties, and that of a competition."""
+
+from __future__ import annotations
+
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.nlbse import F1_WEIGHT, OUTPERFORMED_WEIGHT
+from goldpan.evaluation.statistics.comparison import Comparison, Standing
+from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
+from goldpan.evaluation.suites import CommentRanking
+from goldpan.report.comparison.measures import told_score
+from goldpan.report.comparison.plots import interval_plot
+from goldpan.report.comparison.slices import MOST_DRAWN, first_models
+from goldpan.report.document import Content, Figure, Section, Table, Text, listed
+from goldpan.report.numbers import NOTHING, formatted, with_interval
+
+
+def ranking_section(compared: ComparisonResult, comments: CommentRanking | None) -> Section:
+    """Return the ranking, or all scores where nothing can be ranked."""
+    content: list[Content] = []
+    comparison = compared.comparison
+    if isinstance(comparison, Comparison):
+        content.append(ranking_table(compared, comparison))
+        if len(comparison.tasks) >= FEWEST_TASKS:
+            content += _drawn(comparison)
+    else:
+        content += [Text(f"Nothing is ranked: {comparison}."), _means(compared)]
+    content += [Text(f"Left out of the ranking: {reason}.") for reason in compared.block.left_out]
+    content += [Text(f"Without a score: {reason}.") for reason in compared.without_value[:12]]
+    if comments is not None:
+        content += comment_content(comments)
+    return Section("ranking", "Ranking", tuple(content), _note(compared))
+
+
+def ranking_table(compared: ComparisonResult, comparison: Comparison) -> Table:
+    """Return the standings: places that decisions leave open are ties."""
+    if len(comparison.tasks) == 1:
+        return _on_one_task(compared, comparison)
+    by_median = comparison.by_median
+    enough = len(comparison.tasks) >= FEWEST_TASKS
+    level = f" [{100 * (comparison.confidence or 0):.4g} % interval]" if enough else ""
+    columns = (
+        "place",
+        "model",
+        "mean",
+        f"{'median' if by_median else 'mean'}{level}",
+        "sd over tasks",
+        "sd over seeds",
+        "mean rank",
+        "effect",
+        "tier",
+    )
+    rows = tuple(
+        (
+            place(one),
+            one.model,
+            one.mean if by_median or not enough else None,
+            _central(comparison, one) if enough or by_median else None,
+            one.sd,
+            one.seed_sd,
+            one.mean_rank,
+            _effect(one) if at else None,
+            one.tier,
+        )
+        for at, one in enumerate(comparison.standings)
+    )
+    kept = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
+    note = (
+        f"Ordered by the {comparison.central}. Effect: {_EFFECTS[comparison.effect_size]} against"
+        " the first. Tiers cut the ranking where most decisions lie."
+    )
+    return Table(
+        f"Ranking by {comparison.metric}",
+        tuple(columns[at] for at in kept),
+        tuple(tuple(row[at] for at in kept) for row in rows),
+        note,
+    )
+
+
+def place(one: Standing) -> str:
+    """Return the places that a model may have, as 2 or 2–4."""
+    return str(one.best) if one.best == one.worst else f"{one.best}–{one.worst}"
+
+
+def comment_content(comments: CommentRanking) -> list[Content]:
+    """Return the ranking of the code-comment competition, and who is not in it."""
+    rows = tuple(
+        (
+            str(one.place),
+            one.name,
+            one.precision,
+            one.recall,
+            one.score.mean_f1,
+            f"{one.score.outperformed} of {one.score.categories}",
+            one.score.score,
+        )
+        for one in comments.entries
+    )
+    note = (
+        f"Score = {F1_WEIGHT} x mean F1 + {OUTPERFORMED_WEIGHT} x share of categories in which the"
+        " F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
+    )
+    columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
+    found: list[Content] = [Table("The rule of the NLBSE'23 competition", columns, rows, note)]
+    if comments.incomplete:
+        told_so = "; ".join(comments.incomplete)
+        found.append(Text(f"Not ranked by the competition's rule: {told_so}."))
+    return found
+
+
+_EFFECTS = {
+    "cohen d": "Cohen's d, the difference of means in pooled standard deviations,",
+    "akinshin gamma": "Akinshin's gamma, the difference of medians in pooled median absolute"
+    " deviations,",
+}
+
+
+def _effect(one: Standing) -> str:
+    return NOTHING if one.effect is None else f"{formatted(one.effect)} {one.magnitude}"
+
+
+def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
+    task = comparison.tasks[0]
+    runs = {one.name: one.runs[task] for one in compared.systems if task in one.runs}
+    rows = tuple(
+        (place(one), one.model, told_score(runs[one.model]), one.tier)
+        for one in comparison.standings
+    )
+    note = (
+        "In brackets the 95 % bootstrap interval over test examples; or, of several seeds, their"
+        " standard deviation after ±."
+    )
+    columns = ("place", "model", comparison.metric, "tier")
+    return Table(f"Ranking on {task}", columns, rows, note)
+
+
+def _central(comparison: Comparison, one: Standing) -> str:
+    middle = one.median if comparison.by_median else one.mean
+    if len(comparison.tasks) < FEWEST_TASKS:
+        return formatted(middle)
+    return with_interval(middle, one.low, one.high)
+
+
+def _drawn(comparison: Comparison) -> list[Content]:
+    middle = "Median" if comparison.by_median else "Mean"
+    caption = (
+        f"{middle} over {len(comparison.tasks)} tasks with its interval; intervals of models that"
+        " are told apart may still overlap, since tests compare models task by task. Models of"
+        " one colour share a tier; dashed lines part tiers."
+    )
+    title = f"{comparison.metric} of each model"
+    figure = Figure(title, caption, interval_plot(first_models(comparison)))
+    if len(comparison.models) <= MOST_DRAWN:
+        return [figure]
+    return [figure, Text(f"The figure shows the first {MOST_DRAWN} models.")]
+
+
+def _means(compared: ComparisonResult) -> Table:
+    rows = tuple(
+        (one.name, task, compared.metrics[task], mean_score(one, task))
+        for one in compared.ranked
+        for task in sorted(one.runs)
+    )
+    return Table("Scores", ("model", "task", "metric", "mean over seeds"), rows[:60], "")
+
+
+def _note(compared: ComparisonResult) -> str:
+    comparison = compared.comparison
+    if isinstance(comparison, str):
+        return ""
+    note = "A place such as 2–4 is a tie: the decisions of S10 leave these places open."
+    metrics = sorted({compared.metrics[task] for task in comparison.tasks})
+    if len(metrics) > 1:
+        return (
+            f"{note} Tasks have scores of their own ({listed(metrics)}), higher is better, so a"
+            " mean over tasks is a rough summary."
+        )
+    return f"{note} Scores are {metrics[0]}, higher is better."

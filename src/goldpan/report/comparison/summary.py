@@ -1,0 +1,291 @@
+"""The comparison in plain sentences: what differs, what cannot be told apart, on how much data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.comparison_units import System, split_of
+from goldpan.evaluation.ecser import chosen_by
+from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.run import TEST
+from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
+from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
+from goldpan.evaluation.suites import CommentRanking
+from goldpan.report.document import listed
+from goldpan.report.numbers import count, formatted
+
+_MOST_PAIRS = 4
+_MOST_LEFT_OUT = 3
+_OVERFIT = 0.1
+"""From which loss between train and test on the summary speaks of it."""
+
+
+def heading(compared: ComparisonResult) -> str:
+    """Return what is compared, in a line."""
+    tasks = compared.tasks[0] if len(compared.tasks) == 1 else f"{len(compared.tasks)} tasks"
+    models = (
+        compared.systems[0].name
+        if len(compared.systems) == 1
+        else (f"{len(compared.systems)} models")
+    )
+    return f"{models} on {tasks}"
+
+
+def facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
+    """Return numbers with what they count."""
+    runs = [run for one in compared.systems for run in one.every()]
+    invalid = sum(run.scores.invalid for run in runs)
+    seeds = {run.seed for run in runs}
+    return (
+        (f"{len(compared.systems):,}", "models" if len(compared.systems) > 1 else "model"),
+        (f"{len(compared.tasks):,}", "tasks" if len(compared.tasks) > 1 else "task"),
+        (f"{examples(compared, compared.tasks):,}", "test examples"),
+        (f"{len(runs):,}", "runs" if len(runs) > 1 else "run"),
+        (f"{len(seeds):,}", "seeds" if len(seeds) > 1 else "seed"),
+        (f"{invalid:,}", "answers not valid"),
+    )
+
+
+def examples(compared: ComparisonResult, tasks: Iterable[str]) -> int:
+    """Return the number of test examples of these tasks."""
+    first = (
+        next(one.runs[task][0] for one in compared.systems if task in one.runs) for task in tasks
+    )
+    return sum(run.scores.examples for run in first)
+
+
+def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tuple[str, ...]:
+    """Return what a stranger should take away, the most important first."""
+    comparison = compared.comparison
+    if isinstance(comparison, str):
+        return (
+            f"{comparison}, so nothing is ranked. What there is stands below.",
+            *_best(compared),
+        )
+    found = [_first(comparison), *_others(comparison)]
+    found += [f"One task by itself: {_first(one)}" for one in compared.alone]
+    if comments is not None and len(comments.entries) > 1:
+        first = comments.entries[0]
+        found.append(
+            f"By the rule of the NLBSE'23 competition {first.name} reaches"
+            f" {formatted(first.score.score)}: mean F1 {formatted(first.score.mean_f1)},"
+            f" {first.score.outperformed} of {first.score.categories} categories won against the"
+            " organizers' random forest."
+        )
+    found += filter(None, [_on_what(compared, comparison), meaning(comparison.test)])
+    if compared.block.left_out:
+        more = len(compared.block.left_out) - _MOST_LEFT_OUT
+        rest = f"; and {more} more" if more > 0 else ""
+        shown = "; ".join(compared.block.left_out[:_MOST_LEFT_OUT])
+        found.append(f"Outside the ranking: {shown}{rest}.")
+    return tuple(found)
+
+
+def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str, ...]:
+    """Return what a reader must know before quoting a score."""
+    return (
+        *distances,
+        *_protocol_warnings(compared),
+        *_opened(compared),
+        *_fitted(compared),
+        *_unseen_noise(compared),
+        *_invalid(compared),
+    )
+
+
+def meaning(test: ChosenTest) -> str:
+    """Return what `better` means under a test."""
+    if test.approach == "bayesian" and test.name != "none":
+        width = ""
+        if test.rope is not None:
+            unit = "of their spread over tasks" if test.rope_kind == "effect" else "points"
+            width = f" by more than {test.rope:g} {unit}"
+        return (
+            f"Better means: with a probability of at least {100 * (1 - test.alpha):g} % the one"
+            f" scores higher{width} on tasks like these. Equal means: as probably, the two differ"
+            " by no more than that. Anything else cannot be told apart."
+        )
+    if test.name == "none":
+        return ""
+    return (
+        f"Better means: a difference as large would come by chance in less than"
+        f" {100 * test.alpha:g} % of cases (p, corrected for the number of pairs). A test that"
+        " finds no difference does not show that two models are equal."
+    )
+
+
+def _first(comparison: Comparison) -> str:
+    best = comparison.standings[0]
+    level = [one.model for one in comparison.standings if one.place == best.place]
+    start = f"{best.model} {_reached(comparison)}"
+    if len(level) > 1:
+        return f"{listed(level)} share the first place on {_where(comparison)}."
+    groups: dict[str, list[str]] = {}
+    for other in comparison.models[1:]:
+        groups.setdefault(comparison.decision(best.model, other), []).append(other)
+    if set(groups) == {"better"}:
+        one = len(comparison.models) == 2
+        rest = groups["better"][0] if one else f"all {len(comparison.models) - 1} others"
+        return f"{start}, and is better than {rest}."
+    if set(groups) == {"untested"}:
+        return f"{start}, but whether it is better than the others was not tested."
+    told_groups = []
+    if "better" in groups:
+        told_groups.append(f"is better than {listed(groups['better'])}")
+    if "equal" in groups:
+        told_groups.append(f"is practically equal to {listed(groups['equal'])}")
+    if "undecided" in groups:
+        told_groups.append(f"cannot be told apart from {listed(groups['undecided'])}")
+    if "worse" in groups:
+        told_groups.append(f"is nevertheless worse than {listed(groups['worse'])}, task by task")
+    return f"{start}. It {'; it '.join(told_groups)}."
+
+
+def _reached(comparison: Comparison) -> str:
+    """Say by what the first model is first."""
+    best, metric = comparison.standings[0], comparison.metric
+    if len(comparison.tasks) == 1:
+        return f"has the highest {metric} on {comparison.tasks[0]}, {formatted(best.mean)}"
+    over = f"over {len(comparison.tasks)} tasks"
+    if comparison.central == "mean rank":
+        rank = f"has the best mean rank {over}, {best.mean_rank:.2f}"
+        return f"{rank} (mean {metric} {formatted(best.mean)})"
+    value = best.median if comparison.central == "median" else best.mean
+    return f"has the highest {comparison.central} {metric} {over}, {formatted(value)}"
+
+
+def _where(comparison: Comparison) -> str:
+    tasks = comparison.tasks
+    return tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
+
+
+def _others(comparison: Comparison) -> Iterator[str]:
+    """Tell the pairs without the first model that are not told apart."""
+    best = comparison.standings[0].model
+    rest = [pair for pair in comparison.pairs if best not in (pair.first, pair.second)]
+    if comparison.test.name == "none":
+        yield f"{comparison.test.why}."
+        return
+    for decision, text in (
+        ("equal", "Practically equal: "),
+        ("undecided", "Not told apart: "),
+    ):
+        pairs = [f"{one.first} and {one.second}" for one in rest if one.decision == decision]
+        if pairs:
+            more = (
+                f"; and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
+            )
+            yield f"{text}{'; '.join(pairs[:_MOST_PAIRS])}{more}."
+    decided = [pair for pair in rest if pair.decision in ("better", "worse")]
+    if decided and len(comparison.models) > 2:
+        every = [pair for pair in comparison.pairs if pair.decision in ("better", "worse")]
+        yield f"In {len(every)} of all {len(comparison.pairs)} pairs one model is better."
+
+
+def _on_what(compared: ComparisonResult, comparison: Comparison) -> str:
+    number = len(comparison.tasks)
+    seeds = comparison.seeds
+    data = f"{count(number, 'task')} with {examples(compared, comparison.tasks):,} test examples"
+    if comparison.test.name == "randomization":
+        held = "It says what holds for other examples of this task, and nothing of other tasks."
+    elif number < FEWEST_TASKS:
+        held = "That is too few tasks to say anything of others."
+    else:
+        held = f"Each model ran at least {_times(seeds)} on each task."
+    return f"This rests on {data}. {held}"
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _best(compared: ComparisonResult) -> Iterator[str]:
+    for task in compared.tasks[:_MOST_PAIRS]:
+        scored = [
+            (mean, one.name)
+            for one in compared.systems
+            if (mean := mean_score(one, task)) is not None
+        ]
+        if scored:
+            mean, model = max(scored, key=lambda pair: (pair[0], pair[1]))
+            yield f"{task}: {model} has a {compared.metrics[task]} of {formatted(mean)}."
+
+
+def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
+    defects: dict[str, list[str]] = {}
+    tests = set()
+    for one in compared.systems:
+        for run in one.every():
+            protocol = run.record.protocol
+            if chosen_by(run) == TEST:
+                tests.add(one.name)
+            for defect in protocol.defects:
+                names = defects.setdefault(defect, [])
+                if protocol.name not in names:
+                    names.append(protocol.name)
+    if tests:
+        yield (
+            f"The test itself chose settings or the best epoch of {listed(sorted(tests))}: these"
+            " scores are too high."
+        )
+    for defect, names in defects.items():
+        yield f"Protocol {listed(sorted(names))}: {defect}"
+    if len({one.protocol for one in compared.systems}) > 1:
+        yield "Models under different protocols stand side by side: compare them with care."
+
+
+def _opened(compared: ComparisonResult) -> Iterator[str]:
+    opened: dict[str, int] = {}
+    for run in compared.every:
+        kept = [one.runs[run.task][0] for one in compared.systems if run.task in one.runs]
+        if kept and split_of(run) == split_of(kept[0]):
+            opened[run.task] = opened.get(run.task, 0) + run.record.test_opened
+    most = max(opened.values(), default=0)
+    if most > 1:
+        task = max(sorted(opened), key=lambda name: opened[name])
+        yield (
+            f"Test sets were opened {sum(opened.values()):,} times in this workspace, up to"
+            f" {most} times each ({task}): the more often, the less the best of many scores says."
+        )
+
+
+def _fitted(compared: ComparisonResult) -> Iterator[str]:
+    lost: list[tuple[float, str]] = []
+    for one in compared.systems:
+        gaps = [
+            train - test
+            for run in one.every()
+            if (train := turned(run.train_scores).value) is not None
+            and (test := turned(run.scores).value) is not None
+        ]
+        if gaps and sum(gaps) / len(gaps) > _OVERFIT:
+            lost.append((sum(gaps) / len(gaps), one.name))
+    if lost:
+        lost.sort(key=lambda pair: (-pair[0], pair[1]))
+        gap, worst = lost[0]
+        others = f" and {len(lost) - 1} more lose over {_OVERFIT}" if len(lost) > 1 else ""
+        who = "they overfit" if len(lost) > 1 else "it overfits"
+        yield f"From train to test {worst} loses {formatted(gap)} on average{others}: {who}."
+
+
+def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
+    single = [one.name for one in compared.systems if _single(one)]
+    if single:
+        yield (
+            f"One seed alone stands behind scores of {listed(sorted(single))}: the noise of"
+            " training is not seen."
+        )
+
+
+def _single(one: System) -> bool:
+    return any(len(runs) == 1 and bool(runs[0].record.settings) for runs in one.runs.values())
+
+
+def _invalid(compared: ComparisonResult) -> Iterator[str]:
+    for one in compared.systems:
+        runs = one.every()
+        whole = sum(run.scores.examples for run in runs)
+        invalid = sum(run.scores.invalid for run in runs)
+        if whole and invalid / whole > 0.01:
+            yield f"{100 * invalid / whole:.1f} % of the answers of {one.name} are not valid."

@@ -1,0 +1,193 @@
+"""The worst errors: the wrong answers that the best model was surest of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.core.sanitize import line
+from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.metrics.regression import smape_errors
+from goldpan.evaluation.metrics.similarity import edit_similarity
+from goldpan.evaluation.runs import Run
+from goldpan.report.comparison.materials import Material, Row
+from goldpan.report.document import (
+    Answered,
+    Content,
+    Fold,
+    Group,
+    Mistake,
+    Section,
+    Text,
+    listed,
+)
+from goldpan.text.excerpts import excerpt
+from goldpan.text.redaction import redact
+
+MOST_TASKS = 48
+_MOST_IN_ALL = 48
+_MOST_A_TASK = 10
+_MOST_NAMED = 6
+_MOST_ANSWERS = 5
+_LONGEST_ANSWER = 200
+_OPEN = 3
+_ERROR_OF_NONE = math.inf
+"""No valid answer at all is the worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """An example that the first model answered wrongly."""
+
+    id: str
+    place: str
+    truth: Any
+    severity: float
+    why: str
+    answers: Mapping[str, Any]
+    """By model."""
+
+
+def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
+    """Return the worst errors of each task's best model, the worst first."""
+    tasks = compared.tasks[:MOST_TASKS]
+    most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
+    found = {}
+    for task in tasks:
+        there = [one for one in compared.ranked if task in one.runs]
+        found[task] = _worst(there, task, most)
+    return found
+
+
+def mistakes_section(
+    compared: ComparisonResult,
+    found: Mapping[str, Sequence[Wrong]],
+    materials: Mapping[str, Material | str],
+) -> Section:
+    """Show the worst errors with their texts, where the rows are still in the workspace."""
+    content: list[Content] = []
+    for task, wrong in found.items():
+        material = materials.get(task, f"The registry does not know {task}")
+        note: tuple[Content, ...] = ()
+        if isinstance(material, str) and wrong:
+            note = (Text(f"{material}, so only ids are shown."),)
+        rows = {} if isinstance(material, str) else material.rows
+        type_of = next(one.runs[task][0] for one in compared.systems if task in one.runs)
+        cards = tuple(_card(one, rows.get(one.id), type_of.scores.task_type) for one in wrong)
+        shown: tuple[Content, ...] = (*note, Group(cards)) if cards else (Text("No error."),)
+        first = next(one.name for one in compared.ranked if task in one.runs)
+        content.append(Fold(f"{task}: {first}", shown, open=len(content) < _OPEN))
+    more = len(compared.tasks) - len(found)
+    if more > 0:
+        content.append(Text(f"{more:,} more tasks are not shown."))
+    return Section(
+        "errors",
+        "Worst errors",
+        tuple(content),
+        "For each task, the wrong answers that the best-placed model was surest of, or that are"
+        " farthest off, beside what the other models answered. Where all models agree against the"
+        " right label, the label may be the error. Texts are cut, what is private is made"
+        " unreadable, and nothing in them is rendered.",
+    )
+
+
+def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
+    best = systems[0].runs[task][0]
+    labels = [one.label for one in best.scores.label_confusions]
+    table = best.predictions()
+    columns = ("id", "repo", "document", "truth", "answer", "scores")
+    found = []
+    for row in zip(*(table[name].to_pylist() for name in columns), strict=True):
+        id_, repo, document, truth, answer, scores = row
+        if not _right(best, truth, answer):
+            severity, why = _severity(best, truth, answer, scores, labels)
+            place = ", ".join(filter(None, [repo, document]))
+            found.append(Wrong(id_, place, truth, severity, why, {}))
+    # Ties are parted by the others' answers, which are read for the worst alone.
+    found = sorted(found, key=lambda one: (-one.severity, one.id))[: 20 * most]
+    given = {one.name: _answers(one.runs[task][0], [each.id for each in found]) for one in systems}
+    found = [
+        replace(one, answers={name: answers.get(one.id) for name, answers in given.items()})
+        for one in found
+    ]
+    right = {
+        one.id: sum(_right(best, one.truth, answer) for answer in one.answers.values())
+        for one in found
+    }
+    return sorted(found, key=lambda one: (-one.severity, right[one.id], one.id))[:most]
+
+
+def _answers(run: Run, ids: Sequence[str]) -> dict[str, Any]:
+    table = run.predictions().select(["id", "answer"])
+    table = table.filter(pc.is_in(table["id"], pa.array(ids, pa.string())))
+    return dict(zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True))
+
+
+def _right(run: Run, truth: Any, answer: Any) -> bool:
+    if run.scores.task_type == "multi-label" and answer is not None:
+        return set(truth) == set(answer)
+    return bool(truth == answer)
+
+
+def _severity(
+    run: Run, truth: Any, answer: Any, scores: Sequence[float] | None, labels: Sequence[str]
+) -> tuple[float, str]:
+    if answer is None:
+        return _ERROR_OF_NONE, "no valid answer"
+    match run.scores.task_type:
+        case "binary" | "multi-class":
+            if scores is None or answer not in labels or truth not in labels:
+                return 0.0, ""
+            margin = scores[labels.index(answer)] - scores[labels.index(truth)]
+            return margin, f"score {margin:+.2f} against the right label"
+        case "multi-label":
+            wrong = len(set(truth) ^ set(answer))
+            return float(wrong), f"{wrong} labels are wrong"
+        case "regression":
+            error = float(smape_errors(np.array([truth]), np.array([answer]))[0])
+            return error, f"off by {abs(answer - truth):,.4g}"
+        case "ner" | "mlm":
+            wrong = sum(one != other for one, other in zip(truth, answer, strict=False))
+            wrong += abs(len(truth) - len(answer))
+            return float(wrong), f"{wrong} of {len(truth)} words are wrong"
+        case "text-generation":
+            alike = edit_similarity(truth, answer)
+            return 1 - alike, f"edit similarity {alike:.2f}"
+
+
+def _card(one: Wrong, row: Row | None, task_type: str) -> Mistake:
+    words = row.given if row is not None and task_type == "ner" else None
+    truth = _told(one.truth, words)
+    by_answer: dict[str, list[str]] = {}
+    for model, answer in one.answers.items():
+        by_answer.setdefault(_told(answer, words), []).append(model)
+    answers = tuple(
+        Answered(answer, answer == truth, _named(models, len(one.answers)))
+        for answer, models in list(by_answer.items())[:_MOST_ANSWERS]
+    )
+    text = None if row is None else excerpt(redact(row.text[:6_000]).text, shown=500, most=2_500)
+    return Mistake(line(one.id), line(one.place), text, truth, answers, one.why)
+
+
+def _named(models: Sequence[str], whole: int) -> str:
+    return f"all {whole} models" if len(models) == whole > 1 else listed(models, _MOST_NAMED)
+
+
+def _told(answer: Any, words: Sequence[str] | None) -> str:
+    """Return a target or an answer as one short line."""
+    if answer is None:
+        return "no valid answer"
+    if isinstance(answer, float):
+        return f"{answer:,.6g}"
+    if isinstance(answer, str):
+        return line(redact(answer[: 10 * _LONGEST_ANSWER]).text, _LONGEST_ANSWER) or "(empty)"
+    if words is not None and len(words) == len(answer):
+        answer = [f"{word} {tag}" for word, tag in zip(words, answer, strict=True) if tag != "O"]
+    return line(redact(", ".join(answer)[: 10 * _LONGEST_ANSWER]).text, _LONGEST_ANSWER) or "none"

@@ -1,0 +1,162 @@
+"""The parts of a report; HTML (`evaluation.py`), Markdown and LaTeX render them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from goldpan.text.excerpts import Excerpt
+
+MOST_ROWS = 400
+"""Rows of one table; the rest is counted."""
+
+Cell = str | int | float | None
+"""None is a value that does not exist: it divides by zero, or was never measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A remark."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows below named columns; numbers stand to the right."""
+
+    title: str
+    """Empty where what stands around it says what it is."""
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    strong: frozenset[tuple[int, int]] = frozenset()
+    """Row and column of cells that stand out, such as the best of a row."""
+    left_out: int = 0
+    """Rows that are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing."""
+
+    title: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A confusion matrix: a row a right label, a column an answered one."""
+
+    title: str
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """After the labels' columns one for answers that are not valid."""
+    note: str = ""
+
+    @property
+    def invalid(self) -> bool:
+        """Whether any answer is not valid."""
+        return any(row[-1] for row in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What some models answered to an example, and whether it is right."""
+
+    answer: str
+    right: bool
+    models: str
+    """Who answered so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """An example that was answered wrongly."""
+
+    id: str
+    place: str
+    """Its project or document, where it names one."""
+    text: Excerpt | None
+    """None where the rows are not there."""
+    truth: str
+    answers: tuple[Answered, ...]
+    why: str
+    """How wrong the first model was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What opens when it is wanted."""
+
+    title: str
+    content: tuple[Content, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Small parts that stand side by side."""
+
+    content: tuple[Content, ...]
+
+
+Content = Text | Table | Figure | Matrix | Mistake | Fold | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report with a heading."""
+
+    key: str
+    """For links: letters and digits."""
+    title: str
+    content: tuple[Content, ...]
+    note: str = ""
+    """What the section is for, in a sentence or two."""
+    step: int | None = None
+    """The number of the ECSER step that it fills."""
+    optional: bool = False
+    skipped: str = ""
+    """Why the step is not filled; empty where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a report says."""
+
+    title: str
+    lead: str
+    facts: tuple[tuple[str, str], ...]
+    """A number and what it counts."""
+    summary: tuple[str, ...]
+    """Plain sentences."""
+    warnings: tuple[str, ...]
+    """What a reader must know before quoting."""
+    sections: tuple[Section, ...]
+
+
+def cut(whole: Table, most: int = MOST_ROWS) -> Table:
+    """Return a table with its first rows, which says how many there are more."""
+    if len(whole.rows) <= most:
+        return whole
+    strong = frozenset((row, column) for row, column in whole.strong if row < most)
+    return replace(whole, rows=whole.rows[:most], strong=strong, left_out=len(whole.rows) - most)
+
+
+def folded(whole: Table, rows: int = 12) -> Content:
+    """Return a table as it is, or behind its title where it has many rows."""
+    if len(whole.rows) <= rows:
+        return whole
+    shown = replace(cut(whole), title="")
+    return Fold(f"{whole.title} ({len(whole.rows):,} rows)", (shown,))
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names as a sentence tells them: a, b and c."""
+    shown = list(names[:most])
+    rest = len(names) - len(shown)
+    if rest:
+        return f"{', '.join(shown)} and {rest} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -1,0 +1,92 @@
+"""Draws funnels into a file of their own: `goldpan funnel --plot`.
+
+matplotlib takes long to import, so only the functions that draw with it do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.extras import load
+from goldpan.core.workspace import make_directory
+from goldpan.filters.funnel import Funnel
+from goldpan.report.drawing import GOLD, INK, PALE, SOFT, STYLE
+from goldpan.report.funnels import PLURAL, Level, levels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LOST, _LOST_INK = "#e8bfb2", "#a03a1f"
+_SUFFIXES = (".svg", ".png", ".html")
+
+
+def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
+    """Draw funnels below each other as SVG, PNG or HTML, as the suffix of `path` says.
+
+    The same funnels give the same bytes. Raises `UsageError` for another suffix,
+    `WorkspaceError` where the file cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise UsageError(
+            f"--plot {path} has no known format", f"End it in {', '.join(_SUFFIXES[:-1])} or .html"
+        )
+    if suffix == ".html":
+        from goldpan.report.page import render, write_page
+
+        write_page(render("funnel_page.html.jinja", title="Goldpan funnel", funnels=funnels), path)
+        return
+    try:
+        make_directory(path.parent)
+        _draw(funnels, path, suffix[1:])
+    except OSError as error:
+        raise WorkspaceError(
+            f"{path} cannot be written: {error.strerror or error}", "Choose another place"
+        ) from None
+
+
+def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:
+    load("matplotlib", "Drawing SVG or PNG")
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    shown = [funnel for funnel in funnels if funnel.rows] or list(funnels)
+    rows = [len(levels(funnel)) + 1 for funnel in shown]
+    with mpl.rc_context(STYLE):
+        figure = Figure(
+            figsize=(9.5, sum(0.34 * count + 0.75 for count in rows)), layout="constrained"
+        )
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(len(shown), squeeze=False, height_ratios=[n + 1.2 for n in rows])
+        for panel, funnel in zip(axes[:, 0], shown, strict=True):
+            _panel(panel, funnel)
+        metadata = (
+            {"Date": None, "Creator": "goldpan"} if kind == "svg" else {"Software": "goldpan"}
+        )
+        figure.savefig(path, format=kind, dpi=160, metadata=metadata, facecolor="white")
+
+
+def _panel(axes: Axes, funnel: Funnel) -> None:
+    """Draw one funnel: what each criterion leaves, and what it drops of what reached it."""
+    start = Level("mined", funnel.rows, funnel.rows)
+    rows = [start, *levels(funnel)]
+    largest = max(1, funnel.rows)
+    for row, level in enumerate(rows):
+        axes.barh(row, level.left, color=PALE if level is start else GOLD, height=0.78)
+        axes.barh(row, level.dropped, left=level.left, color=_LOST, height=0.78)
+        axes.text(largest * 1.09, row, f"{level.left:,}", ha="right", va="center", color=INK)
+        if level.dropped:
+            loss = f"−{level.dropped:,}"
+            axes.text(largest * 1.19, row, loss, ha="right", va="center", color=_LOST_INK)
+    axes.set_yticks(range(len(rows)), [level.criterion for level in rows], color=INK)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(0, largest * 1.2)
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    kept = f"{funnel.rows:,} {PLURAL[funnel.subject]} in, {funnel.kept:,} kept"
+    axes.set_title(kept, loc="left", color=SOFT, fontsize=11, pad=8)

@@ -1,0 +1,151 @@
+"""The report as Markdown: all that is text, and every table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from goldpan.core.sanitize import line, visible
+from goldpan.report.document import (
+    Cell,
+    Content,
+    Figure,
+    Fold,
+    Group,
+    Matrix,
+    Mistake,
+    Report,
+    Section,
+    Table,
+    Text,
+)
+from goldpan.report.numbers import formatted
+
+_MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
+_NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+"""HTML, and names that GitHub would tell people of."""
+_ADDRESS = re.compile(r"\b(www)\.", re.IGNORECASE)
+"""What GitHub would make a link of."""
+_START = re.compile(r"^(\d{0,9})([-+=.)])")
+"""What would begin a list or a heading."""
+_LONGEST_CELL = 400
+
+
+def markdown_report(report: Report) -> str:
+    """Return the report as Markdown; figures stand in the HTML page alone."""
+    parts = [f"# {escape(report.title)}", escape(report.lead)]
+    parts.append("Figures and the matrices of binary tasks stand in the HTML page alone.")
+    parts.append(", ".join(f"{number} {escape(what)}" for number, what in report.facts))
+    parts.append(_list(report.summary))
+    if report.warnings:
+        parts += ["Before quoting:", _list(report.warnings)]
+    for section in report.sections:
+        parts += _section(section)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escape(text: str, most: int = 2_000) -> str:
+    """Return text that Markdown and HTML take as text, in one line."""
+    return _START.sub(r"\1\\\2", _inline(text, most))
+
+
+def markdown_table(found: Table) -> str:
+    """Return a table with its title and note."""
+    parts = [f"**{escape(found.title)}**"] if found.title else []
+    parts.append(rows(found.columns, found.rows))
+    if found.left_out:
+        parts.append(f"{found.left_out:,} more rows are not shown.")
+    if found.note:
+        parts.append(escape(found.note))
+    return "\n\n".join(parts)
+
+
+def rows(columns: Sequence[str], body: Iterable[Sequence[Cell]]) -> str:
+    """Return a table's lines; numbers stand to the right."""
+    whole = [tuple(row) for row in body]
+    right = [
+        bool(whole) and all(row[at] is None or not isinstance(row[at], str) for row in whole)
+        for at in range(len(columns))
+    ]
+    lines = [
+        _row(columns),
+        _rule(right),
+        *(_row([formatted(cell) for cell in row]) for row in whole),
+    ]
+    return "\n".join(lines)
+
+
+def _inline(text: str, most: int) -> str:
+    marked = _MARKS.sub(r"\\\g<0>", line(text, most))
+    for mark, named in _NAMED.items():
+        marked = marked.replace(mark, named)
+    return _ADDRESS.sub(r"\1&#46;", marked.replace("://", ":&#47;/"))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(_inline(cell, _LONGEST_CELL) for cell in cells)} |"
+
+
+def _rule(right: Iterable[bool]) -> str:
+    return f"|{'|'.join(' ---: ' if one else ' --- ' for one in right)}|"
+
+
+def _section(section: Section) -> Iterator[str]:
+    step = f"S{section.step}. " if section.step else ""
+    yield f"## {step}{escape(section.title)}"
+    if section.skipped:
+        yield f"Skipped: {escape(section.skipped)}"
+        return
+    if section.note:
+        yield escape(section.note)
+    for one in section.content:
+        yield from _content(one, 3)
+
+
+def _content(one: Content, level: int) -> Iterator[str]:
+    match one:
+        case Text():
+            yield escape(one.text)
+        case Table():
+            yield markdown_table(one)
+        case Figure():
+            return
+        case Matrix():
+            if len(one.labels) > 2:
+                yield _matrix(one)
+        case Mistake():
+            yield _mistake(one)
+        case Fold():
+            inside = [part for each in one.content for part in _content(each, level + 1)]
+            if inside:
+                yield "\n\n".join([f"{'#' * level} {escape(one.title)}", *inside])
+        case Group():
+            for each in one.content:
+                yield from _content(each, level)
+
+
+def _matrix(one: Matrix) -> str:
+    extra = ("not valid",) if one.invalid else ()
+    columns = ("right, then answered", *one.labels, *extra)
+    body: list[Sequence[Cell]] = [
+        (label, *(row if one.invalid else row[:-1]))
+        for label, row in zip(one.labels, one.counts, strict=True)
+    ]
+    title = f"{one.title}, {one.note}" if one.note else one.title
+    return f"**{escape(title)}**\n\n{rows(columns, body)}"
+
+
+def _mistake(one: Mistake) -> str:
+    answers = "; ".join(f"{answered.answer} ({answered.models})" for answered in one.answers)
+    place = f" ({one.place})" if one.place else ""
+    text = " ".join(block.text for block in one.text.shown) if one.text else ""
+    quoted = f": {escape(visible(text), 500)}" if text else ""
+    why = f" {escape(one.why)}." if one.why else ""
+    return (
+        f"- {escape(one.id + place)}{quoted}. Right: {escape(one.truth)}."
+        f" Answered: {escape(answers)}.{why}"
+    )
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {escape(item)}" for item in items)
