@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
 from math import inf
 
 from goldpan.annotation.review.injection import find_injection
@@ -17,7 +18,6 @@ from goldpan.builders.code_comments.marks import unmarked
 from goldpan.builders.code_comments.notes import Notes
 from goldpan.builders.code_comments.smalltalk import read_tonel
 from goldpan.builders.code_comments.text import Span
-from goldpan.builders.qa import choose_answer
 from goldpan.builders.tree import parse_tree
 from goldpan.code.edits.headings import find_path
 from goldpan.code.edits.parse import parse_edits
@@ -33,6 +33,7 @@ from goldpan.evaluation.metrics.paths import extract_path, mentions_path
 from goldpan.evaluation.metrics.rouge import rouge_l, rouge_tokens
 from goldpan.evaluation.prompting.inputs import Shown
 from goldpan.evaluation.prompting.reading import read_answer
+from goldpan.filters import answers
 from goldpan.filters.duplicate_claims import find_claims
 from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.issues.redundancy import plain_label
@@ -56,6 +57,7 @@ from goldpan.text.normal_form import nfkc
 from goldpan.text.prose import prose
 from goldpan.text.quality import describe
 from goldpan.text.redaction import redact
+from goldpan.text.remarks import read_remarks
 from goldpan.text.sentences import has_words, normalize_sentence, split_sentences
 from goldpan.text.templates import template_lines
 from goldpan.text.white_space import white_space
@@ -161,7 +163,8 @@ def parsed_diff(text: str) -> None:
 
 
 def answered(text: str) -> None:
-    choose_answer([{"author": "a", "role": "owner", "text": text}], "b")
+    reply = answers.Reply(0, "a", "owner", datetime(2024, 1, 1, tzinfo=UTC), text)
+    answers.first_answer(answers.Question("b", "", None, None), [reply])
 
 
 def documented(text: str) -> None:
@@ -287,6 +290,18 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     "code without a grammar": (
         lambda text: [strip(utf8(text), lexis) for lexis in (C_LIKE, SOLIDITY, JAVA, GO)],
         (repeated('R"a('), repeated("import\n"), repeated(" ", "#"), repeated("1'0")),
+    ),
+    "remarks of a reply": (
+        read_remarks,
+        (
+            repeated("can "),
+            repeated("i'll a b ", "open"),
+            repeated("@a"),
+            repeated("by add"),
+            repeated("it is now "),
+            repeated("`"),
+            repeated("please x. "),
+        ),
     ),
     "question back": (answered, (repeated(" ", "?", "x"), repeated("?)"))),
     "diff side by side": (side_by_side, (repeated("@@ -1 +1 @@\n-a\n+b\n"),)),

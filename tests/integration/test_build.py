@@ -14,6 +14,7 @@ from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.splits import SplitPlan
+from goldpan.filters.answers import Choice
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from tests import filtering
@@ -27,7 +28,7 @@ def make(
 ) -> BuildResult:
     """Filter and build with a profile of one's own."""
     path = place.root / "own.toml"
-    path.write_text(f"decide = {decide}", encoding="utf-8")
+    path.write_text(f'decide = {decide}\n[answer]\nchoice = "first"\n', encoding="utf-8")
     profile = load_profile(str(path))
     run_filters(place, [REPO], profile, QUIET)
     plan, directory = SplitPlan.parse(split), place.dataset(family)
@@ -64,6 +65,34 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
     assert [turn["role"] for turn in row["dialogue"]] == ["none", "none", "member"]
     assert row["participants"] == 3
     assert row["dialogue"][2]["comment_id"] == row["answer_comment_id"]
+
+
+def test_another_choice_of_answers_than_the_profiles(tmp_path: Path) -> None:
+    advice = "You need to tighten the bolts, because the seal slips else: `sluice --bolts 4`."
+    entries = [issue(1), issue(2)]
+    said = [*talk(1), *talk(2), comment(2, advice, "frank", author_association="member")]
+    place = filtering.build(tmp_path, entries, said)
+    first = make(place)
+    assert {row["issue"]: row["answer"] for row in rows(first)} == dict.fromkeys(
+        (1, 2), "Tighten the bolts"
+    )
+    profile = load_profile(str(place.root / "own.toml"))
+    recipe, plan = find_recipe("qa"), SplitPlan.parse("none")
+
+    def chosen(answer: Choice) -> BuildResult:
+        directory = place.dataset(answer)
+        return build(place, recipe, [REPO], profile, plan, directory, QUIET, answer=answer)
+
+    best, whole = chosen("best"), chosen("all")
+    (row,) = rows(best)
+    assert (row["issue"], row["answer"]) == (2, advice)
+    assert row["answer_points"] >= 8 and "reasons" in row["answer_because"]
+    assert dict(best.dropped) == {"no-answer": 1}
+    (row,) = rows(whole)
+    assert row["id"] == f"qa:{REPO}#2:{row['answer_comment_id']}"
+    with pytest.raises(UsageError, match="no answers to choose"):
+        recipe = find_recipe("code-edit")
+        chosen("best")
 
 
 def test_no_login_is_a_column(tmp_path: Path) -> None:
@@ -140,7 +169,7 @@ def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
     sides = set()
     for seed in range(4):
         path = place.root / "own.toml"
-        path.write_text("decide = []", encoding="utf-8")
+        path.write_text('decide = []\n[answer]\nchoice = "first"\n', encoding="utf-8")
         profile = load_profile(str(path))
         run_filters(place, [REPO], profile, QUIET)
         plan = SplitPlan.parse("random:0.5,0.5", seed)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from goldpan.api.repositories import known_repositories
 from goldpan.core.config import Settings, Via, load_settings
@@ -256,11 +256,13 @@ class Workspace:
         split: str = "none",
         seed: int = 0,
         require: Sequence[str] = (),
+        answer: Literal["best", "first", "all"] | None = None,
         output: str | Path | None = None,
     ) -> Dataset:
         """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
-        `require` names reviews that have to keep every row. The dataset lies in `output`, by
+        `require` names reviews that have to keep every row; `answer` says which replies of ``qa``
+        are answers where the profile's choice shall not count. The dataset lies in `output`, by
         default in the workspace; its `built` says what became of what was considered.
         """
         from goldpan.api.dataset import Dataset
@@ -274,7 +276,17 @@ class Workspace:
         directory = Path(output) if output else self._layout.dataset(family)
         place = self._by(rules)
         with self._reporter() as reporter:
-            built = build(place, recipe, names, chosen, plan, directory, reporter, reviews=require)
+            built = build(
+                place,
+                recipe,
+                names,
+                chosen,
+                plan,
+                directory,
+                reporter,
+                reviews=require,
+                answer=answer,
+            )
         return Dataset(directory, built=built, workspace=self)
 
     def datasets(self) -> list[Dataset]:

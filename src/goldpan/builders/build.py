@@ -34,6 +34,7 @@ from goldpan.datasets.made import read_made
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, Source
 from goldpan.datasets.splits import SplitPlan
+from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
@@ -66,7 +67,7 @@ class Recipe:
 RECIPES = {
     recipe.family.name: recipe
     for recipe in (
-        Recipe(QA, "issue", qa.rows, qa.EXPLAINED, required=("answered",)),
+        Recipe(QA, "issue", qa.rows, qa.EXPLAINED, required=("answered", "answer")),
         Recipe(FAULT_LOCALIZATION, "pair", fault_localization.rows, fault_localization.EXPLAINED),
         Recipe(CODE_EDIT, "pair", code_edit.rows, code_edit.EXPLAINED),
     )
@@ -111,14 +112,25 @@ def build(
     reporter: Reporter,
     *,
     reviews: Sequence[str] = (),
+    answer: Choice | None = None,
 ) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
-    Rows have to be kept by each of `reviews` too, such as question-answer. Raises
+    Rows have to be kept by each of `reviews` too, such as question-answer. `answer` takes the
+    place of the profile's choice of the reply that answers. Raises
     `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
     begun = time.monotonic()
+    required = recipe.required
+    chosen = profile
+    if answer is not None:
+        if "answer" not in required:
+            raise UsageError(f"{recipe.family.name} has no answers to choose", "Leave --answer out")
+        settings = replace(profile.settings["answer"], choice=answer)
+        chosen = replace(profile, settings={**profile.settings, "answer": settings})
+        # The stored verdicts are of the profile's own choice: the builder judges by this one.
+        required = tuple(name for name in required if name != "answer")
     basis = find_basis(workspace, repos, profile.name)
     verdicts = {repo: current_verdicts(workspace, repo, profile) for repo in repos}
     funnel = count_funnel(pa.concat_tables(verdicts.values()), recipe.subject, profile.decide)
@@ -142,8 +154,8 @@ def build(
             for repo, judged in verdicts.items():
                 robots = profile.settings["robots"]
                 with open_material(workspace, repo, robots, duplicates, 1) as view:
-                    stock = BuildContext(view, sources(workspace, repo), dropped, redacted)
-                    stock.keep(judged, recipe.subject, (*recipe.required, *reviews))
+                    stock = BuildContext(view, chosen, sources(workspace, repo), dropped, redacted)
+                    stock.keep(judged, recipe.subject, (*required, *reviews))
                     with blamed("dataset", recipe.family.name):
                         for row in recipe.rows(stock):
                             task.advance()
@@ -152,8 +164,8 @@ def build(
     # The counters fill while the rows are written, and are read after the last row.
     provenance = Provenance(
         sources=tuple(replace(mined_source(workspace, one.repo), rules=one.rules) for one in basis),
-        profile=profile.plain(),
-        digests={name: profile.digest(criterion) for name, criterion in criteria().items()},
+        profile=chosen.plain(),
+        digests={name: chosen.digest(criterion) for name, criterion in criteria().items()},
         settings={
             "family": recipe.family.name,
             "split": str(plan),

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.filters.criterion import Subject
+from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.redaction import redact
 
@@ -21,6 +22,8 @@ class BuildContext:
     """What is known of one repository, with the table `kept`: issue, pull_repo, pull."""
 
     view: RepoView
+    profile: Profile
+    """What the kept subjects were kept by."""
     raw: Mapping[int, tuple[str, ...]]
     """The archived replies by entry number."""
     dropped: Counter[str] = field(default_factory=Counter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,14 @@ from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.builders.build import BuildResult
+
+
+class Answer(StrEnum):
+    """Which replies to an issue are its answers."""
+
+    BEST = "best"
+    FIRST = "first"
+    ALL = "all"
 
 
 class _Datasets(TyperGroup):
@@ -65,6 +74,10 @@ def kept_subjects(
         list[str] | None,
         typer.Option(help="A review that has to keep every row: question-answer or the like."),
     ] = None,
+    answer: Annotated[
+        Answer | None,
+        typer.Option(help="Of qa: best, first or all replies. (default: as the profile says)"),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
     ] = None,
@@ -85,6 +98,7 @@ def kept_subjects(
             split=split,
             seed=seed,
             require=require or (),
+            answer=answer.value if answer else None,
             output=output,
         ).built
     assert built is not None

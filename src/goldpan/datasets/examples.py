@@ -72,7 +72,11 @@ QA = Family(
     source="FAUN-Eval, sections 3.4.1 and 4.2, Figure 2a",
     citation=_FAUN_EVAL,
     columns=(
-        Column("id", _TEXT, "The identifier of the example, as qa:owner/name#ISSUE."),
+        Column(
+            "id",
+            _TEXT,
+            "The identifier, as qa:owner/name#ISSUE, or ...:COMMENT where all count.",
+        ),
         *_REPOSITORY,
         _ISSUE_NUMBER,
         *_ISSUE,
@@ -81,6 +85,12 @@ QA = Family(
         Column("answer_role", _TEXT, "The author association of who gave that reply."),
         Column("answer_comment_id", _COUNT, "GitHub's identifier of the comment that answers."),
         Column("answer_created_at", _TIME, "When the reference was written."),
+        Column(
+            "answer_points",
+            _COUNT,
+            "The points of the reference; null where the first counts.",
+        ),
+        Column("answer_because", _TEXTS, "What the reference has its points for."),
         Column(
             "dialogue",
             _list_of(role=_TEXT, content=_TEXT, created_at=_TIME, comment_id=_COUNT),

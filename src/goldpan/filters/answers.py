@@ -2,7 +2,7 @@
 
 A reply that only mentions people, triages, closes, thanks, announces or asks back is no answer. Of
 the others each earns points for what answers have: it is the first reply of another person, by
-somebody who knows the repository, holds steps, reasons and code, takes up the words of the title, is
+somebody who knows the repository, holds steps, reasons and code, takes up words of the title, is
 thanked for or confirmed, or closes the issue; and loses some for what discussions have. The best
 reply answers if it reaches the threshold. `tests/gold` has what the points were weighed on, and
 docs/datasets.md how often the choice is right.
@@ -14,13 +14,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import dropwhile
+from typing import Literal
 
 from goldpan.text.remarks import Remarks, read_remarks
+
+Choice = Literal["best", "first", "all"]
+"""Which replies are answers: the `best` by the rules above, if it is good enough; the `first` of
+another person, of those who speak for the repository if there are any; `all` that are no notes."""
 
 LEAST = 8
 """The points from which on a reply is taken as the answer."""
 
 _LEAST_TOLD = 5  # words; with fewer a reply without code is a note
+_RANKS = {"owner": 0, "member": 0, "collaborator": 0, "contributor": 1}
+_ASKS_BACK = re.compile(r"\?[\s)*_`]*\Z")
 _KNOWS = frozenset({"owner", "member", "collaborator", "contributor"})
 _AT_CLOSE = timedelta(minutes=2)
 _LATE = 3  # replies before it from which on a reply is late in the discussion
@@ -56,28 +64,59 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply with its points, and why it has them."""
+    """A reply with its points, and why it has them; none where the rule is to take the first."""
 
     reply: Reply
-    points: int
+    points: int | None
     because: tuple[str, ...]
 
 
-def best_answer(question: Question, replies: Sequence[Reply]) -> Answer | None:
-    """Return the reply with the most points, the earliest of equals; None where all are notes."""
+def choose(
+    question: Question, replies: Sequence[Reply], choice: Choice, least: int = LEAST
+) -> tuple[Answer, ...]:
+    """Return the replies that are taken as answers, in order of time; none where none is."""
+    if choice == "first":
+        reply = first_answer(question, replies)
+        return (Answer(reply, None, ()),) if reply else ()
+    answers = rated_answers(question, replies)
+    if choice == "all":
+        return tuple(
+            answer
+            for answer in answers
+            if answer.reply.author is None or answer.reply.author != question.author
+        )
+    best = max(answers, key=lambda answer: answer.points or 0, default=None)
+    return (best,) if best and best.points is not None and best.points >= least else ()
+
+
+def first_answer(question: Question, replies: Sequence[Reply]) -> Reply | None:
+    """Return the earliest reply by who speaks for the repository, else a contributor, else anybody.
+
+    A reply that only asks back gives way to the next of the same rank, if there is one.
+    """
+    others = [reply for reply in replies if reply.author is None or reply.author != question.author]
+    if not others:
+        return None
+    best = min(_rank(reply) for reply in others)
+    ranked = [reply for reply in others if _rank(reply) == best]
+    return next(dropwhile(lambda reply: _ASKS_BACK.search(reply.text), ranked), ranked[0])
+
+
+def _rank(reply: Reply) -> int:
+    return _RANKS.get(reply.role or "", 2)
+
+
+def rated_answers(question: Question, replies: Sequence[Reply]) -> list[Answer]:
+    """Return the replies that are no notes, in order of time, with their points."""
     remarks = [read_remarks(reply.text) for reply in replies]
     title = set(_TERM.findall(question.title.lower()))
-    best: Answer | None = None
+    rated = []
     for index, reply in enumerate(replies):
-        if is_note(remarks[index]):
-            continue
-        earned = _earned(question, replies, remarks, index, title)
-        answer = Answer(
-            reply, sum(earned.values()), tuple(why for why, n in earned.items() if n > 0)
-        )
-        if best is None or answer.points > best.points:
-            best = answer
-    return best
+        if not is_note(remarks[index]):
+            earned = _earned(question, replies, remarks, index, title)
+            because = tuple(why for why, points in earned.items() if points > 0)
+            rated.append(Answer(reply, sum(earned.values()), because))
+    return rated
 
 
 def is_note(remarks: Remarks) -> bool:
@@ -97,7 +136,10 @@ def _earned(
     """Return the points of a reply, by what it has them for."""
     reply, said = replies[index], remarks[index]
     asker = reply.author is not None and reply.author == question.author
-    others = (earlier for earlier in replies[:index] if earlier.author != question.author)
+    earlier = any(
+        before.author != question.author and not is_note(note)
+        for before, note in zip(replies[:index], remarks, strict=False)
+    )
     shared = len(title & set(_TERM.findall(reply.text.lower())))
     closes = (
         question.closed_at is not None
@@ -108,7 +150,7 @@ def _earned(
     )
     third = said.addressed is not None and said.addressed != (question.author or "").lower()
     return {
-        "first reply of another": 2 if not asker and not any(others) else 0,
+        "first reply of another": 2 if not asker and not earlier else 0,
         "knows the repository": 2 if (reply.role or "") in _KNOWS else 0,
         "closes the issue with it": 2 if closes else 0,
         "code": 2 if said.code else 1 if said.spans else 0,

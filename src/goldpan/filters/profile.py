@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import orjson
 
@@ -137,7 +137,11 @@ def _settings(label: str, criterion: AnyCriterion, given: object) -> Any:
 
 
 def _typed(place: str, value: object, kind: object) -> object:
-    """Return a TOML value as the type of its setting: bool, int, float, str or a tuple of str."""
+    """Return a TOML value as the type of its setting: bool, int, float, str, words, a choice."""
+    if get_origin(kind) is Literal:
+        if value in get_args(kind):
+            return value
+        raise UsageError(f"{place} = {value!r} is no choice", f"Choose {', '.join(get_args(kind))}")
     if kind == tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(one, str) for one in value):
             return tuple(value)

@@ -11,6 +11,7 @@
 `revisions`      the states before and after each pull (empty without a clone)
 `repositories`   the repository
 `refs`           the table `references`
+`closings`       who closed each issue last, and when
 `duplicates`     the clusters of near duplicates that touch this repository
 `issue_verdicts` what the criteria said of issues, for criteria that judge pairs
 ===============  =================================================================================
@@ -27,14 +28,23 @@ import pyarrow as pa
 
 from goldpan.core.lineage import check_inputs
 from goldpan.core.query import open_tables
-from goldpan.core.schemas import CHANGES, DUPLICATES, FILES, PAIRS, REVISIONS, VERDICTS, Table
+from goldpan.core.schemas import (
+    CHANGES,
+    DUPLICATES,
+    EVENTS,
+    FILES,
+    PAIRS,
+    REVISIONS,
+    VERDICTS,
+    Table,
+)
 from goldpan.core.workspace import Workspace
 from goldpan.filters.bots import Robots, mark_robots
 from goldpan.git.objects import Objects
 from goldpan.git.packs import verify_packs
 
 _TABLES = ("repositories", "entries", "comments", "references")
-_OPTIONAL = (FILES, PAIRS, CHANGES, REVISIONS)
+_OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS)
 
 # Small row groups let both cores work on one repository's texts.
 _WORK = "ATTACH ':memory:' AS work (ROW_GROUP_SIZE 8192)"
@@ -52,6 +62,12 @@ SELECT c.number, 'comment', c.comment_id, c.author, c.author_type, c.author_asso
        c.created_at, coalesce(c.body, '')
 FROM comments c JOIN entries e USING (number)
 WHERE e.kind = 'issue' AND c.kind = 'comment'
+"""
+
+_CLOSINGS = """
+CREATE TEMP VIEW closings AS
+SELECT number, max_by(actor, "at") AS actor, max("at") AS "at"
+FROM events WHERE event = 'closed' GROUP BY number
 """
 
 _KEPT = """
@@ -124,6 +140,7 @@ def open_material(
                 "SELECT coalesce(max(repo), $1) FROM repositories", [repo]
             ).fetchall()[0][0]
         )
+        connection.execute(_CLOSINGS)
         connection.execute(_WORK)
         connection.execute(_TEXTS)
         connection.execute("CREATE TEMP VIEW said AS FROM work.said")

@@ -173,11 +173,10 @@ def _stance(before: str, keyword: str, after: str) -> Stance:
     near = " ".join(words[-4:])
     if _REVERTED.search(clause):
         return "negated"
-    negation = None
-    for negation in _NEGATION.finditer(near):
-        pass
-    if negation:
-        wholly = _WHOLE.search(near, negation.end()) or _PART.search(near, negation.end())
+    negations = list(_NEGATION.finditer(near))
+    if negations:
+        rest = negations[-1].end()
+        wholly = _WHOLE.search(near, rest) or _PART.search(near, rest)
         return "partial" if wholly else "negated"
     question = _QUESTION.match(after)
     if question and (after.lstrip().startswith("?") or _ASKED.search(clause)):

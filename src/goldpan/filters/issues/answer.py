@@ -1,0 +1,121 @@
+"""Keeps issues with a reply that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.filters.answers import (
+    LEAST,
+    Answer,
+    Choice,
+    Question,
+    Reply,
+    choose,
+    rated_answers,
+)
+from goldpan.filters.criterion import Criterion
+from goldpan.filters.repo_view import RepoView
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which reply is the answer."""
+
+    choice: Choice = "best"
+    """`best`: the reply that the rules find best; `first`: the first of another person, of those
+    who speak for the repository if there are any; `all`: every reply of another that is no note."""
+    least: int = LEAST
+    """The points that the best reply needs."""
+
+
+_DISCUSSIONS = """
+SELECT i.number, i.author AS asker, i.title, i.closed_at, c.actor AS closed_by,
+       t.comment_id, t.author, t.author_association AS role, t.created_at AS said_at, t.text
+FROM issues i LEFT JOIN closings c USING (number)
+LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robot
+                  AND length(trim(t.text)) > 0
+ORDER BY i.number, t.created_at, t.comment_id
+"""
+_BATCH = 1_024
+_SCHEMA = pa.schema(
+    [
+        ("issue", pa.int64()),
+        ("keep", pa.bool_()),
+        ("reason", pa.string()),
+        ("value", pa.float64()),
+        ("evidence", pa.string()),
+    ]
+)
+
+
+def _judge(view: RepoView, settings: Settings) -> pa.Table:
+    verdicts = [
+        _verdict(*discussion_of(list(group)), settings)
+        for _, group in groupby(_rows(view), itemgetter("number"))
+    ]
+    return pa.Table.from_pylist(verdicts, _SCHEMA)
+
+
+def _rows(view: RepoView) -> Iterator[dict[str, Any]]:
+    for batch in view.connection.sql(_DISCUSSIONS).to_arrow_reader(_BATCH):
+        yield from batch.to_pylist()
+
+
+def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply]]:
+    """Return an issue's number, what it asks and its replies from rows of a query.
+
+    A row is a reply, or an issue without one: number, asker, title, closed_at, closed_by and
+    comment_id, author, role, said_at, text.
+    """
+    issue = rows[0]
+    question = Question(
+        issue["asker"], issue["title"] or "", issue["closed_at"], issue["closed_by"]
+    )
+    replies = [
+        Reply(row["comment_id"], row["author"], row["role"], row["said_at"], row["text"])
+        for row in rows
+        if row["comment_id"] is not None and row["text"].strip()
+    ]
+    return issue["number"], question, replies
+
+
+def _verdict(
+    number: int, question: Question, replies: list[Reply], settings: Settings
+) -> dict[str, Any]:
+    answers = choose(question, replies, settings.choice, settings.least)
+    if answers:
+        return _row(number, True, None, max(answers, key=_points))
+    if not any(reply.author is None or reply.author != question.author for reply in replies):
+        return _row(number, False, "no-reply", None)
+    best = max(rated_answers(question, replies), key=_points, default=None)
+    return _row(number, False, "only-notes" if best is None else "no-clear-answer", best)
+
+
+def _points(answer: Answer) -> int:
+    return answer.points or 0
+
+
+def _row(number: int, keep: bool, reason: str | None, answer: Answer | None) -> dict[str, Any]:
+    points = None if answer is None else answer.points
+    evidence = None
+    if answer is not None:
+        evidence = f"comment {answer.reply.comment_id}"
+        evidence += f": {', '.join(answer.because)}" if answer.because else ""
+    return dict(zip(_SCHEMA.names, (number, keep, reason, points, evidence), strict=True))
+
+
+CRITERION = Criterion(
+    name="answer",
+    subject="issue",
+    definition="Keeps issues with a reply that answers, by rules that say why.",
+    source="Goldpan: of the first replies a quarter only mention, triage, thank or close",
+    settings=Settings,
+    judge=_judge,
+    uses=("robots",),
+)
