@@ -116,7 +116,7 @@ def review_by_hand(place: Workspace) -> None:
         }
         for row, (keep, reason) in zip(kept, says, strict=True)
     ]
-    write_reviews(place, repo, "default", rows, ["problem-solution"])
+    write_reviews(place, repo, "default", rows, ["problem-solution"], {})
 
 
 def test_reviews_are_filled_in_where_somebody_wants_it(

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.annotation.review.calibration import Key, calibrate, read_traits, wilson
+from goldpan.annotation.review.calibration import Key, calibrate, read_traits
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
+from goldpan.core.shares import wilson
 from tests import filtering
 from tests.filtering import REPO, issue, pair, pull
 

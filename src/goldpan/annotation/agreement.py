@@ -16,6 +16,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from goldpan.core.shares import Estimate
+
 Counts = npt.NDArray[np.float64]
 """Items x categories: how many raters chose a category of an item."""
 Weights = npt.NDArray[np.float64]
@@ -33,15 +35,6 @@ class Rating:
     item: str
     rater: str
     labels: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A measure with its 95 % bootstrap interval; all None where it is not defined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True, slots=True)

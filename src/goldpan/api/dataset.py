@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # both are optional
 
     from goldpan.api.workspace import Workspace
     from goldpan.builders.build import BuildResult
+    from goldpan.datasets.gold import GoldScore
 
 _ORDER = ("train", "validation", "test")
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
@@ -129,6 +130,15 @@ class Dataset:
                     f"The query cannot be answered: {str(error).splitlines()[0]}",
                     f"The table data has the columns {', '.join(self.columns)}",
                 ) from None
+
+    def score_labels(self, gold: str | Path, half: str | None = None) -> GoldScore:
+        """Score the rows against a gold set: a CSV file of answers or pairs that people labelled.
+
+        `half` takes the part ``dev`` or ``test`` of a gold set that has halves.
+        """
+        from goldpan.datasets.gold import read_gold, score_labels
+
+        return score_labels(self._paths(), read_gold(Path(gold), half))
 
     def _paths(self, split: str = "*") -> list[Path]:
         return shard_paths(self.path, split)

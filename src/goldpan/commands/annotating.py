@@ -25,12 +25,13 @@ from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.annotation.agreement import Agreement, Estimate
+    from goldpan.annotation.agreement import Agreement
     from goldpan.annotation.studio.decisions import Decision
     from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
     from goldpan.annotation.studio.pull import PullResult
     from goldpan.annotation.studio.push import PushResult
     from goldpan.annotation.studio.serve import Running
+    from goldpan.core.shares import Estimate
 
 app = typer.Typer(
     help="Send rows to annotators in Label Studio, and collect their answers.",

@@ -78,6 +78,10 @@ def kept_subjects(
         Answer | None,
         typer.Option(help="Of qa: best, first or all replies. (default: as the profile says)"),
     ] = None,
+    gold: Annotated[
+        list[Path] | None,
+        typer.Option(help="Labels by people: the card tells how the rows fare against them."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
     ] = None,
@@ -99,6 +103,7 @@ def kept_subjects(
             seed=seed,
             require=require or (),
             answer=answer.value if answer else None,
+            gold=gold or (),
             output=output,
         ).built
     assert built is not None

@@ -23,10 +23,12 @@ from goldpan.commands.shared import (
     settings_of,
 )
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.terminal import Terminal
+from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
+    from goldpan.core.shares import Estimate as Interval
+    from goldpan.datasets.gold import GoldScore
     from goldpan.evaluation.lengths import Third
     from goldpan.evaluation.models.catalogue import Entry
     from goldpan.evaluation.protocol import Protocol
@@ -52,6 +54,52 @@ Stored = Annotated[
     Path | None,
     typer.Option("--dataset", help="Where the rows of the runs lie. (default: WORKSPACE/datasets)"),
 ]
+
+
+@app.command("labels")
+def labels(
+    dataset: Annotated[Path, typer.Argument(help="The directory of a dataset.")],
+    gold: Annotated[
+        list[Path], typer.Option(help="A CSV file of labels by people; may be given several times.")
+    ],
+    half: Annotated[
+        str | None, typer.Option(help="Only this half of a gold set: dev or test.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Score the labels of a dataset against those of people.
+
+    A gold set has the columns repo, issue, label and comment_id, for answers, or pull, for fix
+    pairs. Rows that it does not label are left aside.
+    """
+    from goldpan.api.dataset import Dataset
+
+    data = Dataset(dataset)
+    scores = [data.score_labels(path, half) for path in gold]
+    print_result(json, [asdict(score) for score in scores], lambda: print_scores(scores))
+
+
+def print_scores(scores: Sequence[GoldScore]) -> None:
+    """Show how the rows of a dataset fare against gold sets."""
+    console = Terminal()
+    for score in scores:
+        part = f", half {score.half}" if score.half else ""
+        console.print(
+            titled(score.gold, f"{part}: {score.labelled:,} of {score.rows:,} rows are labelled")
+        )
+        counts = ", ".join(f"{label} {count:,}" for label, count in score.labels.items())
+        console.print(clean(f"  {score.kind}: {counts}"))
+        console.print(f"  right: {_share(score.right)}")
+        console.print(f"  right at least in part: {_share(score.at_least_partly)}")
+        console.print(
+            f"  of {score.there:,} issues that have one, kept: {_share(score.kept)}",
+        )
+
+
+def _share(estimate: Interval) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return "cannot be told"
+    return f"{estimate.value:.0%} [{estimate.low:.0%}, {estimate.high:.0%}]"
 
 
 @app.command("run")

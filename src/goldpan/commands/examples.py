@@ -47,6 +47,7 @@ EXAMPLES: Mapping[str, str] = {
     "evaluate score": "goldpan evaluate score --task issue_type",
     "evaluate compare": "goldpan evaluate compare --task issue_type",
     "evaluate lengths": "goldpan evaluate lengths --task issue_type --model bert-base-cased",
+    "evaluate labels": "goldpan evaluate labels lab/datasets/qa --gold answers.csv",
     "evaluate models": "goldpan evaluate models",
     "evaluate protocols": "goldpan evaluate protocols",
     "publish": "goldpan publish datasets/qa --repo-id lab/qa --private",

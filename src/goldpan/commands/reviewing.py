@@ -25,11 +25,11 @@ from goldpan.core.terminal import Terminal, titled
 from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.annotation.agreement import Estimate
     from goldpan.annotation.review.calibration import Calibration
     from goldpan.annotation.review.planner import ReviewEstimate
     from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
+    from goldpan.core.shares import Estimate
 
 
 def review(

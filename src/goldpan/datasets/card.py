@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from goldpan import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.sanitize import CUT, for_json, visible
+from goldpan.core.shares import Estimate
 from goldpan.datasets.licenses import OTHER, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
@@ -161,6 +163,8 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
     )
     environment.globals["raw"] = _Raw
     environment.globals["kind_name"] = kind_name
+    environment.globals["share"] = _share
+    environment.globals["shown_settings"] = _shown_settings
     environment.globals["number"] = lambda value: _Raw(f"{value:,}")
     text = environment.get_template("card.md.jinja").render(
         title=title(written, card),
@@ -188,10 +192,33 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         shown_origins=written.origins[:_MOST_ORIGINS],
         hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
         limits=(*family.limits, *card.limits),
+        mined_sources=[source for source in provenance.sources if source.via],
+        mined_kinds=["issues", "pulls", "comments", "reviews", "review comments", "commits"],
+        pairing=sorted(provenance.pairing.items()),
+        reviews=sorted(provenance.reviews.items()),
+        answer_choice=card.answer_choice,
+        scores=written.scores,
+        known_right=family.known_right,
         sample=_sample(written),
         citation=_citation(written, card, until.year if until else None),
     )
     return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _share(estimate: Estimate) -> _Raw:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return _Raw("cannot be told")
+    return _Raw(f"{estimate.value:.0%} (95 % interval {estimate.low:.0%} to {estimate.high:.0%})")
+
+
+def _shown_settings(settings: Mapping[str, Any]) -> str:
+    """Return settings on one line; long lists are in the provenance."""
+    told = []
+    for name, value in settings.items():
+        if isinstance(value, list | tuple):
+            value = ", ".join(value) if len(value) <= _MOST_SAMPLED else f"{len(value)} values"
+        told.append(f"{name} = {str(value).lower() if isinstance(value, bool) else value}")
+    return "; ".join(told)
 
 
 def _sample(written: Written) -> str:

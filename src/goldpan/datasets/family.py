@@ -55,6 +55,8 @@ class Family:
     tags: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     """What one should not conclude from such a dataset, a sentence each."""
+    known_right: str = ""
+    """How right rows of this family were found to be elsewhere; empty where nobody looked."""
     moment: str = "created_at"
     """The column that splits by time go by."""
     stratum: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
 from goldpan.datasets.family import GROUP, REPO, Family
+from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.known import COLUMNS, described_columns
 from goldpan.datasets.manifest import CardInputs, DataFile, Origin, Split, Written
 from goldpan.datasets.provenance import (
@@ -39,8 +40,11 @@ def write_dataset(
     card: CardInputs,
     *,
     shard_bytes: int = SHARD_BYTES,
+    golds: Sequence[Gold] = (),
 ) -> Written:
     """Write the rows as a dataset to a directory, in place of an earlier dataset there.
+
+    Card and provenance tell how the rows fare against each of `golds`.
 
     `rows` have the family's columns in any order, and may have `group`: rows that share it are
     near duplicates. Memory follows the batch, beside a few light columns. The directory appears
@@ -55,6 +59,8 @@ def write_dataset(
         with workspace.replacing(directory) as building:
             spool_path = building.with_name("rows.arrow")
             written = _write_data(building, spool_path, family, batches, plan, shard_bytes)
+            paths = [building / file.path for file in written.files]
+            written = replace(written, scores=tuple(score_labels(paths, gold) for gold in golds))
             write_card(written, card, provenance)
             write_croissant(written, card, provenance)
             _write_provenance(written, provenance)
@@ -90,7 +96,8 @@ def _write_data(
             tables = (table.drop_columns(GROUP) for table in spool.read(mine))
             shards = write_shards(data, name, family.schema, tables, shard_bytes)
             if shards.rows:
-                written.append(_split(building, shards))
+                moments = spool.facts.take(pa.array(mine))[family.moment] if family.moment else None
+                written.append(_split(building, shards, moments))
         kept = pa.array([name is not None for name in splits.names])
         origins = _origins(spool.facts.filter(kept), family)
     return Written(building, family, tuple(written), splits.report, origins)
@@ -146,12 +153,13 @@ def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
     return candidates
 
 
-def _split(building: Path, shards: Shards) -> Split:
+def _split(building: Path, shards: Shards, moments: pa.ChunkedArray | None) -> Split:
     files = tuple(
         DataFile(path.relative_to(building).as_posix(), path.stat().st_size, digest(path))
         for path in shards.paths
     )
-    return Split(shards.name, shards.rows, shards.size, files)
+    dates = pc.min_max(moments).as_py() if moments is not None else {"min": None, "max": None}
+    return Split(shards.name, shards.rows, shards.size, files, dates["min"], dates["max"])
 
 
 def _origins(facts: pa.Table, family: Family) -> tuple[Origin, ...]:
@@ -184,6 +192,7 @@ def _write_provenance(written: Written, provenance: Provenance) -> None:
             "bytes": {split.name: split.size for split in written.splits},
         },
         "repositories": [asdict(origin) for origin in written.origins],
+        **({"gold": [asdict(score) for score in written.scores]} if written.scores else {}),
     }
     write_provenance(directory, provenance, about, files)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from goldpan.datasets.family import Family
+from goldpan.datasets.gold import GoldScore
 from goldpan.datasets.splits import SplitReport
 
 
@@ -30,6 +33,10 @@ class Split:
     size: int
     """Bytes of the rows in memory, which the Hub calls num_bytes."""
     files: tuple[DataFile, ...]
+    first: datetime | None = None
+    """When the oldest row is from, by the family's moment."""
+    last: datetime | None = None
+    """When the newest row is from."""
 
     @property
     def pattern(self) -> str:
@@ -56,6 +63,8 @@ class Written:
     report: SplitReport
     origins: tuple[Origin, ...]
     """Sorted by name."""
+    scores: tuple[GoldScore, ...] = ()
+    """How the rows fare against gold sets."""
 
     @property
     def rows(self) -> int:
@@ -78,6 +87,7 @@ class FunnelStep:
     """Subjects that it drops or cannot judge, whatever the others say."""
     left: int
     """Subjects left after it and those before it."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,8 @@ class CardInputs:
     limits: tuple[str, ...] = ()
     """What one should not conclude from this dataset, beside the limits of its family."""
     tags: tuple[str, ...] = ()
+    answer_choice: str = ""
+    """How the reply that answers was chosen, in words; empty where there is none."""
     explained: Mapping[str, str] = field(default_factory=dict)
     """What the reasons in the provenance's counts mean, by reason."""
     made: str = ""

@@ -38,6 +38,14 @@ class Source:
     """SHA-256 of what was read, by a name that needs no machine: raw/run-0001.zst, git heads."""
     rules: str | None = None
     """The pairing rules by which its fix pairs were made; None where it was not paired."""
+    via: str | None = None
+    """How it was mined: graphql, rest or backup."""
+    complete: bool | None = None
+    """Whether all that GitHub announced is stored, as `goldpan status` tells it."""
+    announced: Mapping[str, int | None] = field(default_factory=dict)
+    """How many of each kind GitHub announced; null where it did not tell."""
+    stored: Mapping[str, int] = field(default_factory=dict)
+    """How many of each kind are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +65,15 @@ class Provenance:
     """Subjects that passed the filters and gave no row, by reason, and the like."""
     redactions: Mapping[str, int] = field(default_factory=dict)
     """What was made unreadable in texts, by kind."""
+    reviews: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Who reviewed, by review: models with prompt and samples, people with how they agreed."""
+    pairing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What the pairing rules ask for, by name."""
     plugins: Mapping[str, str] = field(default_factory=dict)
     """The SHA-256 of each plugin on which the rows depend, by its name."""
 
 
-_MAPPINGS = ("profile", "digests", "settings", "counts", "redactions")
+_MAPPINGS = ("profile", "digests", "settings", "counts", "redactions", "reviews", "pairing")
 
 
 def write_provenance(

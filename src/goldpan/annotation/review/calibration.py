@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.agreement import Estimate, bootstrap, cohen_kappa
+from goldpan.annotation.agreement import bootstrap, cohen_kappa
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
@@ -20,13 +19,13 @@ from goldpan.core.parquet import read_table
 from goldpan.core.query import connect
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import verify_parquet
+from goldpan.core.shares import Estimate, wilson
 from goldpan.core.workspace import Workspace
 
 Key = tuple[str, str, int, str | None, int | None]
 """A subject: repo, subject, issue, pull_repo, pull."""
 _COLUMNS = ("repo", "subject", "issue", "pull_repo", "pull")
 _NAMES = {True: "keep", False: "drop", None: "undecided"}
-_NINETY_FIVE = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +166,6 @@ def read_traits(
             for (number,) in issues.fetchall():
                 languages[(name, "issue", number, None, None)] = told
     return {"language": languages, "signal": signals}
-
-
-def wilson(successes: int, trials: int) -> Estimate:
-    """Return a share with its 95 % interval after Wilson."""
-    if not trials:
-        return Estimate(None, None, None)
-    share, square = successes / trials, _NINETY_FIVE**2
-    centre = (share + square / (2 * trials)) / (1 + square / trials)
-    spread = sqrt(share * (1 - share) / trials + square / (4 * trials**2))
-    half = _NINETY_FIVE * spread / (1 + square / trials)
-    return Estimate(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
 def _group(

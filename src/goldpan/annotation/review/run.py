@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import Any
 
 from goldpan.annotation.review.item import ReviewItem, SubjectKind
 from goldpan.annotation.review.items import CaseFile, case_file, read_cases
 from goldpan.annotation.review.planner import ReviewEstimate, ReviewPlanner
+from goldpan.annotation.review.prompt import load_prompt
 from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.annotation.review.stored import verdict_row, write_reviews
@@ -48,9 +50,23 @@ def run_review(
                     verdict_row(each.case, each.decision, each.prompt, profile.name, each.digest)
                     for each in islice(judgements, count)
                 ]
-                write_reviews(workspace, repo, profile.name, rows, names)
+                write_reviews(workspace, repo, profile.name, rows, names, reviewers(settings))
 
         return judge(store, cases, profile.name, settings, reporter, take)
+
+
+def reviewers(settings: ReviewSettings) -> dict[str, dict[str, Any]]:
+    """Return who reviews, by prompt, as provenance tells it."""
+    return {
+        kind.prompt: {
+            "prompt": load_prompt(kind.prompt).label,
+            "models": list(settings.models),
+            "samples": settings.samples,
+            "temperature": settings.temperature,
+            "agreement": settings.agreement,
+        }
+        for kind in _kinds(settings)
+    }
 
 
 def estimate_review(

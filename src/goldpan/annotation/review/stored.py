@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,6 +25,7 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
 STAGE = "llm"
+_REVIEWERS_KEY = b"goldpan.reviewers"
 
 
 def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
@@ -58,8 +61,12 @@ def write_reviews(
     profile: str,
     rows: Iterable[dict[str, object]],
     criteria: Sequence[str],
+    reviewers: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Write the verdicts of reviews; those of other `criteria` that the file holds stay."""
+    """Write the verdicts of reviews; those of other `criteria` that the file holds stay.
+
+    `reviewers` says by criterion who reviewed.
+    """
     path = review_path(workspace, repo, profile)
     inputs = inputs_digest(workspace, repo).encode()
     table = pa.Table.from_pylist(list(rows), schema=VERDICTS.schema)
@@ -67,13 +74,22 @@ def write_reviews(
         earlier = read_table(path)
         others = pc.invert(pc.is_in(earlier["criterion"], pa.array(criteria, pa.string())))
         table = pa.concat_tables([table, earlier.filter(others)])
+        reviewers = {**read_reviewers(workspace, repo, profile), **reviewers}
     with workspace.scratch() as scratch:
         made = scratch / "reviews.parquet"
         with writer(made, VERDICTS) as target:
-            target.add_key_value_metadata({INPUTS_KEY: inputs})
+            told = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
+            target.add_key_value_metadata({INPUTS_KEY: inputs, _REVIEWERS_KEY: told})
             order = [(name, "ascending") for name in VERDICTS.order]
             write(target, VERDICTS, repo, table.sort_by(order))
         publish({made: path})
+
+
+def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, dict[str, Any]]:
+    """Return who reviewed a repository's subjects, by criterion: prompt, models and samples."""
+    path = review_path(workspace, repo, profile)
+    told = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
+    return dict(orjson.loads(told)) if told else {}
 
 
 def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:

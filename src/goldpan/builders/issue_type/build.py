@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from goldpan import __version__
-from goldpan.builders.build import mined_source
+from goldpan.builders.described import mined_source
 from goldpan.builders.issue_type import candidates, choose
 from goldpan.builders.issue_type.balance import Balance
 from goldpan.builders.issue_type.candidates import Found, Search, find_candidates

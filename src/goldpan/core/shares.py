@@ -1,0 +1,28 @@
+"""Shares of a whole, with how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+_NINETY_FIVE = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measure with its 95 % interval; all None where it is not defined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+def wilson(successes: int, trials: int) -> Estimate:
+    """Return a share with its 95 % interval after Wilson."""
+    if not trials:
+        return Estimate(None, None, None)
+    share, square = successes / trials, _NINETY_FIVE**2
+    centre = (share + square / (2 * trials)) / (1 + square / trials)
+    spread = sqrt(share * (1 - share) / trials + square / (4 * trials**2))
+    half = _NINETY_FIVE * spread / (1 + square / trials)
+    return Estimate(share, max(0.0, centre - half), min(1.0, centre + half))
