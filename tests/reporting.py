@@ -216,6 +216,8 @@ def example(family: Family, issue: int, text: str, **more: Any) -> dict[str, Any
         "answer": text,
         "answer_role": "member",
         "answer_created_at": day(2021, 2),
+        "answer_points": 10,
+        "answer_because": ["steps"],
         "dialogue": [
             {"role": "none", "content": text, "created_at": day(2021)},
             {"role": "member", "content": text, "created_at": day(2021, 2)},

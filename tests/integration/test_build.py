@@ -86,7 +86,7 @@ def test_another_choice_of_answers_than_the_profiles(tmp_path: Path) -> None:
     best, whole = chosen("best"), chosen("all")
     (row,) = rows(best)
     assert (row["issue"], row["answer"]) == (2, advice)
-    assert row["answer_points"] >= 8 and "reasons" in row["answer_because"]
+    assert row["answer_points"] >= 9 and "reasons" in row["answer_because"]
     assert dict(best.dropped) == {"no-answer": 1}
     (row,) = rows(whole)
     assert row["id"] == f"qa:{REPO}#2:{row['answer_comment_id']}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
 from tests.filtering import (
+    NOON,
     REPO,
     Row,
     build,
@@ -52,6 +54,70 @@ def test_merged_and_same_repository(tmp_path: Path) -> None:
     assert dropped(found["merged"]) == {(2, 12): "not-merged", (3, 13): "?pull-not-mined"}
     assert dropped(found["same-repository"]) == {(3, 13): "elsewhere"}
     assert found["same-repository"][3, 13]["evidence"] == "the fix is in Octo/Other"
+
+
+def said(where: str, excerpt: str = "fixes it") -> Row:
+    return {"signal": "keyword", "where": where, "stance": "stated", "excerpt": excerpt}
+
+
+def test_says_fixes(tmp_path: Path) -> None:
+    later = NOON + timedelta(days=3)
+    pairs = [
+        pair(1, 11, stance="stated", evidence=[said("body")]),
+        pair(2, 12, stance="negated", evidence=[said("body", "does not fix #2")]),
+        pair(3, 13, stance="partial", signals=["closed_by_pull", "keyword"]),
+        pair(4, 14, stance="supposed"),
+        pair(5, 15, stance="asked", signals=["closed_by_pull", "keyword"]),
+        pair(6, 16, stance="stated", evidence=[said("comment")]),
+        pair(7, 17, stance="stated", evidence=[said("comment"), said("title")]),
+        pair(8, 18, stance="stated", evidence=[said("review")]),
+        pair(9, 19, signals=["connected"]),
+    ]
+    closed = {6: later, 8: NOON + timedelta(minutes=5)}
+    entries = [
+        *(issue(n, closed_at=closed.get(n, NOON)) for n in range(1, 10)),
+        *(pull(n, merged_at=NOON) for n in range(11, 20)),
+    ]
+    place = build(tmp_path, entries, pairs=pairs)
+    found = judge(place, "says-fixes")
+    assert dropped(found) == {
+        (2, 12): "negated",
+        (3, 13): "partial",
+        (4, 14): "supposed",
+        (6, 16): "only-in-comment",
+    }
+    assert found[2, 12]["evidence"] == "does not fix #2"
+    assert dropped(judge(place, "says-fixes", hedged=True, comments=True)) == {
+        (2, 12): "negated",
+        (3, 13): "partial",
+    }
+
+
+def test_issue_closed(tmp_path: Path) -> None:
+    entries = [
+        issue(1),
+        issue(2, state="open", closed_at=None),
+        issue(3, state_reason="not_planned"),
+        issue(4, state_reason="duplicate"),
+        issue(5, state_reason="completed"),
+        issue(6),
+        *(pull(n, merged_at=NOON) for n in (11, 12, 13, 14, 15)),
+        pull(16, merged_at=NOON + timedelta(minutes=90)),
+    ]
+    pairs = [pair(n, 10 + n) for n in range(1, 7)]
+    closing = {"signal": "closed_by", "number": 14, "target_repo": REPO, "target_number": 5}
+    place = build(tmp_path, entries, pairs=pairs, references=[closing])
+    found = judge(place, "issue-closed")
+    assert dropped(found) == {
+        (2, 12): "still-open",
+        (3, 13): "not-planned",
+        (4, 14): "duplicate",
+        (5, 15): "closed-by-another",
+    }
+    assert found[5, 15]["evidence"] == "closed by #14"
+    strict = judge(place, "issue-closed", state_reasons=False, others=False, before=True)
+    assert dropped(strict) == {(2, 12): "still-open", (6, 16): "closed-before"}
+    assert strict[6, 16]["value"] == 90
 
 
 def test_one_to_one(tmp_path: Path) -> None:

@@ -46,7 +46,10 @@ def mined_source(workspace: Workspace, repo: str) -> Source:
 def described_rules(names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
     """Return what pairing rules ask for, by name."""
     rules = (find_rules(name) for name in sorted({name for name in names if name}))
-    return {one.name: {**asdict(one), "signals": list(one.signals)} for one in rules}
+    return {
+        one.name: {**asdict(one), "signals": list(one.signals), "texts": list(one.texts)}
+        for one in rules
+    }
 
 
 def described_reviews(

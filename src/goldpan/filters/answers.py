@@ -23,7 +23,7 @@ Choice = Literal["best", "first", "all"]
 """Which replies are answers: the `best` by the rules above, if it is good enough; the `first` of
 another person, of those who speak for the repository if there are any; `all` that are no notes."""
 
-LEAST = 8
+LEAST = 9
 """The points from which on a reply is taken as the answer."""
 
 _LEAST_TOLD = 5  # words; with fewer a reply without code is a note

@@ -43,12 +43,17 @@ SIGNALS = (
 )
 
 
+TEXTS = ("title", "body", "commit", "comment", "review", "review_comment")
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Which signals make a pair, and what else it needs."""
 
     name: str
     signals: tuple[str, ...]
+    texts: tuple[str, ...] = TEXTS
+    """The texts of a pull request whose closing keywords count."""
     confirm_keywords: bool = True
     """A keyword counts only beside a cross reference from the pull on the issue's timeline."""
     same_repository: bool = False
@@ -59,7 +64,14 @@ RULES: Mapping[str, Rules] = {
     rules.name: rules
     for rules in (
         Rules("default", SIGNALS),
-        Rules("faun-eval", ("keyword",), same_repository=True, default_branch=True),
+        # Algorithm 1 reads title, body, comments and review comments, and no commit messages.
+        Rules(
+            "faun-eval",
+            ("keyword",),
+            ("title", "body", "comment", "review_comment"),
+            same_repository=True,
+            default_branch=True,
+        ),
         # For sources without cross references, such as metadata backups.
         Rules("unconfirmed", SIGNALS, confirm_keywords=False),
     )
@@ -157,6 +169,7 @@ WITH chosen AS (
   SELECT * FROM found
   WHERE list_contains($signals, signal)
     AND (signal <> 'keyword' OR confirmed OR NOT $confirm_keywords)
+    AND (signal <> 'keyword' OR list_contains($texts, "where"))
     AND (pull_repo = $repo OR NOT $same_repository)
     AND (base_is_default OR NOT $default_branch)
 ),
@@ -233,6 +246,7 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
             params={
                 "repo": name,
                 "signals": list(rules.signals),
+                "texts": list(rules.texts),
                 "confirm_keywords": rules.confirm_keywords,
                 "same_repository": rules.same_repository,
                 "default_branch": rules.default_branch,

@@ -14,8 +14,10 @@ from goldpan.filters.repo_view import RepoView
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Which signs of a duplicate count, beside GitHub's own state and events."""
+    """Which signs of a duplicate count."""
 
+    events: bool = True
+    """Whether GitHub's own marks count: closed as a duplicate, marked as one."""
     labels: tuple[str, ...] = ("duplicate", "is duplicate", "resolution-duplicate", "dupe")
     """Labels that say so, without what stands before a colon or slash; case does not matter."""
     keywords: bool = True
@@ -89,8 +91,8 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         said = ("marker" if claim.marker else "keyword", claim.excerpt) if claim else ("", None)
         label = next((one for one in sign["labels"] or () if plain_label(one) in labels), None)
         found = (
-            ("state-reason", sign["closed"]),
-            ("marked", sign["marked"]),
+            ("state-reason", sign["closed"] if settings.events else None),
+            ("marked", sign["marked"] if settings.events else None),
             ("label", label),
             ("marker", sign["literal"]),
             said,

@@ -1,0 +1,90 @@
+"""Scores of datasets against labels of people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.datasets.gold import read_gold, score_labels
+
+ANSWERS = """repo,issue,comment_id,half,label
+o/r,1,11,dev,answers
+o/r,1,12,dev,not
+o/r,2,21,test,partly
+o/r,3,31,test,answers
+o/r,4,41,test,not
+o/r,5,51,test,answers
+p/q,1,11,test,answers
+"""
+
+
+def gold_file(tmp_path: Path, text: str = ANSWERS) -> Path:
+    path = tmp_path / "answers.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows(tmp_path: Path, *items: tuple[str, int, int]) -> list[Path]:
+    path = tmp_path / "rows.parquet"
+    columns = dict(
+        zip(("repo", "issue", "answer_comment_id"), zip(*items, strict=True), strict=True)
+    )
+    pq.write_table(pa.table({name: list(values) for name, values in columns.items()}), path)
+    return [path]
+
+
+def test_rows_are_scored_where_they_are_labelled(tmp_path: Path) -> None:
+    files = rows(tmp_path, ("O/R", 1, 11), ("o/r", 2, 21), ("o/r", 4, 41), ("o/r", 9, 91))
+    score = score_labels(files, read_gold(gold_file(tmp_path)))
+    assert (score.rows, score.labelled) == (4, 3)
+    assert score.labels == {"answers": 1, "partly": 1, "not": 1}
+    assert score.right.value == pytest.approx(1 / 3)
+    assert score.at_least_partly.value == pytest.approx(2 / 3)
+    # Issues 1, 3 and 5 of the repository have a right answer; there is a row for the first.
+    assert (score.there, score.kept.value) == (3, pytest.approx(1 / 3))
+
+
+def test_one_half(tmp_path: Path) -> None:
+    files = rows(tmp_path, ("o/r", 1, 11), ("o/r", 3, 31))
+    score = score_labels(files, read_gold(gold_file(tmp_path), "test"))
+    assert (score.half, score.labelled, score.right.value) == ("test", 1, 1.0)
+    assert score.right.low is not None and score.right.low < 0.3  # one row proves little
+
+
+def test_what_nobody_labelled_cannot_be_told(tmp_path: Path) -> None:
+    score = score_labels(rows(tmp_path, ("x/y", 1, 1)), read_gold(gold_file(tmp_path)))
+    assert (score.labelled, score.right.value, score.kept.value) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is no gold set"),
+        ("repo,issue,label\no/r,1,answers\n", "is no gold set"),
+        ("repo,issue,comment_id,label\no/r,one,11,answers\n", "line 2, holds no numbers"),
+        (ANSWERS + "o/r,1,11,dev,not\n", "line 9, labels an item twice"),
+    ],
+)
+def test_what_is_no_gold_set_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        read_gold(gold_file(tmp_path, text))
+
+
+def test_a_half_or_a_column_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no half 'train'"):
+        read_gold(gold_file(tmp_path), "train")
+    pairs = gold_file(tmp_path, "repo,issue,pull,label\no/r,1,2,fixes\n")
+    with pytest.raises(DatasetError, match="no fix pairs"):
+        score_labels(rows(tmp_path, ("o/r", 1, 11)), read_gold(pairs))
+
+
+def test_the_gold_sets_here_are_whole() -> None:
+    folder = Path(__file__).parents[1] / "gold"
+    answers, pairs = read_gold(folder / "answers.csv"), read_gold(folder / "pairs.csv")
+    assert set(answers.labels.values()) == {"answers", "partly", "not"}
+    assert set(pairs.labels.values()) == {"fixes", "partly", "not", "cannot-tell"}
+    assert len({item[:2] for item in answers.labels}) == 300 == len(pairs.labels)
