@@ -1,6 +1,6 @@
 """Filter profiles: which criteria decide, with which settings. Data, in TOML.
 
-extends = "default"                     # optional; a path if it ends in .toml. What is set overrides.
+extends = "default"                     # optional, a name or a path; what is set here overrides it
 description = "..."
 decide = ["comment-scale", "robots"]   # in this order; the others are judged all the same
 

@@ -27,8 +27,7 @@ def _judge(view: RepoView, settings: DuplicateSettings) -> pa.Table:
 CRITERION = Criterion(
     name="near-duplicates",
     subject="issue",
-    definition="Keeps the earliest issue of those that say nearly the same, in any repository, "
-    "and tasks that share no more than a template.",
+    definition="Keeps the earliest of issues that say nearly the same, and tasks of one template.",
     source="Goldpan: copies weigh double and leak from training into test data",
     settings=DuplicateSettings,
     judge=_judge,
