@@ -24,6 +24,7 @@ from goldpan.builders.context import BuildContext
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage
+from goldpan.core.parquet import read_table
 from goldpan.core.plugins import blamed, digests, with_plugins
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -232,9 +233,13 @@ def mined_source(workspace: Workspace, repo: str) -> Source:
     for path in sorted({record.path for record in archive.records}):
         with path.open("rb") as file:
             inputs[f"raw/{path.name}"] = hashlib.file_digest(file, "sha256").hexdigest()
+    facts = read_table(workspace.table(repo, "repositories")).to_pylist()
+    known = facts[0] if facts else {}
     return Source(
         repo,
         datetime.fromisoformat(times[0]) if times else None,
         datetime.fromisoformat(times[-1]) if times else None,
         inputs,
+        known.get("license"),
+        known.get("license_source"),
     )

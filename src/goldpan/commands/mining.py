@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from goldpan.miners.estimate import Estimate
     from goldpan.miners.mine import MineResult
 
+License = Annotated[
+    str | None,
+    typer.Option(help="The repository's licence where GitHub is wrong or silent, as MIT."),
+]
+
 app = typer.Typer(
     help="Mine repositories, or the events of all public ones from GH Archive.",
     invoke_without_command=True,
@@ -54,6 +59,7 @@ def mine(
     from_backup: Annotated[
         Path | None, typer.Option(help="Read a metadata backup: a folder, or .jsonl[.xz|.gz].")
     ] = None,
+    license: License = None,
     concurrency: Annotated[
         int | None, typer.Option(help="The most requests under way at once. (default: 4)")
     ] = None,
@@ -100,9 +106,11 @@ def mine(
         if from_backup is not None:
             if len(names) != 1:
                 raise UsageError("A backup holds one repository", "Give exactly one --repo")
-            coverage = lab.from_backup(names[0], from_backup)
+            coverage = lab.from_backup(names[0], from_backup, license=license)
             print_result(json, [asdict(coverage)], lambda: show.coverage(coverage))
             finish([coverage.complete])
+        if license is not None and len(names) != 1:
+            raise UsageError("--license is that of one repository", "Give exactly one --repo")
         costs: dict[str, Estimate] = {}
         results: list[MineResult] = []
         failures: dict[str, GoldpanError] = {}
@@ -111,7 +119,7 @@ def mine(
                 if dry_run:
                     costs[name] = lab.predict(name)
                 else:
-                    results.append(lab.mine(name))
+                    results.append(lab.mine(name, license=license))
             except UsageError:
                 raise
             except GoldpanError as error:  # of this repository: the others go on
@@ -136,10 +144,12 @@ def mine(
 app.command()(gharchive)
 
 
-def normalize(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
+def normalize(
+    repo: Repos = None, license: License = None, workspace: Directory = None, json: Json = False
+) -> None:
     """Make the tables anew from the raw replies; asks nothing of the network."""
     with opened(json, workspace=workspace) as lab:
-        counts = lab.normalize(*(repo or ()))
+        counts = lab.normalize(*(repo or ()), license=license)
     print_result(json, counts, lambda: show.tables(counts))
 
 

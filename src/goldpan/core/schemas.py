@@ -40,6 +40,7 @@ REPOSITORIES = Table(
         ("default_branch", _TEXT),
         ("language", _TEXT),
         ("license", _TEXT),
+        ("license_source", _TEXT),  # GitHub | backup | stated by the user
         ("stars", _COUNT),
         ("forks", _COUNT),
         ("is_fork", _FLAG),
