@@ -141,10 +141,13 @@ class Workspace:
                 for name in names
             }
 
-    def clone(self, *repos: str, source: str | None = None) -> list[tuple[CloneResult, History]]:
+    def clone(
+        self, *repos: str, source: str | None = None, network: bool | None = None
+    ) -> list[tuple[CloneResult, History]]:
         """Fetch the history of the code, and find the states before and after each pull request.
 
         `source` is a git address, a local mirror or a bundle of one repository, instead of GitHub.
+        GitHub is then asked for what git cannot tell of only with `network`, or a remote source.
         """
         from goldpan.miners.history.bring import bring_history
 
@@ -153,7 +156,10 @@ class Workspace:
             raise UsageError("--source holds one repository", "Give exactly one --repo")
         with self._reporter() as reporter:
             return [
-                bring_history(self.settings, self._layout, name, reporter, source) for name in names
+                bring_history(
+                    self.settings, self._layout, name, reporter, source=source, network=network
+                )
+                for name in names
             ]
 
     def pair(self, *repos: str, rules: str = "default") -> list[PairResult]:

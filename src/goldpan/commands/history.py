@@ -17,6 +17,13 @@ def clone(
         str | None,
         typer.Option(help="A git address, a local mirror or a bundle, instead of GitHub."),
     ] = None,
+    network: Annotated[
+        bool | None,
+        typer.Option(
+            "--network/--no-network",
+            help="Ask GitHub for what git cannot tell of. (default: unless --source is local)",
+        ),
+    ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -26,7 +33,7 @@ def clone(
     it again after goldpan mine and goldpan pair.
     """
     with opened(json, workspace=workspace) as lab:
-        found = lab.clone(*(repo or ()), source=source)
+        found = lab.clone(*(repo or ()), source=source, network=network)
     print_result(
         json,
         [{**asdict(cloned), **asdict(history)} for cloned, history in found],

@@ -33,6 +33,11 @@ def histories(found: Sequence[tuple[CloneResult, History]]) -> None:
         for name, count in (*history.states.items(), *history.notes.items()):
             table.add_row(name, f"{count:,}")
         console.print(table)
+        if history.unasked:
+            console.print(
+                f"git cannot tell what {history.unasked:,} pull requests changed, and the network "
+                "was not asked: goldpan clone --network asks GitHub for their diffs"
+            )
         if history.disagreeing:
             numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
             more = len(history.disagreeing) - _MOST_NUMBERS

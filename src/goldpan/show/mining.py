@@ -103,7 +103,8 @@ def coverage(found: Coverage, *, title: bool = True) -> None:
         place = f"#{gap.number}" if gap.number is not None else "repository"
         console.print(clean(f"  {place} {gap.part} {gap.state}: ") + clean(gap.reason))
     if len(found.gaps) > _MOST_GAPS:
-        console.print(f"  and {len(found.gaps) - _MOST_GAPS:,} more: see the table ledger.parquet")
+        lists = f"goldpan status --repo {found.repo} --json lists them"
+        console.print(clean(f"  and {len(found.gaps) - _MOST_GAPS:,} more: {lists}"))
 
 
 def repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
