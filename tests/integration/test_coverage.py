@@ -163,7 +163,7 @@ def test_a_long_list_of_gaps_is_cut(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "30 missing:" in text
     assert "#20 entry pending: ⟨U+001B⟩[31m[red]" in text
     assert "#21 entry" not in text
-    assert "and 10 more: see the table ledger.parquet" in text
+    assert f"and 10 more: goldpan status --repo {GEM} --json lists them" in text
 
 
 @both

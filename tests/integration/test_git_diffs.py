@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from goldpan.show.history import histories
 
+import goldpan
 from goldpan.core.archive import Archive, Record
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
@@ -114,6 +116,25 @@ def test_the_diff_is_asked_for_once_and_gives_the_files(sluice: Sluice) -> None:
     (sluice.workspace.root / "x/git" / f"{SLUICE}.git").rename(sluice.workspace.clone(SLUICE))
     sluice.read()  # a function of what is on disk, also where the clone is new
     assert sluice.written() == written
+
+
+def test_a_local_source_asks_nothing_of_the_network_unless_told(
+    sluice: Sluice, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    bundle = sluice.workspace.root / "sluice.bundle"
+    git(f"--git-dir={sluice.source}", "bundle", "create", "--quiet", str(bundle), "--all")
+    with Twin(sluice.world) as twin:
+        lab = goldpan.Workspace(sluice.workspace.root, api_url=twin.url)
+        for source in (sluice.source, bundle, f"file://{sluice.source}"):
+            ((_, history),) = lab.clone(SLUICE, source=str(source))
+            assert (twin.count, history.unasked, history.states["none"]) == (0, 1, 1)
+        histories(lab.clone(SLUICE, source=str(bundle)))
+        assert "goldpan clone --network asks GitHub" in " ".join(capsys.readouterr().out.split())
+        ((_, history),) = lab.clone(SLUICE, source=str(bundle), network=True)
+        assert (twin.count, history.unasked, history.states["diff"]) == (1, 0, 1)
+        ((_, history),) = lab.clone(SLUICE, source=str(bundle))  # what came before still counts
+        assert (twin.count, history.unasked, history.states["diff"]) == (1, 0, 1)
 
 
 def test_archived_diffs_disturb_neither_status_nor_mining(sluice: Sluice) -> None:

@@ -151,6 +151,7 @@ def test_the_repository(via: Via, world: World) -> None:
         "default_branch": "main",
         "language": "Python",
         "license": "MIT",
+        "license_source": "GitHub",
         "stars": main.stars,
         "forks": main.forks,
         "is_fork": False,

@@ -48,6 +48,40 @@ def test_text_quality(tmp_path: Path) -> None:
     assert 6 in common and 7 not in common
 
 
+def test_a_worded_title_is_the_report_over_a_trace(tmp_path: Path) -> None:
+    ice = (
+        "### Code\n\n```rust\nfn main() { let _ = [(); 0][0]; }\n```\n\n### Error output\n\n```\n"
+        "thread 'rustc' panicked at 'index out of bounds: the len is 0 but the index is 0'\n"
+        "stack backtrace:\n"
+        + "   1: 0x7fb5bda89f0c - core::fmt::write::h5d8be78170c85a1a\n" * 20
+        + "```\n"
+    )
+    form = "**Describe the bug**\n\n**To Reproduce**\n\n"
+    titles = {
+        1: "ICE: index out of bounds in rustc_codegen_ssa",
+        2: "[ICE]: `unexpected region`",
+        3: "Doesn't build",
+        4: "`src/scalar.h:361:5: error: 'asm' operand has impossible constraints`",
+        5: "`AddressBookTests` failure",
+        6: "Crash",
+        7: ".",
+        8: "e063155bd10be70940ea03a9f98bd79a9b31917b",
+        9: "`rustc_codegen_ssa`",
+    }
+    entries = [issue(number, ice, title=title) for number, title in titles.items()]
+    entries += [
+        issue(11, "", title="Parallel make sometimes fails as the context is not made first"),
+        issue(12, "", title="Bitcoin core"),
+        issue(13, form, title="I don't get a confirmation, it is not working"),
+    ]
+    place = build(tmp_path, entries)
+    traces = dict.fromkeys((6, 7, 8, 9), "only-trace")
+    wanted = {**traces, 12: "empty", 13: "only-template"}
+    assert dropped(judge(place, "text-quality")) == wanted
+    strict = dropped(judge(place, "text-quality", least_title=1_000, least_prose=1_000))
+    assert {number for number, why in strict.items() if why == "only-trace"} == set(titles)
+
+
 TOKEN = "ghp_" + "".join("aZ9bY8cX7dW6eV5fU4gT3hS2iR1jQ0kP9lO8"[:36])
 
 

@@ -180,6 +180,45 @@ def test_a_text_without_words_enough_is_undecided() -> None:
     assert detect("Bug in parser", LanguageRules(least_characters=10)).language == "en"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Non explicit error message in lobpcg",
+        "Define LinregressResult outside of linregress",
+        "ENH: Add lanczos window to scipy.signal.windows",
+        "BUG: Make special.hyperu return nan if any argument is nan",
+        "BUG: Allow RectSphereBivariateSpline to accept negative longitude",
+        "Disallow encryption of watchonly wallets",
+        "Menu action to export a watchonly wallet",
+        "As a Windows connoisseur, what do you think?",
+        "Field Endo? Before After %Perf",
+        "Unable to load PSBT\n\n### Unable to load PSBT\n\nBitcoin Core v 22.0\n\n"
+        "Bitcoin Core (Master Branch)\n\nRun using Master Branch\n\nLoad PSBT from clipboard",
+    ],
+)
+def test_english_in_a_few_letters_passes_for_no_other_language(text: str) -> None:
+    """Of 12,861 titles of three projects seven did, and of 23,279 lines of discussions seven."""
+    found = detect(text)
+    assert found.language in ("en", None)
+    assert found.doubt != "mixed"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "Fehler beim Laden der Datei"),
+        ("fr", "Le programme ne fonctionne plus"),
+        ("es", "No se puede abrir el archivo"),
+        ("it", "Non riesco ad aprire il file"),
+        ("nl", "Kan geen verbinding maken met de server"),
+    ],
+)
+def test_a_few_letters_of_another_language_are_told_where_they_are_plain(
+    language: str, text: str
+) -> None:
+    assert detect(text).language == language
+
+
 def test_two_languages_are_mixed_and_a_few_foreign_words_are_not() -> None:
     german = "Nach der Anmeldung am Server mit meinem Konto bleibt die Seite bei mir leer."
     english = "The page stays empty after I log in to the server with my account."

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 from inspect import getsource
+from pathlib import Path
 
+import pytest
+
+from goldpan.core.errors import UsageError
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.profile import load_profile, shipped_profiles
@@ -76,3 +80,60 @@ def test_each_setting_has_a_docstring() -> None:
 def fields_and_next(body: ast.ClassDef) -> list[tuple[ast.stmt, ast.stmt]]:
     pairs = zip(body.body, [*body.body[1:], body], strict=True)
     return [(one, after) for one, after in pairs if isinstance(one, ast.AnnAssign)]
+
+
+def write(folder: Path, **profiles: str) -> str:
+    folder.mkdir(exist_ok=True)
+    for name, text in profiles.items():
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return str(folder / f"{next(iter(profiles))}.toml")
+
+
+def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        mine='extends = "base.toml"\n[comment-scale]\nminimum = 50\n',
+        base='extends = "default"\n[comment-scale]\nminimum = 70\nmaximum = 5000\n',
+    )
+    profile, default = load_profile(path), load_profile("default")
+    assert (profile.name, profile.description) == ("mine", "")
+    assert profile.extends == ("base", "default")
+    assert profile.decide == default.decide
+    scale = profile.settings["comment-scale"]
+    assert (scale.minimum, scale.maximum, scale.robots) == (50, 5000, False)
+    others = {name: value for name, value in default.settings.items() if name != "comment-scale"}
+    assert others.items() <= profile.settings.items()
+    told = profile.plain()
+    assert told["extends"] == ["base", "default"]
+    assert told["settings"]["comment-scale"]["maximum"] == 5000
+    assert "extends" not in default.plain()
+    decide = write(tmp_path, other='extends = "faun-eval"\ndecide = ["robots"]\n')
+    assert load_profile(decide).decide == ("robots",)
+    assert load_profile(decide).settings == load_profile("faun-eval").settings
+
+
+@pytest.mark.parametrize(
+    ("profiles", "problem", "remedy"),
+    [
+        (
+            {"one": 'extends = "two.toml"', "two": 'extends = "one.toml"'},
+            "Profiles extend each other",
+            "Take one extends out",
+        ),
+        ({"one": 'extends = "one.toml"'}, "Profiles extend each other", "Take one extends out"),
+        ({"one": "extends = 3"}, "extends is no name", 'Write extends = "default"'),
+        ({"one": 'extends = "defualt"'}, "no profile 'defualt' .did you mean default", "Choose"),
+        ({"one": 'extends = "gone.toml"'}, "gone.toml cannot be read", "Check it"),
+        (
+            {"one": 'extends = "default"\n[robots]\nlogin = 1'},
+            "robots has no setting 'login'",
+            "It has",
+        ),
+    ],
+)
+def test_profiles_that_cannot_be_extended(
+    profiles: dict[str, str], problem: str, remedy: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=problem) as told:
+        load_profile(write(tmp_path, **profiles))
+    assert told.value.remedy.startswith(remedy)

@@ -95,12 +95,16 @@ class Workspace:
         """Return what tells how far the work is, silent without `progress`."""
         return Reporter(quiet=not self._progress)
 
-    def mine(self, repo: str) -> MineResult:
-        """Bring a repository's issues and pull requests home, or what changed since."""
+    def mine(self, repo: str, *, license: str | None = None) -> MineResult:
+        """Bring a repository's issues and pull requests home, or what changed since.
+
+        `license` states the repository's licence where GitHub or a backup do not or are wrong.
+        """
+        from goldpan.datasets.licenses import stated_license
         from goldpan.miners.mine import mine
 
         with self._reporter() as reporter:
-            return mine(self.settings, repo, reporter)
+            return mine(self.settings, repo, reporter, license=stated_license(license))
 
     def predict(self, repo: str) -> Estimate:
         """Return what `mine` would cost; nothing is written."""
@@ -109,32 +113,41 @@ class Workspace:
         with self._reporter() as reporter:
             return predict(self.settings, repo, reporter)
 
-    def from_backup(self, repo: str, source: str | Path) -> Coverage:
+    def from_backup(self, repo: str, source: str | Path, *, license: str | None = None) -> Coverage:
         """Bring a repository home from a metadata backup: a folder, or .jsonl[.xz|.gz]."""
+        from goldpan.datasets.licenses import stated_license
         from goldpan.miners.backup import mine_backup
 
+        stated = stated_license(license)
         with self._reporter() as reporter:
-            return mine_backup(self.settings, Path(source), repo, reporter)
+            return mine_backup(self.settings, Path(source), repo, reporter, license=stated)
 
-    def normalize(self, *repos: str) -> dict[str, dict[str, int]]:
-        """Make the tables anew from the raw replies; return the rows of each by repository."""
-        from goldpan.miners.tables.inputs import check_replies
-        from goldpan.miners.tables.normalize import normalize
+    def normalize(self, *repos: str, license: str | None = None) -> dict[str, dict[str, int]]:
+        """Make the tables anew from the raw replies; return the rows of each by repository.
 
-        counts = {}
+        `license` states the licence of one repository; ``mined`` takes that back.
+        """
+        from goldpan.datasets.licenses import stated_license
+        from goldpan.miners.tables.again import normalize_again
+
+        names = known_repositories(self._layout, repos, "raw")
+        stated = stated_license(license)
+        if stated is not None and len(names) != 1:
+            raise UsageError("--license is that of one repository", "Give exactly one --repo")
         with self._reporter() as reporter:
-            for name in known_repositories(self._layout, repos, "raw"):
-                with self._layout.lock(name):
-                    check_replies(self._layout, name)
-                    counts[name] = normalize(
-                        self._layout, name, reporter, workers=self.settings.workers
-                    )
-        return counts
+            workers = self.settings.workers
+            return {
+                name: normalize_again(self._layout, name, reporter, workers, stated)
+                for name in names
+            }
 
-    def clone(self, *repos: str, source: str | None = None) -> list[tuple[CloneResult, History]]:
+    def clone(
+        self, *repos: str, source: str | None = None, network: bool | None = None
+    ) -> list[tuple[CloneResult, History]]:
         """Fetch the history of the code, and find the states before and after each pull request.
 
         `source` is a git address, a local mirror or a bundle of one repository, instead of GitHub.
+        GitHub is then asked for what git cannot tell of only with `network`, or a remote source.
         """
         from goldpan.miners.history.bring import bring_history
 
@@ -143,7 +156,10 @@ class Workspace:
             raise UsageError("--source holds one repository", "Give exactly one --repo")
         with self._reporter() as reporter:
             return [
-                bring_history(self.settings, self._layout, name, reporter, source) for name in names
+                bring_history(
+                    self.settings, self._layout, name, reporter, source=source, network=network
+                )
+                for name in names
             ]
 
     def pair(self, *repos: str, rules: str = "default") -> list[PairResult]:

@@ -30,12 +30,16 @@ def mined_source(workspace: Workspace, repo: str) -> Source:
     for path in sorted({record.path for record in archive.records}):
         with path.open("rb") as file:
             inputs[f"raw/{path.name}"] = hashlib.file_digest(file, "sha256").hexdigest()
+    facts = read_table(workspace.table(repo, "repositories")).to_pylist()
+    known = facts[0] if facts else {}
     coverage = measure_coverage(workspace, repo)
     return Source(
         repo,
         datetime.fromisoformat(times[0]) if times else None,
         datetime.fromisoformat(times[-1]) if times else None,
         inputs,
+        license=known.get("license"),
+        license_source=known.get("license_source"),
         via=coverage.via,
         complete=coverage.complete,
         announced={count.kind: count.announced for count in coverage.counts},

@@ -25,6 +25,13 @@ def clone(
         str | None,
         typer.Option(help="A git address, a local mirror or a bundle, instead of GitHub."),
     ] = None,
+    network: Annotated[
+        bool | None,
+        typer.Option(
+            "--network/--no-network",
+            help="Ask GitHub for what git cannot tell of. (default: unless --source is local)",
+        ),
+    ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -34,7 +41,7 @@ def clone(
     it again after goldpan mine and goldpan pair.
     """
     with opened(json, workspace=workspace) as lab:
-        found = lab.clone(*(repo or ()), source=source)
+        found = lab.clone(*(repo or ()), source=source, network=network)
     print_result(
         json,
         [{**asdict(cloned), **asdict(history)} for cloned, history in found],
@@ -59,6 +66,11 @@ def print_histories(found: Sequence[tuple[CloneResult, History]]) -> None:
         for name, count in (*history.states.items(), *history.notes.items()):
             table.add_row(name, f"{count:,}")
         console.print(table)
+        if history.unasked:
+            console.print(
+                f"git cannot tell what {history.unasked:,} pull requests changed, and the network "
+                "was not asked: goldpan clone --network asks GitHub for their diffs"
+            )
         if history.disagreeing:
             numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
             more = len(history.disagreeing) - _MOST_NUMBERS

@@ -32,6 +32,11 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.miners.pairing import PairResult
     from goldpan.miners.repair import Repair
 
+License = Annotated[
+    str | None,
+    typer.Option(help="The repository's licence where GitHub is wrong or silent, as MIT."),
+]
+
 app = typer.Typer(
     help="Mine repositories, or the events of all public ones from GH Archive.",
     invoke_without_command=True,
@@ -60,6 +65,7 @@ def mine(
     from_backup: Annotated[
         Path | None, typer.Option(help="Read a metadata backup: a folder, or .jsonl[.xz|.gz].")
     ] = None,
+    license: License = None,
     concurrency: Annotated[
         int | None, typer.Option(help="The most requests under way at once. (default: 4)")
     ] = None,
@@ -106,9 +112,11 @@ def mine(
         if from_backup is not None:
             if len(names) != 1:
                 raise UsageError("A backup holds one repository", "Give exactly one --repo")
-            coverage = lab.from_backup(names[0], from_backup)
+            coverage = lab.from_backup(names[0], from_backup, license=license)
             print_result(json, [asdict(coverage)], lambda: print_coverage(coverage))
             finish([coverage.complete])
+        if license is not None and len(names) != 1:
+            raise UsageError("--license is that of one repository", "Give exactly one --repo")
         costs: dict[str, Estimate] = {}
         results: list[MineResult] = []
         failures: dict[str, GoldpanError] = {}
@@ -117,7 +125,7 @@ def mine(
                 if dry_run:
                     costs[name] = lab.predict(name)
                 else:
-                    results.append(lab.mine(name))
+                    results.append(lab.mine(name, license=license))
             except UsageError:
                 raise
             except GoldpanError as error:  # of this repository: the others go on
@@ -142,10 +150,12 @@ def mine(
 app.command()(gharchive)
 
 
-def normalize(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
+def normalize(
+    repo: Repos = None, license: License = None, workspace: Directory = None, json: Json = False
+) -> None:
     """Make the tables anew from the raw replies; asks nothing of the network."""
     with opened(json, workspace=workspace) as lab:
-        counts = lab.normalize(*(repo or ()))
+        counts = lab.normalize(*(repo or ()), license=license)
     print_result(json, counts, lambda: print_tables(counts))
 
 
@@ -266,7 +276,8 @@ def print_coverage(found: Coverage, *, title: bool = True) -> None:
         place = f"#{gap.number}" if gap.number is not None else "repository"
         console.print(clean(f"  {place} {gap.part} {gap.state}: ") + clean(gap.reason))
     if len(found.gaps) > _MOST_GAPS:
-        console.print(f"  and {len(found.gaps) - _MOST_GAPS:,} more: see the table ledger.parquet")
+        lists = f"goldpan status --repo {found.repo} --json lists them"
+        console.print(clean(f"  and {len(found.gaps) - _MOST_GAPS:,} more: {lists}"))
 
 
 def print_repairs(names: Sequence[str], done: Sequence[Repair]) -> None:

@@ -40,6 +40,7 @@ REPOSITORIES = Table(
         ("default_branch", _TEXT),
         ("language", _TEXT),
         ("license", _TEXT),
+        ("license_source", _TEXT),  # GitHub | backup | stated by the user
         ("stars", _COUNT),
         ("forks", _COUNT),
         ("is_fork", _FLAG),
@@ -381,7 +382,8 @@ DUPLICATES = Table(
         ("cluster", _TEXT),  # the representative's name, as owner/name#number
         ("representative_repo", _TEXT),
         ("representative_number", _COUNT),
-        # to the representative: representative (the row itself) | exact | near
+        # to the representative: representative (the row itself) | exact | near | sibling: near,
+        # but another task of the same template
         ("relation", _TEXT),
         ("similarity", pa.float64()),  # to the representative; chaining can bring it low
         # The most similar member of those that the row was compared with, which is why it is in

@@ -23,7 +23,7 @@ _REPOSITORY = (
     Column("owner", _TEXT, "The owner of the repository."),
     Column("name", _TEXT, "The name of the repository without its owner."),
     Column("language", _TEXT, "The main programming language of the repository, by GitHub."),
-    Column("license", _TEXT, "The SPDX identifier of the repository's licence, by GitHub."),
+    Column("license", _TEXT, "The SPDX identifier of the repository's licence."),
 )
 _ISSUE_NUMBER = Column("issue", _COUNT, "The number of the issue.")
 _PULL_NUMBER = Column("pull", _COUNT, "The number of the pull request that fixed the issue.")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
+
+from goldpan.core.errors import UsageError
+from goldpan.miners.facts import MINED
 
 UNKNOWN = "unknown"
 OTHER = "other"
@@ -77,6 +81,24 @@ def spdx(license: str | None) -> str | None:
         return None
     plain = license.lower().removesuffix("-only").removesuffix("-or-later")
     return _BY_LOWER.get(plain)
+
+
+def stated_license(license: str | None) -> str | None:
+    """Return a licence that the user states in SPDX's spelling; ``mined`` stays as it is.
+
+    Raises `UsageError` for another word, as nobody can look it up.
+    """
+    if license is None or license == MINED:
+        return license
+    known = spdx(license)
+    if known is None:
+        near = get_close_matches(license.lower(), _BY_LOWER, n=1, cutoff=0.5)
+        hint = f" (did you mean {_BY_LOWER[near[0]]}?)" if near else ""
+        raise UsageError(
+            f"--license {license} is no SPDX identifier that Goldpan knows{hint}",
+            f"Take one of https://spdx.org/licenses, or {MINED} for what was mined",
+        )
+    return known
 
 
 def hub_license(license: str | None) -> str:

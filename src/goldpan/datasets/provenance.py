@@ -36,6 +36,10 @@ class Source:
     """When the last one came."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of what was read, by a name that needs no machine: raw/run-0001.zst, git heads."""
+    license: str | None = None
+    """Of the repository, by its SPDX identifier."""
+    license_source: str | None = None
+    """Who says so: GitHub, backup or stated by the user; None without a licence."""
     rules: str | None = None
     """The pairing rules by which its fix pairs were made; None where it was not paired."""
     via: str | None = None

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from goldpan.core.parquet import read_metadata, read_table, writer
 from goldpan.core.progress import Reporter
@@ -15,9 +16,14 @@ from goldpan.core.schemas import DUPLICATES
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.filters.duplicates.siblings import Name, Task, mark_siblings
 
 _INPUTS_KEY = b"goldpan.inputs"
 _BATCH = 4_096
+_TASKS = """
+SELECT epoch_us(created_at), repo, number, coalesce(title, ''), coalesce(body, '')
+FROM entries WHERE (repo, number) IN (SELECT repo, number FROM wanted)
+"""
 _TEXTS = """
 SELECT repo, number, created_at, coalesce(title, '') || chr(10) || coalesce(body, '') AS text
 FROM entries WHERE kind = 'issue'
@@ -46,6 +52,7 @@ def workspace_duplicates(
             found = find_duplicates(
                 _texts(workspace, repos, task.advance), settings, scratch=scratch, workers=workers
             )
+            found = mark_siblings(found, _tasks(workspace, repos, found))
         unfinished = scratch / path.name
         with writer(unfinished, DUPLICATES) as target:
             target.add_key_value_metadata({_INPUTS_KEY: inputs})
@@ -61,6 +68,31 @@ def _texts(
         with open_tables(workspace, repo, ["entries"]) as connection:
             yield from connection.sql(_TEXTS).to_arrow_reader(_BATCH)
         done()
+
+
+def _tasks(workspace: Workspace, repos: Sequence[str], found: pa.Table) -> dict[Name, Task]:
+    """Return what near duplicates and their representatives say, the earliest first."""
+    near = found.filter(pc.equal(found["relation"], "near"))
+    wanted = pa.table(
+        {
+            name: pa.chunked_array(
+                [*near[name].chunks, *near[f"representative_{name}"].chunks],
+                near.schema.field(name).type,
+            )
+            for name in ("repo", "number")
+        }
+    )
+    told: list[tuple[int | None, str, int, Task]] = []
+    if not len(wanted):
+        return {}
+    for repo in repos:
+        with open_tables(workspace, repo, ["entries"]) as connection:
+            connection.register("wanted", wanted)
+            rows = connection.execute(_TASKS)
+            while some := rows.fetchmany(_BATCH):
+                told += [(row[0], row[1], row[2], Task.of(row[3], row[4])) for row in some]
+    told.sort(key=lambda row: (row[0] is None, row[0] or 0, row[1], row[2]))
+    return {(repo, number): task for _, repo, number, task in told}
 
 
 def _digest(workspace: Workspace, repos: Sequence[str], settings: DuplicateSettings) -> bytes:

@@ -1,5 +1,6 @@
 """Filter profiles: which criteria decide, with which settings. Data, in TOML.
 
+extends = "default"                     # optional, a name or a path; what is set here overrides it
 description = "..."
 decide = ["comment-scale", "robots"]   # in this order; the others are judged all the same
 
@@ -38,6 +39,8 @@ class Profile:
     decide: tuple[str, ...]
     settings: Mapping[str, Any]
     """By criterion: an instance of its settings class."""
+    extends: tuple[str, ...] = ()
+    """The profiles that it is built on, the nearest first."""
 
     def digest(self, criterion: AnyCriterion) -> str:
         """Return what tells verdicts of other settings or another version apart."""
@@ -52,6 +55,7 @@ class Profile:
         return {
             "name": self.name,
             "description": self.description,
+            **({"extends": list(self.extends)} if self.extends else {}),
             "decide": list(self.decide),
             "settings": {name: asdict(value) for name, value in self.settings.items()},
         }
@@ -69,8 +73,44 @@ def shipped_profiles() -> list[str]:
 def load_profile(name: str) -> Profile:
     """Load a shipped profile by name, or one's own from a path that ends in ``.toml``.
 
-    Raises `UsageError` for an unknown profile, criterion or setting, or a value of another type.
+    What a profile that it `extends` sets holds unless it sets that itself, setting by setting.
+    Raises `UsageError` for an unknown profile, criterion or setting, a value of another type, or
+    profiles that extend each other.
     """
+    label, values = _load(name)
+    chain: dict[Path | str, str] = {_identity(name): name}
+    while "extends" in values:
+        base = values.pop("extends")
+        if not isinstance(base, str):
+            raise UsageError(f"Profile {label}: extends is no name", 'Write extends = "default"')
+        if base.endswith(".toml"):
+            base = str(Path(list(chain.values())[-1]).parent / base)
+        if _identity(base) in chain:
+            circle = " extends ".join([*chain.values(), base])
+            raise UsageError(f"Profiles extend each other: {circle}", "Take one extends out")
+        chain[_identity(base)] = base
+        values = _over(_load(base)[1], values)
+    return _read(label, values, tuple(Path(each).stem for each in list(chain.values())[1:]))
+
+
+def _identity(name: str) -> Path | str:
+    return Path(name).resolve() if name.endswith(".toml") else name
+
+
+def _over(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a profile over those of the one that it extends.
+
+    What describes that one need not be true of this.
+    """
+    both = {**base, "description": "", **values}
+    for name, given in values.items():
+        if isinstance(given, dict) and isinstance(base.get(name), dict):
+            both[name] = {**base[name], **given}
+    return both
+
+
+def _load(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the label of a profile and what its file says."""
     if name.endswith(".toml"):
         path = Path(name)
         label = path.stem
@@ -92,13 +132,12 @@ def load_profile(name: str) -> Profile:
             f"Choose {' or '.join(shipped_profiles())}, or give a path that ends in .toml",
         )
     try:
-        values = tomllib.loads(text)
+        return label, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"The profile {name} is not valid TOML: {error}", "Mend it") from None
-    return _read(label, values)
 
 
-def _read(label: str, values: dict[str, Any]) -> Profile:
+def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profile:
     known = criteria()
     description = str(values.pop("description", ""))
     decide = values.pop("decide", list(known))
@@ -115,7 +154,7 @@ def _read(label: str, values: dict[str, Any]) -> Profile:
     settings = {
         name: _settings(label, criterion, values.get(name, {})) for name, criterion in known.items()
     }
-    return Profile(label, description, tuple(decide), settings)
+    return Profile(label, description, tuple(decide), settings, extends)
 
 
 def _settings(label: str, criterion: AnyCriterion, given: object) -> Any:

@@ -38,6 +38,11 @@ class Remote:
         return self.kind == "address"
 
     @property
+    def is_local(self) -> bool:
+        """Whether it lies on this machine."""
+        return self.kind != "address" or self.url.startswith("file:")
+
+    @property
     def reach(self) -> Reach:
         """What git needs to know to fetch from here; a clone's own settings hold none of it.
 

@@ -76,9 +76,17 @@ class _Passed:
     entries: _Tally = field(default_factory=_Tally)
 
 
-def mine_backup(settings: Settings, source: Path, repo: str, reporter: Reporter) -> Coverage:
+def mine_backup(
+    settings: Settings,
+    source: Path,
+    repo: str,
+    reporter: Reporter,
+    *,
+    license: str | None = None,
+) -> Coverage:
     """Take a backup into the workspace and make the tables.
 
+    `license` is what the user states, whatever the backup says.
     Entries that are archived already, byte for byte, are passed over; so are files that hold
     none. Entries that cannot be read are missing in what is returned. Raises `UsageError` where
     there is no entry at all.
@@ -95,7 +103,7 @@ def mine_backup(settings: Settings, source: Path, repo: str, reporter: Reporter)
         raise _no_entry(source, passed)
     with workspace.lock(repo):
         found = chain((first,), entries)
-        if not _take(settings, workspace, found, passed, listing, repo, reporter):
+        if not _take(settings, workspace, found, passed, listing, repo, reporter, license):
             normalize(workspace, repo, reporter, workers=settings.workers)
     return measure_coverage(workspace, repo)
 
@@ -108,6 +116,7 @@ def _take(
     listing: Listing,
     repo: str,
     reporter: Reporter,
+    license: str | None,
 ) -> bool:
     """Archive the entries, and make the tables meanwhile where nothing was archived before.
 
@@ -126,6 +135,8 @@ def _take(
         if home is not None or read_facts(archive.records) is None:
             facts = orjson.dumps(home or {"full_name": repo})
             journal.keep("repository", [], {"file": listing.name}, _reply(facts))
+        if license is not None:
+            journal.mark("license", [], license=license)
         if passed.entries.count:
             reason = f"{passed.entries.count:,} entries cannot be read: {passed.entries}"
             journal.fail(None, "backup", reason)

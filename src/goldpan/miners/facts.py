@@ -10,6 +10,10 @@ from goldpan.core.archive import Record
 from goldpan.core.errors import ServerError
 from goldpan.miners.replies import parse_json
 
+STATED = "stated by the user"
+MINED = "mined"
+"""What takes a stated licence back: the one that was mined counts again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -25,11 +29,17 @@ class Facts:
 def read_facts(records: list[Record]) -> Facts | None:
     """Read the newest facts among a repository's records."""
     hosts: dict[int, str] = {}
+    backups: set[int] = set()
     newest: Record | None = None
     former: dict[str, str] = {}
+    stated: str | None = None
     for record in records:
         if record.meta["part"] == "begin":
             hosts[record.run] = record.meta["plan"]["host"]
+            if record.meta["plan"]["via"] == "backup":
+                backups.add(record.run)
+        if record.meta["part"] == "license":
+            stated = None if record.meta["license"] == MINED else record.meta["license"]
         if record.meta["part"] == "repository":
             newest = record
         if record.meta["part"] == "former":
@@ -37,6 +47,10 @@ def read_facts(records: list[Record]) -> Facts | None:
     if newest is None:
         return None
     row = facts_row(parse_json(newest.read()))
+    if stated is not None:
+        row |= {"license": stated, "license_source": STATED}
+    elif row["license"] is not None:
+        row["license_source"] = "backup" if newest.run in backups else "GitHub"
     host = hosts.get(newest.run, "github.com")
     repo = str(row["repo"])
     spellings = {old.lower(): old for old in sorted(former) if old.lower() != repo.lower()}

@@ -11,6 +11,7 @@ A record's `meta` holds ``part`` (what it is), ``run``, ``keys``, ``at`` (when),
 begin, end     ``plan`` of the run; the figures it ended with
 document       a GraphQL document, once a run; requests name it by hash
 repository     the repository's facts
+license        ``license``: what the user states; ``mined`` takes an earlier statement back
 former         ``names``: the repository's former names, each with the one it has now
 sample         how long the lists of some entries are: ``issues``, ``pulls``
 dialect        ``lacks``: what the server's GraphQL schema does not have

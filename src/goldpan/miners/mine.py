@@ -48,14 +48,22 @@ class MineResult:
     failure: MiningError | None = None
 
 
-def mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = None) -> MineResult:
+def mine(
+    settings: Settings,
+    repo: str,
+    reporter: Reporter,
+    pace: Pace | None = None,
+    *,
+    license: str | None = None,
+) -> MineResult:
     """Mine a repository into the workspace, or go on where an earlier run was cut off.
 
+    `license` is what the user states, whatever GitHub says.
     What was fetched before GitHub stopped answering is made into tables all the same; raises
     `MiningError` only where there is nothing of the repository, `UsageError` for settings that
     cannot work.
     """
-    return asyncio.run(_mine(settings, repository_name(repo), reporter, pace))
+    return asyncio.run(_mine(settings, repository_name(repo), reporter, pace, license))
 
 
 def predict(
@@ -82,7 +90,9 @@ def predict(
     return asyncio.run(ask())
 
 
-async def _mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | None) -> MineResult:
+async def _mine(
+    settings: Settings, repo: str, reporter: Reporter, pace: Pace | None, license: str | None
+) -> MineResult:
     started = time.monotonic()
     path = chosen_path(settings)
     workspace = Workspace(settings.workspace)
@@ -104,6 +114,8 @@ async def _mine(settings: Settings, repo: str, reporter: Reporter, pace: Pace | 
                 reporter.note("Going on where the last run stopped")
             if not any(journal.of_run("repository")):
                 journal.keep("repository", [], announced.request, announced.reply)
+            if license is not None:
+                journal.mark("license", [], license=license)
             if announced.dialect.lacks and not any(journal.of_run("dialect")):
                 journal.mark("dialect", [], lacks=sorted(map(list, announced.dialect.lacks)))
             rows: Mapping[str, int] = {}

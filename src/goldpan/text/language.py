@@ -45,7 +45,9 @@ class LanguageRules:
     english_score: float = 0.2
     other_score: float = 0.6
     sure_score: float = 0.9  # of another language in few letters, and of a second language
-    few_characters: int = 30
+    surest_score: float = 0.95  # of another language in very few letters
+    few_characters: int = 60  # without an accent among them
+    very_few_characters: int = 30
     mixed_share: float = 0.25  # of the letters in a second language makes a text mixed
 
 
@@ -86,6 +88,7 @@ _SCRIPTS = (
 _OTHER_SCRIPTS = frozenset(
     {"zh", "ja", "ko", "wuu", "yue"}.union(*(script.languages for script in _SCRIPTS))
 )
+_ACCENTED = re.compile(r"[\u00c0-\u024f\u1e00-\u1eff]")
 _TERM = re.compile(r"[0-9_/\\=<>{}()\[\]@#$%^&|~+]|[a-z][A-Z]|[A-Za-z]\.[A-Za-z]|::|--")
 _ENDS = ".,;:!?()[]\"'*"
 
@@ -129,9 +132,11 @@ def _detect(text: str, rules: LanguageRules) -> Detected:
     (language, most), *others = weights.most_common(2)
     score = round(scores[language] / characters, 4)
     for second, weight in others:
-        needed = rules.other_score if second == "en" else rules.sure_score
+        needed, least = rules.sure_score, rules.few_characters
+        if second == "en":
+            needed, least = rules.other_score, rules.very_few_characters
         sure = scores[second] >= needed * weight
-        if sure and weight >= max(rules.few_characters, rules.mixed_share * characters):
+        if sure and weight >= max(least, rules.mixed_share * characters):
             return Detected(None, score, characters, "mixed")
     if most < max(rules.least_characters, characters / 4):
         return Detected(None, score, characters, "unsure")
@@ -198,16 +203,25 @@ def _judge(text: str, rules: LanguageRules) -> _Window:
 
 def _ask_model(text: str, weight: int, rules: LanguageRules) -> _Window:
     ((language, score),) = _predict(text, 1)
-    return _Window(language if score >= _needed(language, weight, rules) else None, score, weight)
+    needed = _needed(language, weight, _ACCENTED.search(text) is not None, rules)
+    return _Window(language if score >= needed else None, score, weight)
 
 
-def _needed(language: str, weight: int, rules: LanguageRules) -> float:
-    """Return the score that a language of Latin script needs."""
+def _needed(language: str, weight: int, accented: bool, rules: LanguageRules) -> float:
+    """Return the score that a language of Latin script needs.
+
+    What was English and passed for another language had no accents; other languages in as few
+    letters have them, or a score as high as is asked for here.
+    """
     if language in _OTHER_SCRIPTS:
         return math.inf
     if language == "en":
         return rules.english_score
-    return rules.sure_score if weight < rules.few_characters else rules.other_score
+    if weight < rules.very_few_characters:
+        return rules.sure_score if accented else rules.surest_score
+    if weight < rules.few_characters and not accented:
+        return rules.sure_score
+    return rules.other_score
 
 
 def _predict(text: str, count: int) -> list[tuple[str, float]]:

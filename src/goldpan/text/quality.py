@@ -15,6 +15,7 @@ Fault = Literal["empty", "trace", "template"]
 
 _ATTACHMENT = re.compile(r"!\[|<img\b|<video\b|https?://")
 _WORD = re.compile(r"[^\W_]")
+_TITLE_WORDS, _WORD_LETTERS = 2, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,16 @@ def find_fault(quality: Quality, rules: QualityRules | None = None) -> Fault | N
     if quality.template_share:
         return "template"
     return None if quality.has_words else "empty"
+
+
+def is_worded(title: str, least: int) -> bool:
+    """Say whether a title has `least` letters in several words, those between backticks included.
+
+    What a person writes over a trace is mostly its message, often marked as code.
+    """
+    written = prose_of([Line(Kind.PROSE, title.replace("`", " "))])
+    words = [word for word in written.split() if letters(word) >= _WORD_LETTERS]
+    return len(words) >= _TITLE_WORDS and letters(written) >= least
 
 
 def find_faults(

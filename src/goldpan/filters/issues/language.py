@@ -70,4 +70,5 @@ CRITERION = Criterion(
     source="Goldpan: models and people are compared on one language",
     settings=Settings,
     judge=_judge,
+    version=2,
 )

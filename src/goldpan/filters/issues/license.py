@@ -61,9 +61,9 @@ SELECT i.number AS issue, coalesce(known IN (SELECT lower(unnest($allowed))), fa
        CASE WHEN known IS NULL OR known IN ('noassertion', 'other', 'none') THEN 'no-known-license'
             WHEN known NOT IN (SELECT lower(unnest($allowed))) THEN 'license-not-allowed'
        END AS reason,
-       coalesce(license, 'GitHub tells no license') AS evidence
+       coalesce(license || ', ' || license_source, license, 'no license is known') AS evidence
 FROM issues i LEFT JOIN (
-  SELECT license, regexp_replace(lower(license), '-(only|or-later)$', '') AS known
+  SELECT license, license_source, regexp_replace(lower(license), '-(only|or-later)$', '') AS known
   FROM repositories LIMIT 1
 ) ON true
 """

@@ -9,7 +9,7 @@ from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.repo_view import RepoView
 
 _QUERY = """
-SELECT i.number AS issue, relation IS NULL AS keep,
+SELECT i.number AS issue, relation IS NULL OR relation = 'sibling' AS keep,
        CASE relation WHEN 'exact' THEN 'exact-duplicate' WHEN 'near' THEN 'near-duplicate' END
          AS reason,
        similarity AS value,
@@ -27,9 +27,10 @@ def _judge(view: RepoView, settings: DuplicateSettings) -> pa.Table:
 CRITERION = Criterion(
     name="near-duplicates",
     subject="issue",
-    definition="Keeps the earliest issue of those that say nearly the same, in any repository.",
+    definition="Keeps the earliest of issues that say nearly the same, and tasks of one template.",
     source="Goldpan: copies weigh double and leak from training into test data",
     settings=DuplicateSettings,
     judge=_judge,
+    version=2,
     reusable=False,
 )

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.repo_view import RepoView
-from goldpan.text.quality import QualityRules, describe, find_fault, has_prose
+from goldpan.text.quality import Fault, QualityRules, describe, find_fault, has_prose, is_worded
 from goldpan.text.templates import template_lines
 
 
@@ -18,7 +18,9 @@ class Settings:
     """How little a text may say for itself."""
 
     least_prose: int = 20
-    """Letters of prose beside a trace or a template."""
+    """Letters of prose beside a trace or a template, or in the title over nothing at all."""
+    least_title: int = 10
+    """Letters of a title in several words that say what a trace below it is about."""
     trace_share: float = 0.5
     """The share of what is no template from which on a text with so little prose is a trace."""
     template_share: float = 0.05
@@ -26,7 +28,10 @@ class Settings:
     common templates alone."""
 
 
-_QUERY = "SELECT number AS issue, coalesce(body, '') AS text FROM issues ORDER BY number"
+_QUERY = """
+SELECT number AS issue, coalesce(title, '') AS title, coalesce(body, '') AS text
+FROM issues ORDER BY number
+"""
 _BATCH = 4_096
 
 _ANSWER = """
@@ -64,7 +69,7 @@ def _faults(view: RepoView, settings: Settings) -> Iterator[dict[str, object]]:
                 continue
             quality = describe(row["text"], template)
             fault = find_fault(quality, rules)
-            if fault:
+            if fault and not _says_it(row["title"], fault, settings):
                 yield {
                     "issue": row["issue"],
                     "reason": fault if fault == "empty" else f"only-{fault}",
@@ -74,6 +79,16 @@ def _faults(view: RepoView, settings: Settings) -> Iterator[dict[str, object]]:
                 }
 
 
+def _says_it(title: str, fault: Fault, settings: Settings) -> bool:
+    """Say whether a title is the report that the text below it is not.
+
+    Whoever leaves a template as it is was asked for more than a title.
+    """
+    if fault == "template":
+        return False
+    return is_worded(title, settings.least_title if fault == "trace" else settings.least_prose)
+
+
 def _bodies(view: RepoView) -> Iterator[pa.RecordBatch]:
     yield from view.connection.sql(_QUERY).to_arrow_reader(_BATCH)
 
@@ -81,8 +96,9 @@ def _bodies(view: RepoView) -> Iterator[pa.RecordBatch]:
 CRITERION = Criterion(
     name="text-quality",
     subject="issue",
-    definition="Keeps issues whose text is more than a trace or an unfilled template.",
+    definition="Keeps issues whose title and text are more than a trace or an unfilled template.",
     source="Goldpan: a text that nobody wrote for a reader is no problem statement",
     settings=Settings,
     judge=_judge,
+    version=2,
 )

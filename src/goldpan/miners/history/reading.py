@@ -54,6 +54,7 @@ class Reader:
     reporter: Reporter
     token: str | None
     host: str
+    network: bool
     fetched: int = 0
 
     def read(self, pulls: Sequence[Pull]) -> list[Reading]:
@@ -107,8 +108,9 @@ class Reader:
             )
             if blob is not None and mode != SUBMODULE
         }
-        came = prefetch(self.clone, wanted, self.reporter, token=self.token, host=self.host)
-        self.fetched += came.fetched
+        if self.network:
+            came = prefetch(self.clone, wanted, self.reporter, token=self.token, host=self.host)
+            self.fetched += came.fetched
         for known, better in zip(shallow, compare(self.clone, pairs, Depth.FILES), strict=True):
             if better is not None:
                 yield Compared(better, count(better))

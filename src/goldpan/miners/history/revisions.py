@@ -47,6 +47,8 @@ class History:
     """Pull requests whose change is not as large as GitHub announced."""
     fetched: int
     """Files that a partial clone lacked."""
+    unasked: int
+    """Pull requests that git cannot tell of, and for whose diffs GitHub was not asked."""
 
 
 def read_history(
@@ -57,12 +59,14 @@ def read_history(
     client: Connect | None = None,
     token: str | None = None,
     host: str = "github.com",
+    network: bool = True,
 ) -> History:
     """Write `revisions` and `changes` for all merged pulls and all pulls of fix pairs.
 
     A partial clone gets the files that it lacks first, from `host` with `token`; `client` asks
     GitHub for the diffs of pull requests that git cannot tell of, for which the workspace's
-    lock is needed. Raises `WorkspaceError` without tables, `GitError` without a clone.
+    lock is needed. Without `network` nothing is fetched. Raises `WorkspaceError` without tables,
+    `GitError` without a clone.
     """
     clone = workspace.clone(repo)
     verify_packs(clone)
@@ -74,7 +78,7 @@ def read_history(
     ):
         refs = _read_refs(clone)
         ancestry = _read_ancestry(clone, tables, refs, objects)
-        reader = Reader(clone, refs, ancestry, objects, reporter, token, host)
+        reader = Reader(clone, refs, ancestry, objects, reporter, token, host, network)
         paths = {table.name: scratch / f"{table.name}.parquet" for table in (REVISIONS, CHANGES)}
         with (
             writer(paths[REVISIONS.name], REVISIONS) as revisions,
@@ -92,7 +96,7 @@ def read_history(
                 files = list(describe(_sorted_files(settled), objects))
                 write(revisions, REVISIONS, tables.repo, _table(rows, REVISIONS))
                 write(changes, CHANGES, tables.repo, _table(files, CHANGES))
-                seen.add(rows, files)
+                seen.add(rows, files, 0 if client else len(lost) - len(diffs))
                 task.advance(len(pulls))
         publish({path: workspace.table(repo, name) for name, path in paths.items()})
     return seen.history(tables.repo, reader.fetched)
@@ -102,15 +106,16 @@ class _Seen:
     """Counts what was written."""
 
     def __init__(self) -> None:
-        self._pulls = self._changes = 0
+        self._pulls = self._changes = self._unasked = 0
         self._states: Counter[str] = Counter()
         self._notes: Counter[str] = Counter()
         self._disagreeing: list[int] = []
 
-    def add(self, revisions: Sequence[Revision], changes: Sequence[Change]) -> None:
+    def add(self, revisions: Sequence[Revision], changes: Sequence[Change], unasked: int) -> None:
         """Count the rows of one batch."""
         self._pulls += len(revisions)
         self._changes += len(changes)
+        self._unasked += unasked
         self._states.update(row.state for row in revisions)
         self._notes.update(note for row in revisions for note in row.notes)
         self._disagreeing += [row.number for row in revisions if row.agrees is False]
@@ -125,6 +130,7 @@ class _Seen:
             dict(sorted(self._notes.items())),
             tuple(self._disagreeing),
             fetched,
+            self._unasked,
         )
 
 

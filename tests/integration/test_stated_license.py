@@ -1,0 +1,105 @@
+"""A licence that the user states, and who says what the others are."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import orjson
+import pytest
+
+from goldpan import Workspace
+from goldpan.check import check_workspace
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.datasets.provenance import read_provenance
+from tests.mining import mine_twin, rows
+from tests.twin import Twin, synthetic_world
+
+REPO = "prospector/sluice"
+
+
+def licence(lab: Workspace, repo: str = REPO) -> tuple[str | None, str | None]:
+    (row,) = rows(lab.path, "repositories", repo)
+    return row["license"], row["license_source"]
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Workspace:
+    shipped = files("goldpan.demo") / "replies" / "run-0001.zst"
+    raw = tmp_path / "raw" / REPO
+    raw.mkdir(parents=True)
+    (raw / "run-0001.zst").write_bytes(shipped.read_bytes())
+    found = Workspace(tmp_path)
+    found.normalize()
+    return found
+
+
+def test_what_is_stated_overrides_what_was_mined(lab: Workspace) -> None:
+    mined = licence(lab)
+    assert mined[1] == "GitHub"
+    before = lab.layout.table(REPO, "repositories").read_bytes()
+    lab.normalize(license="gpl-3.0-or-later")
+    assert licence(lab) == ("GPL-3.0", "stated by the user")
+    lab.normalize()
+    assert licence(lab) == ("GPL-3.0", "stated by the user")
+    assert check_workspace(lab.layout, Reporter(quiet=True)).damaged == ()
+    lab.normalize(license="mined")
+    assert lab.layout.table(REPO, "repositories").read_bytes() == before
+
+
+def test_the_provenance_says_who_told_the_licence(lab: Workspace) -> None:
+    lab.normalize(license="MPL-2.0")
+    lab.pair()
+    lab.filter()
+    data = lab.build("qa")
+    (source,) = read_provenance(data.path)["sources"]
+    assert (source["license"], source["license_source"]) == ("MPL-2.0", "stated by the user")
+    assert set(data.to_pandas()["license"]) == {"MPL-2.0"}
+
+
+def test_the_filter_goes_by_what_is_stated(lab: Workspace) -> None:
+    lab.normalize(license="AGPL-3.0")
+    (found,) = lab.filter()
+    (step,) = (step for step in found.issues.steps if step.criterion == "license")
+    assert step.reasons == {"license-not-allowed": found.issues.rows}
+
+
+@pytest.mark.parametrize("via", ["graphql", "rest"])
+def test_mine_takes_the_statement(
+    tmp_path: Path, via: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
+    with Twin(synthetic_world()) as twin:
+        lab = Workspace(tmp_path, api_url=twin.url, via=via)  # type: ignore[arg-type]
+        lab.mine(REPO, license="Zlib")
+        assert licence(lab) == ("Zlib", "stated by the user")
+        lab.mine(REPO)
+        assert licence(lab) == ("Zlib", "stated by the user")
+
+
+def test_github_says_it_where_nobody_states_one(tmp_path: Path) -> None:
+    with Twin(synthetic_world()) as twin:
+        mine_twin(twin, tmp_path)
+    assert licence(Workspace(tmp_path)) == ("MIT", "GitHub")
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_backup_says_it_or_nobody_does(tmp_path: Path, known: bool) -> None:
+    base = {"full_name": "o/r", **({"license": {"spdx_id": "ISC"}} if known else {})}
+    pull = {"number": 1, "title": "Mend", "user": {"login": "a"}, "base": {"repo": base}}
+    entry = {"type": "pull", "events": [], "comments": [], "pull": pull}
+    backup = tmp_path / "backup.jsonl"
+    backup.write_bytes(orjson.dumps(entry) + b"\n")
+    lab = Workspace(tmp_path / "lab")
+    lab.from_backup("o/r", backup)
+    assert licence(lab, "o/r") == (("ISC", "backup") if known else (None, None))
+    lab.from_backup("o/r", backup, license="MIT")
+    assert licence(lab, "o/r") == ("MIT", "stated by the user")
+
+
+def test_a_licence_that_nobody_can_look_up(lab: Workspace) -> None:
+    with pytest.raises(UsageError, match=r"did you mean Apache-2.0") as told:
+        lab.normalize(license="Apache-2")
+    assert "https://spdx.org/licenses" in told.value.remedy
+    assert licence(lab)[1] == "GitHub"
