@@ -175,6 +175,36 @@ def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> Non
     ) in attempt(*people, PYTHONPATH=path).stderr
 
 
+def test_the_settings_file_names_plugins_for_every_command(place: Path) -> None:
+    write(place / "goldpan.toml", 'plugins = ["plugins/label_words.py", "plugins/issue_titles.py"]')
+    shutil.copytree(PLUGINS, place / "plugins")
+    shutil.copy(PLUGINS / "code_blocks.py", place)
+    common = ("--workspace", str(place))
+    assert "label-words" in goldpan("evaluate", "models", *common)
+    assert "issue-titles" in goldpan("build", "--help", GOLDPAN_WORKSPACE=str(place))
+    assert "issue-titles" not in goldpan("build", "--help")
+    goldpan("filter", *common)
+    built = json.loads(goldpan("build", "issue-titles", "--json", *common))
+    assert built["examples"] == 16
+    provenance = json.loads((place / "datasets/issue-titles/provenance.json").read_text())
+    assert provenance["plugins"] == digest(PLUGINS / "issue_titles.py")
+    shown = json.loads(goldpan("config", "show", "--json", *common))
+    assert shown["plugins"]["source"] == str(place / "goldpan.toml")
+    write(place / "goldpan.toml", 'plugins = ["code_blocks.py"]')
+    assert "has-code" in goldpan("filter", "--list", *common)
+
+
+def test_a_settings_file_that_names_no_plugin_is_told(place: Path) -> None:
+    for text, message in (
+        ('plugins = ["gone.py"]', "goldpan.toml: There is no plugin"),
+        ('plugins = "gone.py"', "is no list of files. Write plugins ="),
+    ):
+        write(place / "goldpan.toml", text)
+        done = attempt("pair", "--workspace", str(place))
+        assert done.returncode == 2
+        assert message in done.stderr
+
+
 CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('keyword',)))\n"
 
 

@@ -11,7 +11,14 @@ from typer.core import TyperGroup
 
 from goldpan.commands import code_comments, crosscode, issue_type
 from goldpan.commands.filtering import ProfileName
-from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
+from goldpan.commands.shared import (
+    Directory,
+    Json,
+    Repos,
+    opened,
+    print_result,
+    use_plugins_early,
+)
 from goldpan.core.plugins import registered
 from goldpan.show import datasets as show
 
@@ -20,12 +27,16 @@ class _Datasets(TyperGroup):
     """Those of Goldpan, and a command for each that a plugin registers."""
 
     def list_commands(self, ctx: Any) -> list[str]:
+        use_plugins_early()
         return [*super().list_commands(ctx), *registered("dataset")]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         known = super().get_command(ctx, cmd_name)
-        if known is not None or cmd_name not in registered("dataset"):
+        if known is not None:
             return known
+        use_plugins_early()
+        if cmd_name not in registered("dataset"):
+            return None
         command = copy(super().get_command(ctx, "qa"))
         assert command is not None
         command.name = cmd_name

@@ -188,10 +188,12 @@ def lengths(
 
 
 @app.command()
-def models(json: Json = False) -> None:
-    """List the models that run takes."""
+def models(workspace: Directory = None, json: Json = False) -> None:
+    """List the models that `goldpan evaluate run` knows."""
+    from goldpan.core.config import use_plugins
     from goldpan.evaluation.models.catalogue import catalogue
 
+    use_plugins(workspace)
     entries = catalogue()
     print_result(
         json,

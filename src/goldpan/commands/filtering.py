@@ -35,9 +35,11 @@ def filter(
     Nothing is deleted: a profile says which criteria decide, and with which settings.
     """
     if only_list:
+        from goldpan.core.config import use_plugins
         from goldpan.filters.catalogue import criteria
         from goldpan.filters.profile import load_profile
 
+        use_plugins(workspace)
         chosen = load_profile(profile)
         known = list(criteria().values())
         print_result(json, chosen.plain(), lambda: show.criteria(known, chosen.decide))

@@ -12,7 +12,7 @@ import orjson
 import typer
 
 from goldpan.api.workspace import Workspace
-from goldpan.core.config import Settings, load_settings, repository_name
+from goldpan.core.config import Settings, load_settings, repository_name, use_plugins
 from goldpan.core.errors import GoldpanError, StoppedError, UsageError
 from goldpan.core.log import LOG
 from goldpan.core.progress import Reporter
@@ -29,7 +29,7 @@ Directory = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-_QUIET, _JSON = "--quiet", "--json"
+_QUIET, _JSON, _WORKSPACE = "--quiet", "--json", "--workspace"
 
 PARTIAL = 3
 """The exit code that says that something is missing; 0 done, 1 failed, 2 bad usage."""
@@ -38,6 +38,14 @@ PARTIAL = 3
 def settings_of(**flags: object) -> Settings:
     """Return the settings with the flags that were given."""
     return load_settings(flags)
+
+
+def use_plugins_early() -> None:
+    """Load the workspace's plugins before the command line is parsed: they may add commands."""
+    words = sys.argv[1:]
+    named = [word.partition("=")[2] for word in words if word.startswith(f"{_WORKSPACE}=")]
+    named += [after for word, after in zip(words, words[1:], strict=False) if word == _WORKSPACE]
+    use_plugins(named[-1] if named else None)
 
 
 def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:

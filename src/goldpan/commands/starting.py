@@ -59,8 +59,8 @@ def _template() -> str:
     ]
     for name, about in _ABOUT.items():
         value = getattr(defaults, name)
-        text = f'"{value}"' if isinstance(value, str) else value
-        lines += [f"# {about}", f"# {name} = {text if text is not None else _EXAMPLES[name]}", ""]
+        text = _EXAMPLES.get(name, f'"{value}"' if isinstance(value, str) else value)
+        lines += [f"# {about}", f"# {name} = {text}", ""]
     return "\n".join(lines)
 
 
@@ -72,9 +72,10 @@ _ABOUT = {
     "retries": "How often one request is tried before the run goes on without it",
     "patience": "Seconds for which a GitHub that answers nothing at all is waited for",
     "timeout": "Seconds without a byte before a request is given up",
-    "workers": "Processes that turn raw replies into tables; 0 is one a core",
+    "workers": "Processes that turn raw replies into tables; 0 is one per core",
+    "plugins": "Python files that add criteria, models and the like, relative to this file",
 }
-_EXAMPLES = {"since": '"2024-08-01"'}
+_EXAMPLES = {"since": '"2024-08-01"', "plugins": "[]"}
 
 
 def doctor(workspace: Directory = None, json: Json = False) -> None:
@@ -132,6 +133,8 @@ def _settings_and_sources(
             environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL")
         ):
             source = "environment"
+        elif name == "plugins":
+            value = ", ".join(map(str, settings.plugins))
         elif name == "workspace" and value != Settings().workspace:
             source = "--workspace or GOLDPAN_WORKSPACE"
         found[name] = (str(value) if value is not None else "", source)
