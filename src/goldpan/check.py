@@ -43,13 +43,13 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What verifying a workspace gave."""
+    """The result of verifying a workspace."""
 
     workspace: str
     files: int
     bytes: int
     unsealed: int
-    """Tables without a digest, of versions before there were any: only their form was checked."""
+    """Tables without a digest, from early versions: only their format was checked."""
     damaged: tuple[Damage, ...]
 
 
@@ -192,7 +192,7 @@ def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
 
 def _dataset(told: Path) -> Iterator[_Item]:
     directory = told.parent
-    again = "Restore it from a copy, or build or import the dataset anew"
+    again = "Restore it from a copy, or build or import the dataset again"
     try:
         files = read_provenance(directory)["files"]
     except GoldpanError as error:

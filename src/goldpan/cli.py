@@ -29,16 +29,15 @@ class _Pipeline(LazyGroup):
         "demo": Entry(
             "starting.demo",
             _START,
-            "Run the whole pipeline offline on a small repository that comes with Goldpan.",
+            "Run the whole pipeline offline on a small repository that ships with Goldpan.",
         ),
         "init": Entry(
-            "starting.init", _START, "Make a workspace with a settings file that explains itself."
+            "starting.init", _START, "Create a workspace with a commented settings file."
         ),
         "doctor": Entry(
             "starting.doctor",
             _START,
-            "Examine git, disk, tokens and their limits, extras and servers, before a long run "
-            "does.",
+            "Check git, disk space, tokens and their limits, extras and servers before a long run.",
         ),
         "mine": Entry(
             "mining.app",
@@ -48,13 +47,12 @@ class _Pipeline(LazyGroup):
         "normalize": Entry(
             "mining.normalize",
             _MINE,
-            "Make the tables anew from the raw replies; asks nothing of the network.",
+            "Rebuild the tables from the raw replies, without any network access.",
         ),
         "clone": Entry(
             "history.clone",
             _MINE,
-            "Fetch the history of the code, and find the states before and after each pull "
-            "request.",
+            "Fetch the code's history, and find the states before and after each pull request.",
         ),
         "pair": Entry(
             "mining.pair",
@@ -64,27 +62,27 @@ class _Pipeline(LazyGroup):
         "status": Entry(
             "mining.status",
             _MINE,
-            "Show announced against stored counts, and list what is missing with the reason.",
+            "Compare announced with stored counts, and list what is missing and why.",
         ),
         "filter": Entry(
             "filtering.filter",
             _FILTER,
-            "Judge every issue and fix pair by every criterion, each verdict with its reason.",
+            "Judge every issue and fix pair by every criterion; each verdict has a reason.",
         ),
         "funnel": Entry(
             "filtering.funnel",
             _FILTER,
-            "Show what each criterion takes out, alone and one after the other.",
+            "Show what each criterion drops, on its own and in sequence.",
         ),
         "why": Entry(
             "filtering.why",
             _FILTER,
-            "Explain one entry: references, signals, pairs, verdicts, and the raw replies.",
+            "Explain one issue or pull request: references, signals, pairs, verdicts, raw replies.",
         ),
         "review": Entry(
             "reviewing.review",
             _FILTER,
-            "Have language models judge what the profile keeps (FAUN-Eval, section 3.3.3).",
+            "Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).",
         ),
         "annotate": Entry(
             "annotating.app",
@@ -99,12 +97,12 @@ class _Pipeline(LazyGroup):
         "tasks": Entry(
             "tasks.tasks_app",
             _BUILD,
-            "See the tasks that models are trained for, and import their data.",
+            "List the tasks that models are evaluated on, and import their data.",
         ),
         "import": Entry(
             "importing.import_source",
             _BUILD,
-            "Import every task of a source from its files; goldpan tasks import takes one.",
+            "Import all tasks of a source from its files; goldpan tasks import imports one.",
         ),
         "publish": Entry(
             "datasets.publish", _BUILD, "Publish a dataset on the Hugging Face Hub in one commit."
@@ -112,12 +110,12 @@ class _Pipeline(LazyGroup):
         "apply-edit": Entry(
             "datasets.apply_edit",
             _BUILD,
-            "Apply SEARCH/REPLACE blocks to files: all of them, or none.",
+            "Apply SEARCH/REPLACE blocks to files, all of them or none.",
         ),
         "evaluate": Entry(
             "evaluating.app",
             _EVALUATE,
-            "Score models on tasks: every prediction is kept, and metrics come from them alone.",
+            "Score models on tasks; predictions are stored, and metrics come from them alone.",
         ),
         "report": Entry(
             "datasets.report",
@@ -132,14 +130,14 @@ class _Pipeline(LazyGroup):
         "trace": Entry(
             "datasets.trace",
             _LOOK,
-            "Walk from a published example back to raw replies and git objects.",
+            "Trace a published example back to raw replies and git objects.",
         ),
         "check": Entry(
             "checking.check",
             _LOOK,
-            "Verify every file of a workspace, and say what to run again where one is damaged.",
+            "Verify every file of a workspace, and say what to run again if one is damaged.",
         ),
-        "config": Entry("starting.config_app", _LOOK, "See the settings that are in force."),
+        "config": Entry("starting.config_app", _LOOK, "Show the settings in effect."),
     }
     """The commands in the order of the pipeline."""
 
@@ -174,7 +172,7 @@ def _goldpan(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
     log_file: Annotated[
         Path | None,
-        typer.Option(help="Append messages and requests to this file, without secrets."),
+        typer.Option(help="Append messages and requests to this file, with secrets masked."),
     ] = None,
     plugin: Annotated[
         list[Path] | None,

@@ -111,7 +111,7 @@ def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None
                 )
         except duckdb.Error as error:
             raise WorkspaceError(
-                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build the dataset anew"
+                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build the dataset again"
             ) from error
         if rows:
             return path.name.rsplit("-", 3)[0], rows[0]

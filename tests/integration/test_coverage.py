@@ -150,7 +150,7 @@ def test_an_unfinished_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture
     found = measure_coverage(place, GEM)
     assert (found.finished, found.complete, found.gaps) == (False, False, ())
     text = shown(found, capsys)
-    assert "The last run did not end: the same goldpan mine command goes on." in text
+    assert "The last run did not finish: run the same goldpan mine command again." in text
     assert "Nothing is missing" not in text
     begin(place)
     assert measure_coverage(place, GEM).complete

@@ -303,7 +303,7 @@ def test_a_full_disk_loses_nothing(source: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("/no/such/folder", "is no folder"),
+        ("/no/such/folder", "is not a folder"),
         ("ftp://host/x", "no plain web address"),
         ("https://user:secret@host/", "no plain web address"),
         ("http://[::1", "no plain web address"),

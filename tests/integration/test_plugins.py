@@ -171,7 +171,7 @@ def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> Non
     people = [word for word in command if word != "--json"]
     assert (
         "The plugin rules of nuggets cannot be imported at line 1: ZeroDivisionError: division by "
-        "zero. Mend or uninstall nuggets."
+        "zero. Fix or uninstall nuggets."
     ) in attempt(*people, PYTHONPATH=path).stderr
 
 
@@ -197,7 +197,7 @@ def test_the_settings_file_names_plugins_for_every_command(place: Path) -> None:
 def test_a_settings_file_that_names_no_plugin_is_told(place: Path) -> None:
     for text, message in (
         ('plugins = ["gone.py"]', "goldpan.toml: There is no plugin"),
-        ('plugins = "gone.py"', "is no list of files. Write plugins ="),
+        ('plugins = "gone.py"', "is not a list of files. Write plugins ="),
     ):
         write(place / "goldpan.toml", text)
         done = attempt("pair", "--workspace", str(place))
@@ -214,8 +214,8 @@ CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('key
         ("gone.txt", None, "There is no plugin"),
         ("gone.py", None, "There is no plugin"),
         ("a-b.py", "", "Name it of letters, digits and underscores"),
-        ("json.py", "", "bears the name of another module, json"),
-        ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Mend"),
+        ("json.py", "", "has the name of another module, json"),
+        ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Fix"),
         ("typo.py", "x = 1\ny = = 2", "cannot be imported at line 2: SyntaxError"),
         ("other.py", "import goldpan\ngoldpan.register(7)", "registers a int, of which"),
         ("clash.py", CLASH.format("default"), "'default', which is one of Goldpan's own"),

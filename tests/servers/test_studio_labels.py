@@ -149,7 +149,7 @@ def test_people_are_compared_with_the_dataset(tmp_path: Path, studio: Annotators
     assert "differ on comments:2 (dataset: none; people: expand)" in told
     assert "Not blind" not in told
     seen = goldpan("push", "--project", "seen", *form, "--not-blind")
-    assert "4 of them have something filled in" in seen
+    assert "4 of them are pre-filled" in seen
 
 
 def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Annotators) -> None:

@@ -143,7 +143,7 @@ def test_an_unknown_name_lists_near_ones() -> None:
 
 def test_the_name_of_a_shipped_task_is_taken(tmp_path: Path) -> None:
     own_task(tmp_path, name="sentiment")
-    with pytest.raises(UsageError, match=r"sentiment\.toml bears the name of a task that ships"):
+    with pytest.raises(UsageError, match=r"sentiment\.toml has the name of a task that ships"):
         load_tasks(tmp_path)
     assert "bears this name" in str(check_files(tmp_path).problems[0])
 

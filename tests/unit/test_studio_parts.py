@@ -307,7 +307,7 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not allowed"):
         check_port(99_999)
     for address in ("", "ann", "ann@example", "a b@example.org", "ann@example.org\n"):
-        with pytest.raises(UsageError, match="is no e-mail address"):
+        with pytest.raises(UsageError, match="is not an e-mail address"):
             prepare(tmp_path / "none", tmp_path / "data", [address], QUIET)
     with pytest.raises(StudioError, match=r"not installed.*serve --install"):
         prepare(tmp_path / "none", tmp_path / "data", [], QUIET)

@@ -93,7 +93,9 @@ def parse_tree(text: str) -> tuple[str, ...]:
     for number, line in enumerate(lines[1:-2], start=2):
         drawn = _LINE.fullmatch(line)
         if not drawn or len(drawn[1]) // 4 > (depths[-1] + 1 if depths else 0):
-            raise _unreadable(f"line {number} is {line[:80]!r}, which is no line of a folder tree")
+            raise _unreadable(
+                f"line {number} is {line[:80]!r}, which is not a line of a folder tree"
+            )
         depths.append(len(drawn[1]) // 4)
         names.append(unquote_path(drawn[2]))
     paths: list[str] = []

@@ -41,13 +41,13 @@ def push(
     form: Annotated[
         str, typer.Option(help="fix-pair, question-answer, issue-type or code-comment-LANGUAGE.")
     ],
-    dataset: Annotated[Path, typer.Option(help="The dataset whose rows people look at.")],
-    annotators: Annotated[int, typer.Option(help="How many people judge each subject.")] = 2,
+    dataset: Annotated[Path, typer.Option(help="The dataset to annotate.")],
+    annotators: Annotated[int, typer.Option(help="How many people annotate each subject.")] = 2,
     not_blind: Annotated[
         bool,
         typer.Option(
             "--not-blind",
-            help="Fill in what stored reviews, or the dataset's labels, say; not for a gold set.",
+            help="Pre-fill forms from stored reviews or the dataset's labels; not for a gold set.",
         ),
     ] = False,
     profile: ProfileName = "default",
@@ -58,7 +58,7 @@ def push(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Put the rows of a dataset before annotators; only what is new is added."""
+    """Send the rows of a dataset to annotators; only new rows are added."""
     from goldpan.annotation.studio.forms import find_form, read_tasks
     from goldpan.annotation.studio.handover import choose_server
     from goldpan.annotation.studio.push import push as push_tasks
@@ -95,13 +95,16 @@ def pull(
     ] = False,
     accept_configuration: Annotated[
         bool,
-        typer.Option("--accept-configuration", help="Take answers to a form that was changed."),
+        typer.Option(
+            "--accept-configuration",
+            help="Accept answers to a form that was changed on the server.",
+        ),
     ] = False,
     url: Url = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Fetch what is new of the answers, check it, and decide where people agree."""
+    """Fetch new answers, check them, and record a decision where annotators agree."""
     from goldpan.annotation.studio.decisions import write_decisions
     from goldpan.annotation.studio.handover import choose_server
     from goldpan.annotation.studio.pull import pull as pull_answers
@@ -119,7 +122,7 @@ def pull(
 
 @app.command()
 def status(project: ProjectName, workspace: Directory = None, json: Json = False) -> None:
-    """Show how far a project is, by annotator, and when it may end."""
+    """Show a project's progress by annotator, and when it may be finished."""
     from goldpan.annotation.studio.progress import progress
 
     place = Workspace(settings_of(workspace=workspace).workspace)
@@ -129,9 +132,9 @@ def status(project: ProjectName, workspace: Directory = None, json: Json = False
 
 @app.command()
 def agreement(project: ProjectName, workspace: Directory = None, json: Json = False) -> None:
-    """Show how far annotators agree: raw, kappa and alpha with intervals, and where not.
+    """Show how well annotators agree: raw agreement, kappa and alpha with intervals, and conflicts.
 
-    Where the dataset gives labels, what people decided stands beside them.
+    If the dataset has labels, they are compared with the decisions.
     """
     from goldpan.annotation.agreement import agree
     from goldpan.annotation.studio.agreement_input import ratings_beside_dataset, read_ratings
@@ -155,13 +158,13 @@ def agreement(project: ProjectName, workspace: Directory = None, json: Json = Fa
 def adjudicate(
     project: ProjectName,
     doubts: Annotated[
-        bool, typer.Option("--doubts", help="Also what people agree on, but with a doubt.")
+        bool, typer.Option("--doubts", help="Include subjects that people agreed on with a doubt.")
     ] = False,
     url: Url = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Put the conflicts, with both answers, into a project for a third person."""
+    """Send conflicts, with both answers, to a third person."""
     from goldpan.annotation.studio.adjudicate import adjudicate as adjudicate_project
     from goldpan.annotation.studio.handover import choose_server
 
@@ -175,19 +178,20 @@ def adjudicate(
 @app.command()
 def serve(
     annotator: Annotated[
-        list[str] | None, typer.Option(help="An annotator's e-mail address; several are usual.")
+        list[str] | None,
+        typer.Option(help="An annotator's e-mail address; may be given several times."),
     ] = None,
-    port: Annotated[int, typer.Option(help="Of this machine alone.")] = 8080,
+    port: Annotated[int, typer.Option(help="A port on this machine.")] = 8080,
     install: Annotated[
         bool, typer.Option("--install", help="Install Label Studio first (about 1 GB).")
     ] = False,
     dataset: Annotated[
-        Path | None, typer.Option(help="Open a project with the rows of this dataset at once.")
+        Path | None, typer.Option(help="Also open a project with the rows of this dataset.")
     ] = None,
     form: Annotated[str, typer.Option(help="The form of that project.")] = "fix-pair",
     workspace: Directory = None,
 ) -> None:
-    """Run a Label Studio of one's own until Ctrl-C, with accounts for annotators."""
+    """Run a local Label Studio until Ctrl-C, with accounts for annotators."""
     from goldpan.annotation.studio.forms import find_form, read_tasks
     from goldpan.annotation.studio.handover import handed_over, server_directory
     from goldpan.annotation.studio.push import push as push_tasks

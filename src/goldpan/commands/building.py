@@ -64,10 +64,10 @@ def kept_subjects(
             help="none, random:0.8,0.1,0.1, repository:0.8,0.2 or time:2023-01-01[,2024-01-01]."
         ),
     ] = "none",
-    seed: Annotated[int, typer.Option(help="Of random splits.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random splits.")] = 0,
     require: Annotated[
         list[str] | None,
-        typer.Option(help="A review that has to keep every row: question-answer or the like."),
+        typer.Option(help="Only rows that this review kept, such as question-answer."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
@@ -77,7 +77,7 @@ def kept_subjects(
 ) -> None:
     """Build a dataset from what a filter profile keeps.
 
-    The directory holds Parquet files, a card, Croissant metadata and the provenance; building
+    The directory holds Parquet files, a card, Croissant metadata and the provenance. Building
     twice gives the same bytes.
     """
     with opened(json, workspace=workspace) as lab:

@@ -34,7 +34,7 @@ SplitsFile = Annotated[
     Path | None, typer.Option("--splits", help="A TOML file of splits in place of the paper's ten.")
 ]
 TaskDirectory = Annotated[Path, typer.Argument(help="A directory of task files.")]
-Seed = Annotated[int, typer.Option(help="Of all draws.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random draws.")]
 
 
 @app.command("export")
@@ -46,11 +46,13 @@ def export_files(
     output: Annotated[
         Path | None, typer.Option(help="The directory. (default: WORKSPACE/crosscode/tasks)")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of examples that the registry does not give.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed for examples that the registry does not give.")
+    ] = 0,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Write tasks of the registry as text-to-text: two files a task.
+    """Write tasks of the registry as text-to-text, two files per task.
 
     An earlier directory of task files is replaced; tasks keep their numbers.
     """
@@ -84,10 +86,10 @@ def import_files(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Read task files back as datasets of the workspace, a dataset a task.
+    """Read task files back as datasets of the workspace, one dataset per task.
 
-    Files that Goldpan did not write, such as those of the public benchmark, become tasks of
-    one's own in WORKSPACE/tasks.
+    Files that Goldpan did not write, such as those of the public benchmark, become
+    tasks in WORKSPACE/tasks.
     """
     from goldpan.builders.crosscode.importing import import_task
     from goldpan.builders.crosscode.read_meta import list_metas, read_meta
@@ -113,7 +115,7 @@ def import_files(
 
 @app.command()
 def check(directory: TaskDirectory, json: Json = False) -> None:
-    """Check task files against the schema; exits with 1 where something is wrong."""
+    """Check task files against the schema; exits with 1 if something is wrong."""
     from goldpan.builders.crosscode.check import check_task_files
 
     with reporting(json) as reporter:
@@ -130,7 +132,7 @@ def splits(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """List the splits and how many tasks each has, empty ones among them."""
+    """List the splits and how many tasks each has, including empty ones."""
     from goldpan.builders.crosscode.build import find_tasks
     from goldpan.builders.crosscode.splits import assign_tasks, load_splits
 
@@ -150,12 +152,17 @@ def split(
     ] = "2/0-instruct",
     seed: Seed = 0,
     max_length: Annotated[
-        int | None, typer.Option(help="Of a prompt. (default: as long as it gets)")
+        int | None,
+        typer.Option(help="The most words or characters of a prompt. (default: unlimited)"),
     ] = None,
-    unit: Annotated[str, typer.Option(help="Of lengths: words or characters.")] = "words",
-    train_cap: Annotated[int, typer.Option(help="Instances of a training task.", min=1)] = 10_000,
+    unit: Annotated[
+        str, typer.Option(help="The unit of --max-length: words or characters.")
+    ] = "words",
+    train_cap: Annotated[
+        int, typer.Option(help="The most instances of a training task.", min=1)
+    ] = 10_000,
     evaluation_cap: Annotated[
-        int, typer.Option(help="Instances of an evaluation task.", min=1)
+        int, typer.Option(help="The most instances of an evaluation task.", min=1)
     ] = 500,
     sources: TaskFilesOf = None,
     splits_file: SplitsFile = None,
@@ -168,7 +175,7 @@ def split(
 ) -> None:
     """Build the prompts of a split: training tasks, and evaluation tasks unlike them.
 
-    No source dataset is on both sides, and training inputs that stand in the evaluation are
+    No source dataset is on both sides, and training inputs that also occur in evaluation are
     dropped. Building twice gives the same bytes.
     """
     from goldpan.builders.crosscode.budget import Budget, find_counter
@@ -202,7 +209,7 @@ def shortcut(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Score a shortcut on the evaluation side: what a model has to beat."""
+    """Score a shortcut on the evaluation side: the baseline to beat."""
     from goldpan.builders.crosscode.shortcuts import (
         find_shortcut,
         shortcut_answers,

@@ -25,7 +25,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.show import evaluating as show
 
 app = typer.Typer(
-    help="Score models on tasks: every prediction is kept, and metrics come from them alone.",
+    help="Score models on tasks; predictions are stored, and metrics come from them alone.",
     no_args_is_help=True,
 )
 
@@ -40,7 +40,9 @@ Models = Annotated[
 ]
 Stored = Annotated[
     Path | None,
-    typer.Option("--dataset", help="Where the rows of the runs lie. (default: WORKSPACE/datasets)"),
+    typer.Option(
+        "--dataset", help="The directory of the runs' rows. (default: WORKSPACE/datasets)"
+    ),
 ]
 
 
@@ -60,21 +62,22 @@ def run_models(
         list[str] | None, typer.Option("--set", help="A setting of the model, as name=value.")
     ] = None,
     dataset: Annotated[
-        Path | None, typer.Option(help="Where the task's rows lie. (default: WORKSPACE/datasets)")
+        Path | None,
+        typer.Option(help="The directory of the task's rows. (default: WORKSPACE/datasets)"),
     ] = None,
     ablate: Annotated[
         list[str] | None,
         typer.Option(
-            help="Take a part out of the input: title, body, pull_title or pull_body; may be given "
-            "several times."
+            help="Leave a part out of the input: title, body, pull_title or pull_body; may be "
+            "given several times."
         ),
     ] = None,
     held_out: Annotated[
         str | None,
         typer.Option(
             "--hold-out",
-            help="Test on whole documents that no row of train is from: document, or document:1 "
-            "to document:4 for others.",
+            help="Test on whole documents that are not in train: document, or document:1 to "
+            "document:4 for other folds.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -83,10 +86,10 @@ def run_models(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Run models on tasks, once a seed; what was run before is not run again.
+    """Run models on tasks, once per seed; finished runs are not repeated.
 
-    Of several runs, those that cannot be done are told and the others are done. Exits with 1 when
-    one failed, with 3 when a model behind an endpoint has not answered all yet.
+    Runs that fail are reported, and the others go ahead. Exits with 1 if one failed, with 3 if a
+    model behind an endpoint has not answered everything yet.
     """
     from goldpan.evaluation.prompting.errors import UnansweredError
 
@@ -140,7 +143,7 @@ def score(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Compute the scores of finished runs anew from their predictions; no model runs."""
+    """Recompute the scores of finished runs from their predictions; no model is run."""
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.evaluation.run import RunResult, rescore
     from goldpan.evaluation.runs import read_runs
@@ -165,7 +168,7 @@ def lengths(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Score the short, the medium and the long inputs of finished runs apart (FAUN-Eval, RQ3)."""
+    """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3)."""
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.evaluation.lengths import score_by_length
     from goldpan.evaluation.runs import read_runs
@@ -204,7 +207,7 @@ def models(workspace: Directory = None, json: Json = False) -> None:
 
 @app.command()
 def protocols(json: Json = False) -> None:
-    """List the protocols, with what is known to be wrong with those of papers."""
+    """List the evaluation protocols, with the known defects of those from papers."""
     from goldpan.evaluation.protocol import protocols as known
 
     found = known()

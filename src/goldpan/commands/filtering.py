@@ -14,7 +14,7 @@ from goldpan.show import explaining
 from goldpan.show import filtering as show
 
 ProfileName = Annotated[
-    str, typer.Option("--profile", help="default, faun-eval, or the path of a .toml of your own.")
+    str, typer.Option("--profile", help="default, faun-eval, or the path of your own .toml file.")
 ]
 
 
@@ -22,7 +22,8 @@ def filter(
     repo: Repos = None,
     profile: ProfileName = "default",
     rejects: Annotated[
-        Path | None, typer.Option(help="Write what is dropped: .parquet, .jsonl or .csv.")
+        Path | None,
+        typer.Option(help="Also write what is dropped, to a .parquet, .jsonl or .csv file."),
     ] = None,
     only_list: Annotated[
         bool, typer.Option("--list", help="Only list the criteria and which ones decide.")
@@ -30,7 +31,7 @@ def filter(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Judge every issue and fix pair by every criterion, each verdict with its reason.
+    """Judge every issue and fix pair by every criterion; each verdict has a reason.
 
     Nothing is deleted: a profile says which criteria decide, and with which settings.
     """
@@ -57,12 +58,12 @@ def funnel(
     repo: Repos = None,
     profile: ProfileName = "default",
     plot: Annotated[
-        Path | None, typer.Option(help="Draw it too: a file that ends in .svg, .png or .html.")
+        Path | None, typer.Option(help="Also draw the funnel, to a .svg, .png or .html file.")
     ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Show what each criterion takes out, alone and one after the other."""
+    """Show what each criterion drops, on its own and in sequence."""
     with opened(json, workspace=workspace) as lab:
         issues, pairs = lab.funnel(*(repo or ()), profile=profile)
     if plot:
@@ -82,7 +83,7 @@ def why(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Explain one entry: references, signals, pairs, verdicts, and the raw replies."""
+    """Explain one issue or pull request: references, signals, pairs, verdicts, raw replies."""
     with opened(json, workspace=workspace) as lab:
         found = lab.why(subject)
     print_result(json, asdict(found), lambda: explaining.explanation(found))

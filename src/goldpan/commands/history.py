@@ -20,7 +20,7 @@ def clone(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Fetch the history of the code, and find the states before and after each pull request.
+    """Fetch the code's history, and find the states before and after each pull request.
 
     Only the files that merged or paired pull requests change are fetched, in large batches. Run
     it again after goldpan mine and goldpan pair.

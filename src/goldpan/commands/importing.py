@@ -28,15 +28,15 @@ _ANY_TABLE = "table"
 
 
 def import_source(
-    source: Annotated[str, typer.Argument(help="nlbse23-comments or the like.")],
+    source: Annotated[str, typer.Argument(help="The source, such as nlbse23-comments.")],
     files: Annotated[list[Path], typer.Argument(help="The files as their authors publish them.")],
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Import every task of a source from its files; goldpan tasks import takes one.
+    """Import all tasks of a source from its files; goldpan tasks import imports one.
 
-    Nothing is downloaded. Exits with 3 where a count differs from what the source tells, or files
-    of some tasks were not given.
+    Nothing is downloaded. Exits with 3 if a count differs from the published one, or files of
+    some tasks are missing.
     """
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import load_tasks, tasks_directory

@@ -40,7 +40,7 @@ def issue_type(
     profile: Annotated[
         str,
         typer.Option(
-            help="default, nlbse22, nlbse23, nlbse24, or the path of a .toml of your own."
+            help="default, nlbse22, nlbse23, nlbse24, or the path of your own .toml file."
         ),
     ] = "default",
     split: Annotated[
@@ -54,15 +54,15 @@ def issue_type(
         str | None,
         typer.Option(help="none, project:300 or project-label:100. (default: the profile's)"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the split and the balance.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the split and the balance.")] = 0,
     engine: Annotated[_Engine, typer.Option(help="This machine, or a Ray cluster.")] = (
         _Engine.LOCAL
     ),
     processes: Annotated[
-        int | None, typer.Option(help="How many processes of this machine work. (default: all)")
+        int | None, typer.Option(help="How many local processes to use. (default: one per core)")
     ] = None,
     address: Annotated[
-        str, typer.Option(help="Of the Ray cluster, such as auto or HOST:6379.")
+        str, typer.Option(help="The Ray cluster's address, such as auto or HOST:6379.")
     ] = "",
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
@@ -72,7 +72,7 @@ def issue_type(
 ) -> None:
     """Build a dataset of issues and their types: bug, feature and the like.
 
-    Takes closed issues whose labels mean exactly one type. Both engines give the same bytes.
+    Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
     """
     from goldpan.builders.issue_type.build import build_issue_types, make_request
     from goldpan.builders.issue_type.closings import EventSource

@@ -40,12 +40,12 @@ def mine(
     context: typer.Context,
     repo: Repos = None,
     repos: Annotated[
-        Path | None, typer.Option(help="A file with one OWNER/NAME a line; # starts a comment.")
+        Path | None, typer.Option(help="A file with one OWNER/NAME per line; # starts a comment.")
     ] = None,
     workspace: Directory = None,
     via: Annotated[str | None, typer.Option(help="auto, graphql or rest. (default: auto)")] = None,
     since: Annotated[
-        str | None, typer.Option(help="Only entries updated since this date, as 2024-08-01.")
+        str | None, typer.Option(help="Only entries updated since this date, such as 2024-08-01.")
     ] = None,
     api_url: Annotated[
         str | None, typer.Option(help="GitHub Enterprise Server: https://HOST/api/v3.")
@@ -58,12 +58,12 @@ def mine(
     ] = None,
     patience: Annotated[
         str | None,
-        typer.Option(help="How long to wait while GitHub answers nothing, as 30m. (default: 1h)"),
+        typer.Option(help="How long to wait while GitHub is down, such as 30m. (default: 1h)"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only predict the cost.")] = False,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Set damaged raw replies aside and keep what is sound."),
+        typer.Option("--repair", help="Set damaged raw replies aside and keep the rest."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -136,7 +136,7 @@ app.command()(gharchive)
 
 
 def normalize(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
-    """Make the tables anew from the raw replies; asks nothing of the network."""
+    """Rebuild the tables from the raw replies, without any network access."""
     with opened(json, workspace=workspace) as lab:
         counts = lab.normalize(*(repo or ()))
     print_result(json, counts, lambda: show.tables(counts))
@@ -157,7 +157,7 @@ def pair(
 
 
 def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
-    """Show announced against stored counts, and list what is missing with the reason."""
+    """Compare announced with stored counts, and list what is missing and why."""
     with opened(json, workspace=workspace) as lab:
         found = lab.status(*(repo or ()))
     print_result(json, [asdict(one) for one in found], lambda: show.status(found))

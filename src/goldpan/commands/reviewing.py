@@ -30,10 +30,11 @@ def review(
     repo: Repos = None,
     profile: ProfileName = "default",
     model: Annotated[
-        list[str] | None, typer.Option(help="A model that judges; may be given several times.")
+        list[str] | None, typer.Option(help="A model to ask; may be given several times.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="An OpenAI-compatible endpoint, as http://127.0.0.1:8080/v1.")
+        str | None,
+        typer.Option(help="An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1."),
     ] = None,
     settings: Annotated[
         Path | None, typer.Option(help="A TOML file: models, prices, samples and the like.")
@@ -46,10 +47,10 @@ def review(
         typer.Option(help="Review the labels of this dataset of a classification task instead."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(help="Only so many subjects of each kind and repository.")
+        int | None, typer.Option(help="At most this many subjects of each kind per repository.")
     ] = None,
     max_cost: Annotated[
-        float | None, typer.Option(help="Stop before this much money is spent.")
+        float | None, typer.Option(help="Stop before spending more than this.")
     ] = None,
     batch: Annotated[
         bool | None, typer.Option("--batch/--no-batch", help="Use the Batch API.")
@@ -65,10 +66,10 @@ def review(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Have language models judge what the profile keeps (FAUN-Eval, section 3.3.3).
+    """Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).
 
-    The key comes from OPENAI_API_KEY. Every request and answer is kept: running again asks
-    nothing twice. Exits with 3 when something is still to be asked.
+    The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
+    repeats no request. Exits with 3 while requests remain.
     """
     from goldpan.annotation.review.run import estimate_review, run_review
     from goldpan.annotation.review.settings import load_review_settings

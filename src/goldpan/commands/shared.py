@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +26,7 @@ Repos = Annotated[
 ]
 Directory = Annotated[
     Path | None,
-    typer.Option("--workspace", help="Where everything is kept. (default: goldpan-workspace)"),
+    typer.Option("--workspace", help="The workspace directory. (default: goldpan-workspace)"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -44,7 +45,7 @@ def use_plugins_early() -> None:
     """Load the workspace's plugins before the command line is parsed: they may add commands."""
     words = sys.argv[1:]
     named = [word.partition("=")[2] for word in words if word.startswith(f"{_WORKSPACE}=")]
-    named += [after for word, after in zip(words, words[1:], strict=False) if word == _WORKSPACE]
+    named += [after for word, after in pairwise(words) if word == _WORKSPACE]
     use_plugins(named[-1] if named else None)
 
 
@@ -91,7 +92,7 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:  # before typer sees it, which would only say "Aborted"
-        raise StoppedError("Stopped", "The same command goes on where it was") from None
+        raise StoppedError("Stopped", "Run the same command again to resume") from None
 
 
 def print_result(json: bool, value: object, for_people: Callable[[], object]) -> None:

@@ -20,11 +20,11 @@ from goldpan.core.terminal import Terminal, clean
 _MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "fail": ("FAIL", "red")}
 _REPORTS = ("goldpan-report.html", "*.html")
 
-config_app = typer.Typer(help="See the settings that are in force.", no_args_is_help=True)
+config_app = typer.Typer(help="Show the settings in effect.", no_args_is_help=True)
 
 
 def demo(workspace: Directory = None) -> None:
-    """Run the whole pipeline offline on a small repository that comes with Goldpan."""
+    """Run the whole pipeline offline on a small repository that ships with Goldpan."""
     from goldpan.demo import run_demo
 
     settings = settings_of(workspace=workspace or Path("demo-workspace"))
@@ -33,19 +33,19 @@ def demo(workspace: Directory = None) -> None:
 
 
 def init(
-    workspace: Annotated[Path, typer.Argument(help="The directory to make.")] = Path(
+    workspace: Annotated[Path, typer.Argument(help="The directory to create.")] = Path(
         "goldpan-workspace"
     ),
 ) -> None:
-    """Make a workspace with a settings file that explains itself."""
+    """Create a workspace with a commented settings file."""
     file = workspace / CONFIG_FILE
     if file.exists():
-        raise UsageError(f"{file} is there already", "Edit it, or name another directory")
+        raise UsageError(f"{file} already exists", "Edit it, or name another directory")
     with named(file):
         workspace.mkdir(parents=True, exist_ok=True)
         file.write_text(_template(), encoding="utf-8")
     console = Terminal()
-    console.print(clean(f"{file} holds the settings, all of them at their defaults."))
+    console.print(clean(f"{file} lists all settings with their defaults."))
     console.print(f"Next: goldpan mine --workspace {workspace} --repo OWNER/NAME")
 
 
@@ -54,7 +54,7 @@ def _template() -> str:
     defaults = Settings()
     lines = [
         "# Settings of this workspace. The environment and flags override them.",
-        "# Tokens never stand in a file: set GITHUB_TOKEN.",
+        "# Never put tokens in a file: set GITHUB_TOKEN.",
         "",
     ]
     for name, about in _ABOUT.items():
@@ -79,9 +79,9 @@ _EXAMPLES = {"since": '"2024-08-01"', "plugins": "[]"}
 
 
 def doctor(workspace: Directory = None, json: Json = False) -> None:
-    """Examine git, disk, tokens and their limits, extras and servers, before a long run does.
+    """Check git, disk space, tokens and their limits, extras and servers before a long run.
 
-    Exits with 1 where something cannot work as it is.
+    Exits with 1 if something will not work.
     """
     from goldpan.doctor import examine
 
@@ -103,7 +103,7 @@ def doctor(workspace: Directory = None, json: Json = False) -> None:
 
 @config_app.command("show")
 def config_show(workspace: Directory = None, json: Json = False) -> None:
-    """Print every setting with its value and where it comes from; tokens are only counted."""
+    """Print every setting with its value and its source; tokens are only counted."""
     settings = settings_of(workspace=workspace)
     found = _settings_and_sources(settings, os.environ)
 
@@ -146,7 +146,7 @@ def open_result(
         str | None, typer.Option(help="Open this annotation project in Label Studio.")
     ] = None,
     show_only: Annotated[
-        bool, typer.Option("--print", help="Print the address; open no browser.")
+        bool, typer.Option("--print", help="Print the address instead of opening a browser.")
     ] = False,
     workspace: Directory = None,
 ) -> None:

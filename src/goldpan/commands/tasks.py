@@ -20,7 +20,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.show import tasks as show
 
 tasks_app = typer.Typer(
-    help="See the tasks that models are trained for, and import their data.",
+    help="List the tasks that models are evaluated on, and import their data.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -35,16 +35,16 @@ Name = Annotated[str, typer.Argument(help="The task's name, such as issue_type."
 @tasks_app.command("list")
 def list_tasks(
     suite: Annotated[
-        str | None, typer.Option(help="Only those of a benchmark: selu, nlbse23 or the like.")
+        str | None, typer.Option(help="Only tasks of a benchmark, such as selu or nlbse23.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option("--type", help="Only those of a type: binary, ner or the like.")
+        str | None, typer.Option("--type", help="Only tasks of a type, such as binary or ner.")
     ] = None,
     tasks: Own = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """List the tasks, and which have their data in the workspace."""
+    """List the tasks, and which have data in the workspace."""
     from goldpan.datasets.registry import load_tasks
 
     place, own = _places(workspace, tasks)
@@ -68,7 +68,7 @@ def list_tasks(
 def show_task(
     name: Name, tasks: Own = None, workspace: Directory = None, json: Json = False
 ) -> None:
-    """Show all that is known of a task, with the prompt that a model gets."""
+    """Show everything about a task, with its prompt."""
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.task_file import plain_task
 
@@ -79,9 +79,9 @@ def show_task(
 
 @tasks_app.command()
 def validate(tasks: Own = None, workspace: Directory = None, json: Json = False) -> None:
-    """Check every task's file: counts, labels, steps, examples, citation and prompt.
+    """Check every task file: counts, labels, steps, examples, citation and prompt.
 
-    Exits with 1 where something is wrong.
+    Exits with 1 if something is wrong.
     """
     from goldpan.datasets.task_checks import check_files
 
@@ -115,7 +115,7 @@ def import_data(
             help="given, stratified:0.8,0.2, random:0.8,0.2 or the like. (default: the task's)"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the split.")] = 42,
+    seed: Annotated[int, typer.Option(help="Seed of the split.")] = 42,
     output: Annotated[
         Path | None,
         typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/NAME)"),
@@ -124,9 +124,9 @@ def import_data(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Import a task's data from the files of its authors, and count them.
+    """Import a task's data from the files that its authors publish, and check the counts.
 
-    Nothing is downloaded without --download. Exits with 3 where a count differs.
+    Nothing is downloaded without --download. Exits with 3 if a count differs.
     """
     from goldpan.datasets.hub_download import download as fetch
     from goldpan.datasets.importing import import_files
@@ -161,5 +161,5 @@ def _places(workspace: Path | None, tasks: Path | None) -> tuple[Workspace, Path
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     if tasks is not None and not tasks.is_dir():
-        raise UsageError(f"--tasks {tasks} is no directory", "Give one that holds TOML files")
+        raise UsageError(f"--tasks {tasks} is not a directory", "Give one that holds TOML files")
     return place, tasks or tasks_directory(place.root)

@@ -80,7 +80,7 @@ class Settings:
         return host.removeprefix("api.")
 
 
-_FROM_FILE = (
+FILE_SETTINGS = (
     "api_url",
     "via",
     "since",
@@ -128,7 +128,7 @@ def use_plugins(workspace: str | Path | None = None) -> tuple[Path, ...]:
     names = read_settings_file(root).get("plugins", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise UsageError(
-            f"plugins = {names!r} in {root / CONFIG_FILE} is no list of files",
+            f"plugins = {names!r} in {root / CONFIG_FILE} is not a list of files",
             'Write plugins = ["my_criterion.py"]',
         )
     paths = tuple(root / name for name in names)
@@ -172,14 +172,16 @@ def read_settings_file(workspace: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}", "Mend or remove the file") from None
-    if unknown := sorted(set(values) - set(_FROM_FILE)):
+        raise UsageError(
+            f"{path} is not valid TOML: {error}", "Correct or remove the file"
+        ) from None
+    if unknown := sorted(set(values) - set(FILE_SETTINGS)):
         hint = (
-            "Tokens belong into the environment variable GITHUB_TOKEN, never into a file"
+            "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
             if any("token" in key for key in unknown)
-            else f"It may hold {', '.join(_FROM_FILE)}"
+            else f"It may hold {', '.join(FILE_SETTINGS)}"
         )
-        raise UsageError(f"{path} holds unknown settings: {', '.join(unknown)}", hint)
+        raise UsageError(f"{path} has unknown settings: {', '.join(unknown)}", hint)
     return values
 
 
@@ -201,7 +203,7 @@ def _time(value: object) -> datetime | None:
 def _duration(value: object) -> float:
     found = _DURATION.fullmatch(str(value).strip().lower())
     if not found or isinstance(value, bool):
-        raise UsageError(f"--patience {value} is no time", "Write it as 90s, 30m or 2h")
+        raise UsageError(f"--patience {value} is not a time", "Write it as 90s, 30m or 2h")
     return float(found[1]) * _SECONDS[found[2]]
 
 
@@ -210,7 +212,7 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, name)
         kind = (int, float) if name in ("timeout", "patience") else int
         if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
-            raise UsageError(f"{name} = {value!r} is not a number from 0 up", "Mend it")
+            raise UsageError(f"{name} = {value!r} is not a number from 0 up", "Correct it")
     if settings.via not in ("auto", "graphql", "rest"):
         raise UsageError(f"--via {settings.via} is unknown", "Choose auto, graphql or rest")
     if settings.concurrency < 1 or settings.retries < 1:

@@ -186,7 +186,7 @@ class _Ray(_Closing):
                 ) from None
             raise EngineError(
                 f"Ray does not start on this machine {why}",
-                "Mend that (a long TMPDIR is too long for it), or take the engine local",
+                "Fix that (a long TMPDIR is too long for it), or take the engine local",
             ) from None
 
     def close(self) -> None:

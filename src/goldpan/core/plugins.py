@@ -83,14 +83,14 @@ def use(file: str | Path) -> None:
     found = find_spec(path.stem)
     if found is None or Path(found.origin or "").resolve() != path.resolve():
         raise UsageError(
-            f"The plugin {file} bears the name of another module, {path.stem}",
+            f"The plugin {file} has the name of another module, {path.stem}",
             "Give the file another name",
         )
     _sought.add(str(path))
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     if str(path) not in named:
         os.environ[VARIABLE] = os.pathsep.join([*filter(None, named), str(path)])
-    _import(path.stem, str(file), f"Mend {file}, or leave it out")
+    _import(path.stem, str(file), f"Fix {file}, or leave it out")
 
 
 def registered(kind: Kind) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def blamed(kind: Kind, name: str) -> Iterator[None]:
         raise PluginError(
             f"The {kind} {name} of the plugin {plugin.name} failed{_line(error, plugin.path)}: "
             f"{type(error).__name__}: {error}",
-            f"Mend {plugin.path or plugin.name}",
+            f"Fix {plugin.path or plugin.name}",
         ) from error
 
 
@@ -156,7 +156,7 @@ def _seek() -> None:
 
     for entry in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
         package = entry.dist.name if entry.dist else entry.value
-        _import(entry.module, f"{entry.name} of {package}", f"Mend or uninstall {package}")
+        _import(entry.module, f"{entry.name} of {package}", f"Fix or uninstall {package}")
     for file in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         use(file)
 

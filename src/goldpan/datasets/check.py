@@ -20,7 +20,7 @@ from goldpan.datasets.known import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
 
-_BUILD = "Build the dataset anew"
+_BUILD = "Build the dataset again"
 
 
 def check_dataset(

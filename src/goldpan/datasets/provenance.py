@@ -54,7 +54,7 @@ class Provenance:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Subjects that passed the filters and gave no row, by reason, and the like."""
     redactions: Mapping[str, int] = field(default_factory=dict)
-    """What was made unreadable in texts, by kind."""
+    """Redactions in texts, by kind."""
     plugins: Mapping[str, str] = field(default_factory=dict)
     """The SHA-256 of each plugin on which the rows depend, by its name."""
 
@@ -89,14 +89,14 @@ def read_provenance(directory: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise DatasetError(f"{directory} holds no {PROVENANCE}", remedy) from None
     except (OSError, orjson.JSONDecodeError) as error:
-        raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset anew") from None
+        raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset again") from None
     made = read.get("goldpan") if isinstance(read, dict) else None
     if not isinstance(made, dict) or not isinstance(read.get("files"), dict):
         raise DatasetError(f"{path} was not written by Goldpan", remedy)
     if made.get("format") != _FORMAT:
         raise DatasetError(
             f"{path} was written by Goldpan {made.get('version')} in another format",
-            "Build the dataset anew with this version",
+            "Build the dataset again with this version",
         )
     return dict(read)
 
@@ -116,7 +116,7 @@ def shard_paths(directory: Path, split: str = "*") -> list[Path]:
         for name, about in read_provenance(directory)["files"].items()
         if fnmatch(name, f"data/{pattern}")
     }
-    remedy = "Restore the file from a copy, or build the dataset anew"
+    remedy = "Restore the file from a copy, or build the dataset again"
     for path in sorted({*told, *found}):
         if path not in told:
             raise DatasetError(f"{path} is none of the files that {PROVENANCE} names", remedy)

@@ -28,11 +28,11 @@ def read_task(file: str, text: str) -> Task:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not valid TOML: {error}", "Mend it") from None
+        raise UsageError(f"{file} is not valid TOML: {error}", "Correct it") from None
     name = PurePath(file).name.removesuffix(".toml")
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{file}: {name!r} is no name for a task",
+            f"{file}: {name!r} is not a name for a task",
             "Name the file in snake_case: small letters, digits and underscores, such as "
             "issue_type.toml",
         )
@@ -52,7 +52,7 @@ def task_of(values: Mapping[str, Any], place: str) -> Task:
         key = _path(first["loc"])
         if first["type"] in ("missing", "missing_argument"):
             raise UsageError(f"{place}: {key} is missing", f"Add it. {_HELP}") from None
-        raise UsageError(f"{place}: {key}: {first['msg']}", f"Mend it. {_HELP}") from None
+        raise UsageError(f"{place}: {key}: {first['msg']}", f"Correct it. {_HELP}") from None
 
 
 def plain_task(task: Task) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def output_text(wording: Wording, given: Any, target: Any) -> str:
             return wording.joiner.join(texts) if texts else wording.nothing
         case "regression":
             if not math.isfinite(target):
-                raise WordingError(f"the answer {target} is no finite number")
+                raise WordingError(f"the answer {target} is not a finite number")
             return repr(float(target)).removesuffix(".0")
         case "ner":
             if len(given) != len(target):
@@ -186,9 +186,9 @@ def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise WordingError(f"the output {text[:80]!r} is no number") from None
+        raise WordingError(f"the output {text[:80]!r} is not a number") from None
     if not math.isfinite(number):
-        raise WordingError(f"the output {text[:80]!r} is no finite number")
+        raise WordingError(f"the output {text[:80]!r} is not a finite number")
     return number
 
 

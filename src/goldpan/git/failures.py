@@ -73,7 +73,7 @@ _CAUSES = (
             "does not appear to be a git repository",
             "not a git repository",
         ),
-        "is no git repository that can be found",
+        "is not a git repository that can be found",
         "Check the spelling",
     ),
     _Cause(

@@ -78,7 +78,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """What pairing a repository found."""
+    """The result of pairing a repository."""
 
     repo: str
     rules: str

@@ -25,12 +25,12 @@ def pushed(found: PushResult) -> None:
     """Show what a push added."""
     console = Terminal()
     console.print(
-        f"{found.project}: {found.added:,} subjects added, {found.known:,} were there, "
+        f"{found.project}: {found.added:,} subjects added, {found.known:,} already there, "
         f"{found.seconds:.1f} s"
     )
     if found.suggested:
-        console.print(f"{found.suggested:,} of them have something filled in")
-    console.print(clean(f"Annotators begin at {found.page}"))
+        console.print(f"{found.suggested:,} of them are pre-filled")
+    console.print(clean(f"Annotators start at {found.page}"))
 
 
 def pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
@@ -49,9 +49,11 @@ def pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
     if found.configuration_changed:
         console.print("  The form was changed on the server")
     if found.gone or found.foreign:
-        console.print(f"  {found.gone:,} tasks were deleted there, {found.foreign:,} are not ours")
+        console.print(
+            f"  {found.gone:,} tasks were deleted there, {found.foreign:,} are not Goldpan's"
+        )
     for task in found.unreadable[:_MOST]:
-        console.print(f"  The server cannot export task {task}: look at it there")
+        console.print(f"  The server cannot export task {task}: check it there")
 
 
 def progress(found: Progress) -> None:
@@ -65,10 +67,10 @@ def progress(found: Progress) -> None:
         console.print(f"{found.deleted:,} more were deleted on the server")
     if found.passed_over:
         console.print(
-            f"{found.passed_over:,} lack answers and were skipped: somebody else has to answer them"
+            f"{found.passed_over:,} were skipped and lack answers: somebody else has to answer them"
         )
     table = Table("annotator", box=None, header_style="dim")
-    for name in ("answers", "skipped", "other", "doubts", "seconds a task"):
+    for name in ("answers", "skipped", "other", "doubts", "seconds per task"):
         table.add_column(name, justify="right")
     for one in found.annotators:
         pace = "-" if one.seconds is None else f"{one.seconds:.0f}"
@@ -79,8 +81,8 @@ def progress(found: Progress) -> None:
     if found.work_left is not None:
         console.print(f"Left: {found.work_left} of one person's work")
     if found.ends_at is not None:
-        console.print(f"At this pace it ends on {found.ends_at:%Y-%m-%d}")
-    console.print(clean(f"Annotators begin at {found.page}"))
+        console.print(f"At this pace it will be finished on {found.ends_at:%Y-%m-%d}")
+    console.print(clean(f"Annotators start at {found.page}"))
 
 
 def agreements(
@@ -133,7 +135,7 @@ def running(found: Running) -> None:
     console.print(titled("Label Studio", f" runs at {found.server.url} until Ctrl-C"))
     for account in found.accounts:
         console.print(clean(f"  {account.address}  password {account.password}"))
-    console.print("goldpan annotate push and pull find it by themselves, with the same --workspace")
+    console.print("goldpan annotate push and pull find it automatically, with the same --workspace")
 
 
 def _estimate(value: Estimate) -> str:

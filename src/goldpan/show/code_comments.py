@@ -56,14 +56,14 @@ def built(found: CommentsResult) -> None:
     spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
     console.print(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
     if tally.labelled:
-        console.print(f"{tally.labelled:,} sentences bear labels")
+        console.print(f"{tally.labelled:,} sentences have labels")
     for reason, count in sorted(tally.left_out.items()):
         console.print(clean(f"  {count:,} ") + clean(EXPLAINED.get(reason, reason)))
     if written.report.dropped:
         console.print(
-            f"  {written.report.dropped:,} are in no split: their comment reads like one on "
-            "another side"
+            f"  {written.report.dropped:,} dropped: their comment is a near duplicate of one "
+            "in another split"
         )
     for kind, count in sorted(tally.redacted.items()):
-        console.print(clean(f"  {count:,} made unreadable in comments and code: ") + clean(kind))
-    console.print(clean(f"It lies in {written.directory}"))
+        console.print(clean(f"  {count:,} redacted in comments and code: ") + clean(kind))
+    console.print(clean(f"Written to {written.directory}"))

@@ -39,7 +39,7 @@ def exported(found: Exported, absent: Sequence[str]) -> None:
         console.print(clean(line))
     if absent:
         console.print(clean("Without rows in the workspace: ") + clean(", ".join(absent)))
-    console.print(clean(f"{found.instances:,} instances lie in {found.directory}"))
+    console.print(clean(f"{found.instances:,} instances written to {found.directory}"))
 
 
 def imported_json(found: Sequence[Imported]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def checked(found: Checked) -> None:
         console.print(f"and {found.unlisted:,} more")
     state = "All is well" if found.passed and not found.problems else ""
     if found.passed and found.problems:
-        state = "Nothing is wrong, but see the warnings"
+        state = "No errors, but see the warnings"
     console.print(f"{found.tasks:,} tasks, {found.instances:,} instances. {state}".rstrip())
 
 
@@ -137,7 +137,7 @@ def built(found: CrossCodeResult) -> None:
     for task in found.assigned.left_out:
         console.print(clean(_not_trained_on(task)))
     console.print(
-        f"{sum(found.leaks.values()):,} training instances dropped, as they stand in the "
+        f"{sum(found.leaks.values()):,} training instances dropped, as they also occur in the "
         f"evaluation: {found.leaks['exact']:,} exactly, {found.leaks['near']:,} nearly"
     )
     if found.examples_cut or found.inputs_cut:
@@ -145,7 +145,7 @@ def built(found: CrossCodeResult) -> None:
             f"{found.examples_cut:,} prompts lack examples for their length, "
             f"{found.inputs_cut:,} the end of the input"
         )
-    console.print(clean(f"It lies in {found.directory}"))
+    console.print(clean(f"Written to {found.directory}"))
 
 
 def scored(value: dict[str, Any]) -> None:
@@ -158,4 +158,4 @@ def scored(value: dict[str, Any]) -> None:
 
 
 def _not_trained_on(task: LeftOut) -> str:
-    return f"{task.task} is not trained on: {task.shared_with} has the same source dataset"
+    return f"{task.task} is left out of training: {task.shared_with} has the same source dataset"

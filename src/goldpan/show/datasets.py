@@ -50,15 +50,14 @@ def built(found: BuildResult) -> None:
     console.print(table)
     console.print(f"{found.considered:,} considered, {found.kept:,} kept by the filters")
     for reason, count in sorted(found.dropped.items()):
-        console.print(clean(f"  {count:,} gave no example: ") + clean(reason))
+        console.print(clean(f"  {count:,} without an example: ") + clean(reason))
     if written.report.dropped:
         console.print(
-            f"  {written.report.dropped:,} are in no split: near duplicates of "
-            "examples on another side"
+            f"  {written.report.dropped:,} dropped: near duplicates of examples in another split"
         )
     for kind, count in sorted(found.redacted.items()):
-        console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
-    console.print(clean(f"It lies in {written.directory}"))
+        console.print(clean(f"  {count:,} redacted in texts: ") + clean(kind))
+    console.print(clean(f"Written to {written.directory}"))
 
 
 def applied(found: Applied) -> None:
@@ -81,10 +80,10 @@ def published(found: PublishResult) -> None:
     if found.dry_run:
         console.print(f"Nothing was sent. All checks passed; it would go to {found.url}")
         if not found.compared:
-            console.print("Without a token the Hub was not asked what it holds already.")
+            console.print("Without a token, the Hub's present content was not checked.")
         return
     if not found.changes:
-        console.print(f"{found.url} holds the same content already")
+        console.print(f"{found.url} already has the same content")
     else:
         console.print(f"Published as {found.url} in commit {found.commit}")
     if found.tag:

@@ -74,7 +74,7 @@ def estimate(task: str, model: str, seed: int, found: Estimate | None) -> None:
         f"{found.answered:,} are answered already"
     )
     if found.cost is None:
-        console.print("  What it costs is not known: give --set prices=FILE")
+        console.print("  The cost is unknown: give --set prices=FILE")
     else:
         most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
         console.print(f"  Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")

@@ -59,7 +59,7 @@ def mined(found: ArchiveResult) -> None:
     table.add_row(f"events kept ({', '.join(found.types)})", f"{told['events']:,}")
     console.print(table)
     if told["corrupt"]:
-        console.print("Corrupt lines lie in gharchive/corrupt/, one file an hour.")
+        console.print("Corrupt lines are in gharchive/corrupt/, one file per hour.")
     runs = list(_runs([report for report in found.reports if report.state != "whole"]))
     for first, last in islice(runs, _MOST_RUNS):
         hours = _name(first) if first is last else f"{_name(first)} to {_name(last)}"
@@ -67,7 +67,7 @@ def mined(found: ArchiveResult) -> None:
     if len(runs) > _MOST_RUNS:
         console.print(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
     if found.complete:
-        console.print("Every hour is whole.")
+        console.print("Every hour is complete.")
 
 
 def _runs(reports: Sequence[HourReport]) -> Iterator[tuple[HourReport, HourReport]]:

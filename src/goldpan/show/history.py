@@ -28,7 +28,7 @@ def histories(found: Sequence[tuple[CloneResult, History]]) -> None:
             )
         )
         if cloned.kept:
-            console.print(f"{cloned.kept:,} commits that the source no longer names are kept")
+            console.print(f"{cloned.kept:,} commits that the source no longer has are kept")
         table = Table("state or note", "pull requests", box=None, header_style="dim")
         for name, count in (*history.states.items(), *history.notes.items()):
             table.add_row(name, f"{count:,}")
@@ -37,5 +37,6 @@ def histories(found: Sequence[tuple[CloneResult, History]]) -> None:
             numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
             more = len(history.disagreeing) - _MOST_NUMBERS
             console.print(
-                f"Not as large as GitHub says: {numbers}" + (f" and {more:,} more" * (more > 0))
+                f"Size differs from GitHub's figures: {numbers}"
+                + (f" and {more:,} more" * (more > 0))
             )

@@ -26,9 +26,9 @@ def imported(found: Sequence[ImportResult], left: Sequence[str]) -> None:
     for one in found:
         rows = {split.name: split.rows for split in one.written.splits}
         wrong = [check.what for check in one.checks if not check.exact]
-        told = "differ: " + ", ".join(wrong) if wrong else f"all {len(one.checks)} came out"
+        told = "differ: " + ", ".join(wrong) if wrong else f"all {len(one.checks)} match"
         sides = [f"{rows.get(side, 0):,}" for side in ("train", "test")]
         table.add_row(clean(one.task.name), f"{one.written.rows:,}", *sides, clean(told))
     console.print(table)
     if left:
-        console.print(clean(f"Their files were not given: {', '.join(left)}"))
+        console.print(clean(f"Files not given: {', '.join(left)}"))

@@ -47,11 +47,11 @@ def built(found: IssueTypeResult) -> None:
     for state, count in found.gaps.items():
         console.print(clean(f"  {count:,} hours of the archive are ") + clean(state))
     for reason, count in found.dropped.items():
-        console.print(f"  {count:,} gave no example: {EXPLAINED[reason]}")
+        console.print(f"  {count:,} without an example: {EXPLAINED[reason]}")
     for label, count in found.labels.items():
         console.print(clean(f"  {count:,} are ") + clean(label))
     for kind, count in sorted(found.redacted.items()):
-        console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
+        console.print(clean(f"  {count:,} redacted in texts: ") + clean(kind))
     for written in found.written:
         _dataset(console, written)
 
@@ -64,7 +64,6 @@ def _dataset(console: Terminal, written: Written) -> None:
     console.print(table)
     if written.report.dropped:
         console.print(
-            f"  {written.report.dropped:,} are in no split: near duplicates of "
-            "examples on another side"
+            f"  {written.report.dropped:,} dropped: near duplicates of examples in another split"
         )
-    console.print(clean("It lies in ") + clean(str(written.directory)))
+    console.print(clean("Written to ") + clean(str(written.directory)))

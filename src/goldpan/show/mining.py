@@ -91,7 +91,7 @@ def coverage(found: Coverage, *, title: bool = True) -> None:
         table.add_row(count.kind, announced, f"{count.stored:,}")
     console.print(table)
     if not found.finished:
-        console.print("The last run did not end: the same goldpan mine command goes on.")
+        console.print("The last run did not finish: run the same goldpan mine command again.")
     for one in found.unknown:
         place = f"{one.count:,} times, as in #{one.number}"
         console.print(clean(f"Unknown {one.kind} {one.name}: {place}"))
@@ -113,7 +113,7 @@ def repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
         if not one.lost and not one.aside:
             console.print(f"{name}: nothing is damaged.")
             continue
-        console.print(f"{name}: {one.kept:,} sound replies kept, {len(one.lost):,} lost.")
+        console.print(f"{name}: {one.kept:,} intact replies kept, {len(one.lost):,} lost.")
         for path in one.aside:
             console.print(f"  The damaged file is kept as {path}")
         for lost in one.lost:
@@ -122,10 +122,10 @@ def repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
             console.print(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
         if one.backups:
             console.print(
-                f"  Only the backup has these again: goldpan mine --repo {name} --from-backup PATH"
+                f"  Only the backup still has these: goldpan mine --repo {name} --from-backup PATH"
             )
         else:
-            console.print(f"  goldpan mine --repo {name} asks for them again.")
+            console.print(f"  goldpan mine --repo {name} fetches them again.")
 
 
 def tables(counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -148,8 +148,8 @@ def pairs(found: Sequence[PairResult]) -> None:
         console.print(table)
         if one.unconfirmed:
             console.print(
-                f"Closing keywords that no cross reference confirms: {one.unconfirmed:,} "
-                "(--rules unconfirmed takes them all the same)"
+                f"Closing keywords without a confirming cross reference: {one.unconfirmed:,} "
+                "(--rules unconfirmed accepts them)"
             )
         if one.elsewhere:
             console.print(f"Links to issues of other repositories: {one.elsewhere:,}")

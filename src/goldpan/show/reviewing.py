@@ -23,12 +23,10 @@ def estimate(found: ReviewEstimate) -> None:
         console.print(f"{prompt}: {count:,} subjects")
     console.print(
         f"{found.requests:,} requests to send, about {found.input_tokens:,} tokens; "
-        f"{found.answered:,} are answered by the archive"
+        f"{found.answered:,} are answered from the archive"
     )
     if found.cost is None:
-        console.print(
-            "What it costs is not known: give [prices] in the settings file", markup=False
-        )
+        console.print("The cost is unknown: give [prices] in the settings file", markup=False)
     else:
         most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
         console.print(f"Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
@@ -45,12 +43,12 @@ def reviewed(found: ReviewResult) -> None:
     for reason, count in found.reasons.items():
         console.print(f"  {reason}: {count:,}")
     console.print(
-        f"{found.sent:,} requests sent, {found.answered:,} answered by the archive, "
+        f"{found.sent:,} requests sent, {found.answered:,} answered from the archive, "
         f"{found.usage.input:,} tokens read and {found.usage.output:,} written, cost "
         f"{found.cost:,.2f} ({found.cost_before:,.2f} before), {found.seconds:.1f} s"
     )
     if not found.complete:
-        console.print("Not all was asked: the same command goes on")
+        console.print("Some requests remain: run the same command again")
 
 
 def calibrated(found: Sequence[Calibration]) -> None:

@@ -171,17 +171,17 @@ def imported(found: ImportResult) -> None:
     absent = {f"repo:{name}" for name in found.missing}
     different = [one for one in found.checks if not one.exact and one.what not in absent]
     for check in different:
-        console.print(clean(f"{check.what}: {_difference(check)} than the registry tells"))
+        console.print(clean(f"{check.what}: {_difference(check)} than the registry says"))
     if found.exact:
-        console.print(f"All {len(found.checks)} counts of the registry came out.")
+        console.print(f"All {len(found.checks)} counts match the registry.")
     for check in found.announced:
         if not check.exact and not found.missing:
-            console.print(clean(f"{check.what} tells of {check.expected:,}: {_difference(check)}"))
+            console.print(clean(f"{check.what} says {check.expected:,}: {_difference(check)}"))
     if found.task.source.license == "unknown":
-        console.print("Its licence is not known: see the source before you share it.")
+        console.print("Its licence is unknown: check the source before you share it.")
     if found.task.source.access == "no-copy":
         console.print("Its source forbids copying: goldpan publish refuses it.")
-    console.print(clean(f"It lies in {written.directory}"))
+    console.print(clean(f"Written to {written.directory}"))
 
 
 def _difference(check: CountCheck) -> str:

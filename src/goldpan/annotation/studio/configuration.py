@@ -81,7 +81,7 @@ def parse(name: str, xml: str) -> Configuration:
     try:
         root = ET.fromstring(xml)  # noqa: S314 - our own file, or our copy of it
     except ET.ParseError as error:
-        raise UsageError(f"The configuration {name} is not XML ({error})", "Mend it") from None
+        raise UsageError(f"The configuration {name} is not XML ({error})", "Correct it") from None
     fields = []
     for node in root.iter():
         if node.tag == "Choices":

@@ -90,7 +90,7 @@ def resume(directory: Path, engine: Engine, place: ProcessGroup, reporter: Repor
     if paths:
         raise EvaluationError(
             f"All checkpoints in {directory / 'checkpoints'} are damaged",
-            "Remove them and run the same command again, which begins anew",
+            "Remove them and run the same command again, which starts over",
         )
     return State()
 

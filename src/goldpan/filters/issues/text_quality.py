@@ -82,7 +82,7 @@ CRITERION = Criterion(
     name="text-quality",
     subject="issue",
     definition="Keeps issues whose text is more than a trace or an unfilled template.",
-    source="Goldpan: a text that nobody wrote for a reader is no problem statement",
+    source="Goldpan: a text that nobody wrote for a reader is not a problem statement",
     settings=Settings,
     judge=_judge,
 )

@@ -47,5 +47,5 @@ def _bound(option: str, text: str, hour: int) -> datetime:
         return datetime(day.year, day.month, day.day, int(found[2] or hour), tzinfo=UTC)
     except ValueError:
         raise UsageError(
-            f"{option} {text} is no day", "Write it as 2022-01-31, or 2022-01-31-5 for one hour"
+            f"{option} {text} is not a day", "Write it as 2022-01-31, or 2022-01-31-5 for one hour"
         ) from None
