@@ -213,7 +213,7 @@ BAD: list[tuple[str, int, tuple[Any, ...]]] = [
     ("mine --repo a/b --from-backup good.jsonl --workspace file", 1, ("file", "--workspace")),
     ("mine --repo a/b --from-backup good.jsonl --workspace /proc/x", 1, ("/proc", "--workspace")),
     ("mine --repo a/b --from-backup none.jsonl", 2, ("none.jsonl is not there", "backup")),
-    ("mine --repo a/b --from-backup bad.jsonl", 2, ("bad.jsonl:1 is not JSON", "Mend")),
+    ("mine --repo a/b --from-backup bad.jsonl", 2, ("bad.jsonl:1 is not JSON", "Correct")),
     ("mine --repo a/b --from-backup other.jsonl", 2, ("other.jsonl:1 is not an entry",)),
     ("mine --repo a/b --from-backup cut.jsonl.xz", 2, ("cut.jsonl.xz:1", "cut off", "copy")),
     ("mine --repo a/b --from-backup false.jsonl.gz", 2, ("false.jsonl.gz:1", "copy it again")),

@@ -275,7 +275,7 @@ def test_an_interrupted_first_crawl_is_known(
     assert {gap.number for gap in found.gaps if gap.part == "entry"} == numbers
     assert Gap(None, "tables", "pending", NOT_YET) in found.gaps
     assert sum(stored for _, stored in counted(found).values()) == len(fetched)
-    assert "The last run did not end" in shown(found, capsys)
+    assert "The last run did not finish" in shown(found, capsys)
 
 
 def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:

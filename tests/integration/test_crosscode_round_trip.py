@@ -156,7 +156,7 @@ def test_masks_are_chosen_in_linear_time() -> None:
     [
         ("binary", "x", "crash", "the label 'crash' is none of the task's: bug, other"),
         ("binary", None, "bug", "the column text is null"),
-        ("regression", "x", math.nan, "no finite number"),
+        ("regression", "x", math.nan, "not a finite number"),
         ("ner", ["a", "b"], ["O"], "2 words have 1 tags"),
         ("mlm", "abc", [{"start": 0, "end": 2}, {"start": 1, "end": 3}], "overlap"),
         ("mlm", "abc", [{"start": 0, "end": 9}], "outside"),

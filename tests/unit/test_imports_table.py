@@ -151,7 +151,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         list(table_rows(tmp_path / "none.csv"))
     path = tmp_path / "toy.doc"
     path.touch()
-    with pytest.raises(UsageError, match=r"no table that can be read.*Give csv"):
+    with pytest.raises(UsageError, match=r"not a table that can be read.*Give csv"):
         list(table_rows(path))
 
 

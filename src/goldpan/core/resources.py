@@ -19,10 +19,13 @@ from goldpan.core.sealed import DamagedError
 
 _FULL = "there is no room left on the disk"
 _CAUSES = {
-    errno.ENOSPC: (_FULL, "Make room and run the same command again: it goes on where it was"),
+    errno.ENOSPC: (
+        _FULL,
+        "Free some space and run the same command again: it resumes where it stopped",
+    ),
     errno.EDQUOT: (
         "the quota of the disk is used up",
-        "Make room and run the same command again: it goes on where it was",
+        "Free some space and run the same command again: it resumes where it stopped",
     ),
     errno.EFBIG: (
         "it grows beyond the size that files may have here",

@@ -67,7 +67,7 @@ def save(directory: Path, state: State, engine: Engine, place: ProcessGroup) -> 
     except (OSError, RuntimeError) as error:
         raise EvaluationError(
             f"The checkpoint {final} cannot be written ({' '.join(str(error).split())[:300]})",
-            "Make room on that disk; the same command goes on from the checkpoint before",
+            "Free some space on that disk; the same command resumes from the previous checkpoint",
         ) from None
     place.wait()
 

@@ -102,7 +102,7 @@ def _launched(job: Job, size: int, reporter: Reporter) -> None:
     log = job.directory / _LOG
     raise EvaluationError(
         told.get("problem") or f"The training ended with exit code {code}: {_last_line(log)}",
-        told.get("remedy") or f"See {log}; the same command goes on from the last checkpoint",
+        told.get("remedy") or f"See {log}; the same command resumes from the last checkpoint",
     )
 
 
