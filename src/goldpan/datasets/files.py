@@ -60,7 +60,8 @@ def write_dataset(
             _write_provenance(written, provenance)
     except OSError as error:
         raise DatasetError(
-            f"{directory} cannot be written: {error}", "Make room on the disk, or choose another"
+            f"{directory} cannot be written: {error}",
+            "Free some space on the disk, or choose another",
         ) from None
     return replace(written, directory=directory)
 
