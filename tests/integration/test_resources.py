@@ -61,7 +61,7 @@ def test_a_full_disk_for_what_is_rejected_is_told(mined: Path, tmp_path: Path, s
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (OSError(errno.ENOSPC, "No space left on device", "/w/a"), ("/w/a", "no room", "Make")),
+        (OSError(errno.ENOSPC, "No space left on device", "/w/a"), ("/w/a", "no room", "Free")),
         (OSError(errno.EROFS, "Read-only file system", "/w/a"), ("/w/a", "read-only")),
         (OSError(errno.EDQUOT, "Disk quota exceeded", "/w/a"), ("/w/a", "quota")),
         (PermissionError(errno.EACCES, "Permission denied", "/w/a"), ("/w/a", "permission")),

@@ -110,7 +110,7 @@ def test_annotators_see_what_stands_around_a_sentence() -> None:
     assert "I wash &lt;b&gt;gold&lt;/b&gt;." in shown["code_panel"]
     assert "class Pan {}" in shown["code_panel"]
     bare = make_task(find_form("code-comment-java"), {"id": "c:1", "repo": None, "text": "i wash"})
-    assert "no more than the sentence" in bare.panels["code_panel"]
+    assert "only the sentence" in bare.panels["code_panel"]
     assert bare.repo == ""
 
 
