@@ -101,6 +101,25 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     assert "16 rows: id, repo" in attempt([example], tmp_path, environment).stdout
 
 
+def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:
+    section = page("tasks.md").split("## A task of your own\n")[1]
+    (tmp_path / "lab" / "tasks").mkdir(parents=True)
+    (tmp_path / "lab" / "tasks" / "urgent_report.toml").write_text(blocks("toml", section)[0])
+    rows = [f"{('crash', 'typo')[n % 2]} {n},It happens.,{(n + 1) % 2}" for n in range(60)]
+    (tmp_path / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
+    said = ""
+    for line in blocks("console", section)[0].splitlines():
+        done = goldpan(
+            *line.split()[2:],
+            folder=tmp_path,
+            environment={**os.environ, "GOLDPAN_WORKSPACE": "lab"},
+        )
+        assert done.code == 0, f"{line}\n{done.out}{done.err}"
+        said += done.out
+    assert "tfidf-svm has the highest macro_f1" in said
+    assert "is better than majority" in " ".join(said.split())
+
+
 def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
     examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))

@@ -133,7 +133,7 @@ def test_dropped_subjects_are_shown_with_what_else_drops_them(tmp_path: Path) ->
     assert f"too-short 60 {REPO}#6 Pan leaks 6" in dropped
     assert "Also dropped by people" in dropped
     assert f"too-short 30 {REPO}#3 Pan leaks 3" in dropped
-    assert "Dropped by this criterion alone" in dropped
+    assert "Dropped only by this criterion" in dropped
     assert f"not-merged {REPO}#3 Pan leaks 3 {REPO}#103 Mend Pan leaks 3" in dropped
     assert "The criterion does not decide" in dropped
 

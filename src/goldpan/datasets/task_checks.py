@@ -176,9 +176,9 @@ def _source(task: Task) -> _Found:
             f"{source.license!r} is not a licence that is known",
             f"Write its SPDX identifier, or {UNKNOWN!r}",
         )
-    if not source.url.startswith(("https://", "http://")):
+    if source.url and not source.url.startswith(("https://", "http://")):
         yield "source.url", f"{source.url!r} is not a web address", "Give the page of the source"
-    if problem := bibtex_problem(source.citation):
+    if (source.url or source.citation) and (problem := bibtex_problem(source.citation)):
         yield "source.citation", problem, "Give a BibTeX entry"
     if not _KEBAB.fullmatch(source.dataset):
         yield "source.dataset", f"{source.dataset!r} is not a short name", "Write it in kebab-case"
@@ -240,7 +240,7 @@ def _prompt(task: Task) -> _Found:
         ("prompt.examples", prompt.examples),
         ("prompt.negative_examples", prompt.negative_examples),
     ):
-        if len(examples) < _FEWEST:
+        if len(examples) < _FEWEST and (examples or task.source.url):
             yield key, f"there are {len(examples)}", f"Write at least {_FEWEST}, better 4"
         for number, example in enumerate(examples, 1):
             if not all(part.strip() for part in (example[0], example[2])):

@@ -98,7 +98,7 @@ def task(found: Task, line: TaskLine) -> None:
         "longest input": f"{found.max_length:,} tokens",
         "rows": ", ".join(f"{key} {count:,}" for key, count in found.counts.items()),
         **{f"rows by {where}": f"{count:,}" for where, count in found.announced.items()},
-        "source": f"{source.title}, {source.url}",
+        "source": f"{source.title}, {source.url}" if source.url else source.title,
         "licence": source.license,
         "access": _ACCESS[source.access] + (", in the workspace" if line.imported else ""),
         "files": ", ".join(source.files),
@@ -172,14 +172,17 @@ def imported(found: ImportResult) -> None:
     different = [one for one in found.checks if not one.exact and one.what not in absent]
     for check in different:
         console.print(clean(f"{check.what}: {_difference(check)} than the registry says"))
-    if found.exact:
+    if found.exact and found.checks:
         console.print(f"All {len(found.checks)} counts match the registry.")
     for check in found.announced:
         if not check.exact and not found.missing:
             console.print(clean(f"{check.what} says {check.expected:,}: {_difference(check)}"))
-    if found.task.source.license == "unknown":
+    source = found.task.source
+    if not source.url:
+        console.print("Its source has no address: goldpan publish refuses unpublished data.")
+    elif source.license == "unknown":
         console.print("Its licence is unknown: check the source before you share it.")
-    if found.task.source.access == "no-copy":
+    if source.url and source.access == "no-copy":
         console.print("Its source forbids copying: goldpan publish refuses it.")
     console.print(clean(f"Written to {written.directory}"))
 

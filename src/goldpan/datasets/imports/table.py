@@ -72,7 +72,7 @@ def _check_columns(task: Task, path: Path, row: Mapping[str, Any]) -> None:
     if lacking := [name for name in named if name not in row]:
         raise DatasetError(
             f"{path} has no column {lacking[0]!r}; it has {', '.join(map(str, row))}",
-            f"Give the file from {task.source.url}, or name its columns in the task's file",
+            "Give the right file, or name its columns in the task's file",
         )
 
 
