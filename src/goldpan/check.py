@@ -202,7 +202,7 @@ def _dataset(told: Path) -> Iterator[_Item]:
 
     def verify(path: Path, digest: str) -> list[Damage]:
         try:
-            reason = "" if file_digest(path) == digest else f"{PROVENANCE} tells another digest"
+            reason = "" if file_digest(path) == digest else f"{PROVENANCE} records another digest"
         except OSError as error:
             reason = str(error.strerror)
         return [Damage(str(path), None, reason, again)] if reason else []

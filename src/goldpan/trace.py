@@ -82,7 +82,7 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
         places = ", ".join(map(str, directories)) or f"{workspace.root}/datasets, which is empty"
         raise UsageError(
             f"No example {example_id!r} is in {places}",
-            "Give the id as it stands in the dataset, and --dataset DIR if it lies elsewhere",
+            "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere",
         )
     repo = example.get("repo")
     numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]

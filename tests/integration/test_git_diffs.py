@@ -160,7 +160,7 @@ def test_a_server_that_is_away_is_asked_again_later(sluice: Sluice) -> None:
         pass
     notes = Notes()
     assert sluice.read(twin, notes).states["none"] == 1
-    assert "did not come" in notes
+    assert "could not be fetched" in notes
     with Twin(sluice.world) as twin:
         assert "none" not in sluice.read(twin).states
 

@@ -156,7 +156,7 @@ def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
     content["Instances"][2]["facts"] = {"colour": "red", "position": 1}
     data.write_text(json.dumps(content))
     assert told(tmp_path / "files") == [
-        f"error: {data.name}: Instances[1]: the output 'crash' is none of the task's labels: "
+        f"error: {data.name}: Instances[1]: the output 'crash' is not one of the task's labels: "
         "bug, feature, question",
         f"error: {data.name}: Instances[2].facts.colour: is not a column of the task",
     ]

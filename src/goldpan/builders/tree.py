@@ -136,8 +136,7 @@ def _nest(paths: Iterable[str]) -> tuple[_Folder, int]:
             here = here.setdefault(folder, {}) if here is not None and folder else None
         if here is None or not name or here.setdefault(name, None) is not None:
             raise TreeError(
-                f"{path!r} cannot be drawn: a file stands where a folder should, "
-                "or a name is empty",
+                f"{path!r} cannot be drawn: a file is where a folder should be, or a name is empty",
                 "Give the paths of files as git lists them",
             )
         files += 1
@@ -157,5 +156,5 @@ def _counts(directories: int, files: int) -> str:
 
 def _unreadable(problem: str) -> TreeError:
     return TreeError(
-        f"The folder tree cannot be read: {problem}", "Give it as goldpan draws it, whole"
+        f"The folder tree cannot be read: {problem}", "Give the whole tree as goldpan draws it"
     )

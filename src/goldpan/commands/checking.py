@@ -46,7 +46,7 @@ def _show(found: CheckResult, done: dict[str, Repair]) -> None:
     console.print(f"{found.files:,} files, {found.bytes / 1e6:,.0f} MB in {found.workspace}")
     if found.unsealed:
         console.print(
-            f"{found.unsealed:,} tables bear no digest, as they are of an earlier version: "
+            f"{found.unsealed:,} tables have no digest, as an earlier version wrote them: "
             "only their form was checked"
         )
     for one in found.damaged:

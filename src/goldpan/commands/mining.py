@@ -76,7 +76,7 @@ def mine(
     if context.invoked_subcommand is not None:
         if any(context.params.values()):
             raise UsageError(
-                f"Options stand between goldpan mine and {context.invoked_subcommand}",
+                f"Options come between goldpan mine and {context.invoked_subcommand}",
                 f"Write them behind {context.invoked_subcommand}",
             )
         return

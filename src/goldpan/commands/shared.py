@@ -57,7 +57,7 @@ def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
             lines = repos.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
-                f"{repos} cannot be read: {error}", "Give a text file with one OWNER/NAME a line"
+                f"{repos} cannot be read: {error}", "Give a text file with one OWNER/NAME per line"
             ) from None
         for number, line in enumerate(lines, 1):
             if text := line.partition("#")[0].strip():

@@ -137,7 +137,7 @@ def import_data(
     if download and files:
         raise UsageError("Files and --download are given at once", "Give one of them")
     if revision and not download:
-        raise UsageError("--revision says what to download", "Give --download with it")
+        raise UsageError("--revision says what to download", "Use it with --download")
     with reporting(json) as reporter:
         given = fetch(task, revision, reporter) if download else files or []
         imported = import_files(

@@ -72,11 +72,13 @@ def use(file: str | Path) -> None:
     if str(path) in _sought:
         return
     if path.suffix != ".py" or not path.is_file():
-        raise UsageError(f"There is no plugin {file}", "Give a Python file, as my_criterion.py")
+        raise UsageError(
+            f"There is no plugin {file}", "Give a Python file, such as my_criterion.py"
+        )
     if not path.stem.isidentifier():
         raise UsageError(
             f"The plugin {file} cannot be imported by that name",
-            "Name it of letters, digits and underscores, as my_criterion.py",
+            "Use letters, digits and underscores, such as my_criterion.py",
         )
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))

@@ -56,7 +56,7 @@ def explain(error: BaseException, path: Path | None = None) -> GoldpanError | No
     """
     if isinstance(error, DamagedError):
         return WorkspaceError(
-            str(error), "Run goldpan check, which says what to restore or make anew"
+            str(error), "Run goldpan check, which says what to restore or rebuild"
         )
     if isinstance(error, MemoryError) or _is_one(error, _MEMORY_ERRORS):
         return WorkspaceError("There is too little memory", _MEMORY)

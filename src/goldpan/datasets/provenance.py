@@ -119,11 +119,11 @@ def shard_paths(directory: Path, split: str = "*") -> list[Path]:
     remedy = "Restore the file from a copy, or build the dataset again"
     for path in sorted({*told, *found}):
         if path not in told:
-            raise DatasetError(f"{path} is none of the files that {PROVENANCE} names", remedy)
+            raise DatasetError(f"{path} is not one of the files that {PROVENANCE} names", remedy)
         if not path.exists():
             raise DatasetError(f"{path} is gone, though {PROVENANCE} names it", remedy)
         if file_digest(path) != told[path]:
-            raise DatasetError(f"{path} is damaged: {PROVENANCE} tells another digest", remedy)
+            raise DatasetError(f"{path} is damaged: {PROVENANCE} records another digest", remedy)
     return found
 
 

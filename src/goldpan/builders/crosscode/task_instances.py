@@ -49,7 +49,7 @@ def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Ins
         texts = input_text(wording, given, target), output_text(wording, given, target)
     except WordingError as error:
         raise DatasetError(
-            f"The row {row['id']} of {task.name} cannot be told as text: {error}",
+            f"The row {row['id']} of {task.name} cannot be written as text: {error}",
             f"Fix its source and run goldpan tasks import {task.name}",
         ) from None
     facts = {

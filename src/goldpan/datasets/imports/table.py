@@ -39,7 +39,7 @@ _WEB = "https://github.com/"
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Yield the rows of the files, in order; an id is made of the file and the row's number.
 
-    Raises `DatasetError` for a column that is missing or an answer that is none of the task's.
+    Raises `DatasetError` for a column that is missing or an answer that is not one of the task's.
     """
     only = task.settings.get("only", {})
     for path in files:

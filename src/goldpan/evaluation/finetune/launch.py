@@ -73,7 +73,7 @@ def _device_batch(job: Job) -> int:
 def _halve(job: Job, size: int, reporter: Reporter) -> None:
     if size == 1:
         raise EvaluationError(
-            f"Not even one row of {job.task.name} fits into memory beside the model",
+            f"Not even one row of {job.task.name} fits into memory with the model",
             "Set recompute=true or a smaller max_length, choose --lora or --deepspeed "
             "zero2-offload, or take smaller weights",
         )

@@ -32,9 +32,9 @@ def hours_between(first: str, last: str) -> list[datetime]:
     """
     begin, end = _bound("--from", first, 0), _bound("--to", last, 23)
     if begin < FIRST:
-        raise UsageError(f"--from {first} lies before GH Archive", f"It begins on {FIRST:%Y-%m-%d}")
+        raise UsageError(f"--from {first} is before GH Archive", f"It begins on {FIRST:%Y-%m-%d}")
     if end < begin:
-        raise UsageError(f"--to {last} lies before --from {first}", "Turn them round")
+        raise UsageError(f"--to {last} is before --from {first}", "Turn them round")
     return [begin + index * _HOUR for index in range((end - begin) // _HOUR + 1)]
 
 
