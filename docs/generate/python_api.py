@@ -75,6 +75,7 @@ def _fields(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
         if name.startswith("_") or not isinstance(held, property | cached_property):
             continue
         getter = held.fget if isinstance(held, property) else held.func
+        assert getter is not None
         about = prose(held.__doc__).partition("\n\n")[0].replace("\n", " ")
         yield f"`{name}`", f"`{_plain(inspect.signature(getter).return_annotation)}`", about
 
