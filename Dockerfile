@@ -1,4 +1,4 @@
-# docker build --tag goldpan . && docker run --rm --volume "$PWD:/work" goldpan demo
+# docker build --tag goldpan . && docker run --rm --user "$(id -u)" --volume "$PWD:/work" goldpan demo
 FROM python:3.13-slim
 
 RUN apt-get update \
@@ -8,5 +8,6 @@ RUN apt-get update \
 COPY . /src
 RUN pip install --no-cache-dir /src && rm -rf /src
 
+ENV HOME=/tmp
 WORKDIR /work
 ENTRYPOINT ["goldpan"]

@@ -57,7 +57,8 @@ bench: $(TEST_READY)  ## measure; takes some minutes
 chaos: $(TEST_READY)  ## kill, fill, flip and race every stage; takes at most 15 minutes
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.chaos --minutes 15
 
-docs: $(DOCS_READY)  ## build the site into dist/site; a page that links nowhere fails
+docs: $(DEMO_READY) $(DOCS_READY)  ## write the reference, build the site into dist/site; a broken link fails
+	$(BIN)/python -m docs.generate
 	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --quiet
 
 lock:  ## write the locks; UPGRADE=--upgrade takes new versions

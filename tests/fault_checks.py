@@ -33,7 +33,7 @@ def check_cell(cell: Cell, directory: Path) -> None:
     if out.failure is not None:
         assert_told(cell, out.failure)
     elif not out.complete:
-        assert out.gaps or "did not end" in out.status
+        assert out.gaps or "did not finish" in out.status
         assert all(out.reasons)
     if cell.when == "always, one entry":
         assert out.failure is None

@@ -39,7 +39,7 @@ GROUP BY number
 
 
 def judge(repository: RepoView, settings: Settings) -> pa.Table:
-    """Answer with a row for each issue."""
+    """Return one row per issue."""
     return repository.sql(QUERY, lines=settings.lines)
 
 

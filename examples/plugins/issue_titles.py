@@ -52,7 +52,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
             "license": shared["license"],
             "issue": issue["number"],
             "created_at": issue["created_at"],
-            "body": context.text(issue["body"]),  # what is private is made unreadable
+            "body": context.text(issue["body"]),  # private data is redacted
             "title": context.text(issue["title"]),
         }
 

@@ -1,4 +1,4 @@
-"""A model: answers the label whose name stands in the text, else the commonest of train.
+"""A model: predicts the label whose name occurs in the text, else the most frequent one.
 
 goldpan --plugin label_words.py evaluate run --task nlbse23_issue_type --model label-words
 """
@@ -13,13 +13,13 @@ from goldpan.plugins import Answers, Model, TrainingContext, register, target_co
 
 @dataclass(frozen=True)
 class LabelWords:
-    """What it knows after training."""
+    """A fitted model."""
 
     labels: tuple[str, ...]
     commonest: str
 
     def answer(self, rows: pa.Table) -> Answers:
-        """Answer rows that have no target."""
+        """Return a prediction for each row; the rows have no target."""
         return Answers([self._choose(text.lower()) for text in rows["text"].to_pylist()])
 
     def _choose(self, text: str) -> str:
@@ -27,7 +27,7 @@ class LabelWords:
 
 
 def fit(context: TrainingContext) -> LabelWords:
-    """Answer the label whose name stands in the text, else the commonest of train."""
+    """Predict the label whose name occurs in the text, else the most frequent one of train."""
     targets = context.whole_train[target_column(context.task.type).name].to_pylist()
     return LabelWords(context.task.label_names, Counter(targets).most_common(1)[0][0])
 

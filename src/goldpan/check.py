@@ -43,13 +43,13 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What verifying a workspace gave."""
+    """The result of verifying a workspace."""
 
     workspace: str
     files: int
     bytes: int
     unsealed: int
-    """Tables without a digest, of versions before there were any: only their form was checked."""
+    """Tables without a digest, from early versions: only their format was checked."""
     damaged: tuple[Damage, ...]
 
 
@@ -197,7 +197,7 @@ def _check_pairs(workspace: Workspace, repo: str) -> None:
 
 def _dataset(told: Path) -> Iterator[_Item]:
     directory = told.parent
-    again = "Restore it from a copy, or build or import the dataset anew"
+    again = "Restore it from a copy, or build or import the dataset again"
     try:
         files = read_provenance(directory)["files"]
     except GoldpanError as error:
@@ -207,7 +207,7 @@ def _dataset(told: Path) -> Iterator[_Item]:
 
     def verify(path: Path, digest: str) -> list[Damage]:
         try:
-            reason = "" if file_digest(path) == digest else f"{PROVENANCE} tells another digest"
+            reason = "" if file_digest(path) == digest else f"{PROVENANCE} records another digest"
         except OSError as error:
             reason = str(error.strerror)
         return [Damage(str(path), None, reason, again)] if reason else []

@@ -29,18 +29,17 @@ class _Pipeline(LazyGroup):
         "demo": Entry(
             "demo.command.demo",
             _START,
-            "Run the whole pipeline offline on a small repository that comes with Goldpan.",
+            "Run the whole pipeline offline on a small repository that ships with Goldpan.",
         ),
         "init": Entry(
             "commands.starting.init",
             _START,
-            "Make a workspace with a settings file that explains itself.",
+            "Create a workspace with a commented settings file.",
         ),
         "doctor": Entry(
             "commands.starting.doctor",
             _START,
-            "Examine git, disk, tokens and their limits, extras and servers, before a long run "
-            "does.",
+            "Check git, disk space, tokens and their limits, extras and servers before a long run.",
         ),
         "mine": Entry(
             "commands.mining.app",
@@ -50,13 +49,12 @@ class _Pipeline(LazyGroup):
         "normalize": Entry(
             "commands.mining.normalize",
             _MINE,
-            "Make the tables anew from the raw replies; asks nothing of the network.",
+            "Rebuild the tables from the raw replies, without any network access.",
         ),
         "clone": Entry(
             "commands.history.clone",
             _MINE,
-            "Fetch the history of the code, and find the states before and after each pull "
-            "request.",
+            "Fetch the code's history, and find the states before and after each pull request.",
         ),
         "pair": Entry(
             "commands.mining.pair",
@@ -66,27 +64,27 @@ class _Pipeline(LazyGroup):
         "status": Entry(
             "commands.mining.status",
             _MINE,
-            "Show announced against stored counts, and list what is missing with the reason.",
+            "Compare announced with stored counts, and list what is missing and why.",
         ),
         "filter": Entry(
             "commands.filtering.filter",
             _FILTER,
-            "Judge every issue and fix pair by every criterion, each verdict with its reason.",
+            "Judge every issue and fix pair by every criterion; each verdict has a reason.",
         ),
         "funnel": Entry(
             "commands.filtering.funnel",
             _FILTER,
-            "Show what each criterion takes out, alone and one after the other.",
+            "Show what each criterion drops, on its own and in sequence.",
         ),
         "why": Entry(
             "commands.filtering.why",
             _FILTER,
-            "Explain one entry: references, signals, pairs, verdicts, and the raw replies.",
+            "Explain one issue or pull request: references, signals, pairs, verdicts, raw replies.",
         ),
         "review": Entry(
             "commands.reviewing.review",
             _FILTER,
-            "Have language models judge what the profile keeps (FAUN-Eval, section 3.3.3).",
+            "Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).",
         ),
         "annotate": Entry(
             "commands.annotating.app",
@@ -101,12 +99,12 @@ class _Pipeline(LazyGroup):
         "tasks": Entry(
             "commands.tasks.tasks_app",
             _BUILD,
-            "See the tasks that models are trained for, and import their data.",
+            "List the tasks that models are evaluated on, and import their data.",
         ),
         "import": Entry(
             "commands.importing.import_source",
             _BUILD,
-            "Import every task of a source from its files; goldpan tasks import takes one.",
+            "Import all tasks of a source from its files; goldpan tasks import imports one.",
         ),
         "publish": Entry(
             "commands.datasets.publish",
@@ -116,12 +114,12 @@ class _Pipeline(LazyGroup):
         "apply-edit": Entry(
             "commands.datasets.apply_edit",
             _BUILD,
-            "Apply SEARCH/REPLACE blocks to files: all of them, or none.",
+            "Apply SEARCH/REPLACE blocks to files, all of them or none.",
         ),
         "evaluate": Entry(
             "commands.evaluating.app",
             _EVALUATE,
-            "Score models on tasks: every prediction is kept, and metrics come from them alone.",
+            "Score models on tasks; predictions are stored, and metrics come from them alone.",
         ),
         "report": Entry(
             "commands.datasets.report",
@@ -136,16 +134,14 @@ class _Pipeline(LazyGroup):
         "trace": Entry(
             "commands.datasets.trace",
             _LOOK,
-            "Walk from a published example back to raw replies and git objects.",
+            "Trace a published example back to raw replies and git objects.",
         ),
         "check": Entry(
             "commands.checking.check",
             _LOOK,
-            "Verify every file of a workspace, and say what to run again where one is damaged.",
+            "Verify every file of a workspace, and say what to run again if one is damaged.",
         ),
-        "config": Entry(
-            "commands.starting.config_app", _LOOK, "See the settings that are in force."
-        ),
+        "config": Entry("commands.starting.config_app", _LOOK, "Show the settings in effect."),
     }
     """The commands in the order of the pipeline."""
 
@@ -180,7 +176,7 @@ def _goldpan(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
     log_file: Annotated[
         Path | None,
-        typer.Option(help="Append messages and requests to this file, without secrets."),
+        typer.Option(help="Append messages and requests to this file, with secrets masked."),
     ] = None,
     plugin: Annotated[
         list[Path] | None,

@@ -78,7 +78,9 @@ def _disk(workspace: Path) -> Finding:
     if not os.access(place, os.W_OK):
         return Finding("Workspace", "fail", f"{place} cannot be written", "Give --workspace")
     if free < _LEAST_FREE:
-        return Finding("Workspace", "note", told, "Make room: a large repository takes gigabytes")
+        return Finding(
+            "Workspace", "note", told, "Free some space: a large repository takes gigabytes"
+        )
     return Finding("Workspace", "ok", told)
 
 

@@ -45,7 +45,7 @@ SELECT part, announced, stored, state, reason FROM ledger WHERE number = $number
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything that the tables and the archive hold on one entry."""
+    """Everything in the tables and the archive about one entry."""
 
     repo: str
     number: int

@@ -87,7 +87,7 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
         places = ", ".join(map(str, directories)) or f"{workspace.root}/datasets, which is empty"
         raise UsageError(
             f"No example {example_id!r} is in {places}",
-            "Give the id as it stands in the dataset, and --dataset DIR if it lies elsewhere",
+            "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere",
         )
     repo = example.get("repo")
     numbers = [example[name] for name in ("issue", "pull") if example.get(name) is not None]
@@ -129,7 +129,7 @@ def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None
                 )
         except duckdb.Error as error:
             raise WorkspaceError(
-                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build the dataset anew"
+                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build the dataset again"
             ) from error
         if rows:
             return path.name.rsplit("-", 3)[0], rows[0]

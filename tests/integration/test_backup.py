@@ -338,7 +338,7 @@ def test_a_broken_file_of_a_folder_is_named(tmp_path: Path) -> None:
     found = take(tmp_path, folder)
     (gap,) = found.gaps
     assert gap.reason.startswith("2 entries cannot be read: issues/3.json is not JSON (")
-    assert gap.reason.endswith("; issues/4.json is no entry: it has no type or no number")
+    assert gap.reason.endswith("; issues/4.json is not an entry: it has no type or no number")
     assert [one["number"] for one in read(tmp_path, "entries")] == [1, 2]
 
 

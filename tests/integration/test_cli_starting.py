@@ -77,7 +77,7 @@ def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) 
     file.write_text("\n".join(settings), encoding="utf-8")
     told = json.loads(run("config", "show", "--workspace", "lab", "--json", folder=tmp_path).out)
     assert told["retries"] == {"value": "3", "source": "lab/goldpan.toml"}
-    sentence(run("init", "lab", folder=tmp_path), 2, "lab/goldpan.toml", "there already")
+    sentence(run("init", "lab", folder=tmp_path), 2, "lab/goldpan.toml", "already exists")
 
 
 def test_config_counts_tokens_and_names_sources(tmp_path: Path) -> None:

@@ -313,7 +313,7 @@ def test_labelled_sentences_become_rows_of_tasks(tmp_path: Path) -> None:
         "holds water.": "ownership",
         "leaks.": "not ownership",
     }
-    with pytest.raises(UsageError, match="no task on code comments"):
+    with pytest.raises(UsageError, match="not a task on code comments"):
         case.build(annotations=strict, task=find_task("se_entities"))
     with pytest.raises(UsageError, match="--require PROJECT"):
         case.build(task=several)

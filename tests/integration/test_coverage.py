@@ -150,7 +150,7 @@ def test_an_unfinished_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture
     found = measure_coverage(place, GEM)
     assert (found.finished, found.complete, found.gaps) == (False, False, ())
     text = shown(found, capsys)
-    assert "The last run did not end: the same goldpan mine command goes on." in text
+    assert "The last run did not finish: run the same goldpan mine command again." in text
     assert "Nothing is missing" not in text
     begin(place)
     assert measure_coverage(place, GEM).complete
@@ -275,7 +275,7 @@ def test_an_interrupted_first_crawl_is_known(
     assert {gap.number for gap in found.gaps if gap.part == "entry"} == numbers
     assert Gap(None, "tables", "pending", NOT_YET) in found.gaps
     assert sum(stored for _, stored in counted(found).values()) == len(fetched)
-    assert "The last run did not end" in shown(found, capsys)
+    assert "The last run did not finish" in shown(found, capsys)
 
 
 def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:

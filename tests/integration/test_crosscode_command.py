@@ -97,7 +97,7 @@ def test_people_see_what_was_done(place: Workspace, tmp_path: Path) -> None:
     done = crosscode("export", "--task", "qa", "--task", "issue_type", *here)
     assert done.exit_code == 0
     assert "task_340_goldpan_issues_question_answering" in done.stdout
-    assert "60 instances lie in" in done.stdout
+    assert "60 instances written to" in done.stdout
     done = crosscode("splits", *here)
     assert "Type-QA" in done.stdout
     done = crosscode("split", "Type-QA", "--max-length", "60", *here)

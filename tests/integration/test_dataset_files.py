@@ -250,7 +250,7 @@ def test_a_failing_builder_leaves_the_earlier_version(tmp_path: Path) -> None:
 
     def failing() -> Any:
         yield from examples(QA, 500)
-        raise WorkspaceError("It broke", "Mend it")
+        raise WorkspaceError("It broke", "Correct it")
 
     with pytest.raises(WorkspaceError, match="It broke"):
         write(tmp_path, QA, failing())
@@ -267,7 +267,9 @@ def test_what_is_no_dataset_is_not_replaced(tmp_path: Path) -> None:
             if path.is_file():
                 path.unlink()
         (directory / name).write_text(text)
-        with pytest.raises(DatasetError, match=r"is not replaced, as it is no dataset") as caught:
+        with pytest.raises(
+            DatasetError, match=r"is not replaced, as it is not a dataset"
+        ) as caught:
             write(tmp_path, QA, examples(QA, 1))
         assert "Choose another directory" in str(caught.value)
         assert (directory / name).read_text() == text
@@ -277,7 +279,7 @@ def test_what_is_no_dataset_is_not_replaced(tmp_path: Path) -> None:
     ("rows", "cause"),
     [
         ([], "would be empty"),
-        ([example(QA, 1), example(QA, 2, id="qa:o/n#1")], "stands twice: qa:o/n#1"),
+        ([example(QA, 1), example(QA, 2, id="qa:o/n#1")], "occurs twice: qa:o/n#1"),
         ([example(QA, 1, id=None)], "has no id"),
     ],
 )

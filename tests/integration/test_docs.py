@@ -7,26 +7,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 
-from goldpan.annotation.review.settings import ReviewSettings
+from docs.generate.pages import FOLDER, PAGES
 from goldpan.cli import app
-from goldpan.core.schemas import (
-    ANNOTATIONS,
-    CHANGES,
-    DECISIONS,
-    DUPLICATES,
-    MINED,
-    PAIRS,
-    REVISIONS,
-    VERDICTS,
-)
-from goldpan.filters.catalogue import criteria
 from goldpan.miners.pairing import RULES, SIGNALS
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
@@ -113,6 +101,25 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     assert "16 rows: id, repo" in attempt([example], tmp_path, environment).stdout
 
 
+def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:
+    section = page("tasks.md").split("## A task of your own\n")[1]
+    (tmp_path / "lab" / "tasks").mkdir(parents=True)
+    (tmp_path / "lab" / "tasks" / "urgent_report.toml").write_text(blocks("toml", section)[0])
+    rows = [f"{('crash', 'typo')[n % 2]} {n},It happens.,{(n + 1) % 2}" for n in range(60)]
+    (tmp_path / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
+    said = ""
+    for line in blocks("console", section)[0].splitlines():
+        done = goldpan(
+            *line.split()[2:],
+            folder=tmp_path,
+            environment={**os.environ, "GOLDPAN_WORKSPACE": "lab"},
+        )
+        assert done.code == 0, f"{line}\n{done.out}{done.err}"
+        said += done.out
+    assert "tfidf-svm has the highest macro_f1" in said
+    assert "is better than majority" in " ".join(said.split())
+
+
 def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
     examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
@@ -144,7 +151,7 @@ def _with_those_below(commands: dict[str, Any], prefix: str = "") -> dict[str, A
 
 
 def test_every_command_and_option_is_documented() -> None:
-    text = README + "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
+    text = README + "".join(path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md"))
     program = typer.main.get_command(app)
     commands = program.commands  # type: ignore[attr-defined]
     assert set(commands) == {
@@ -181,17 +188,17 @@ def test_every_command_and_option_is_documented() -> None:
                     assert option in text, f"{name} {option}"
 
 
-@pytest.mark.parametrize(
-    "table",
-    [*MINED, PAIRS, REVISIONS, CHANGES, VERDICTS, DUPLICATES, ANNOTATIONS, DECISIONS],
-    ids=lambda table: table.name,
-)
-def test_every_column_is_documented(table: object) -> None:
-    text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    name = table.name  # type: ignore[attr-defined]
-    section = text.split(f"## {name}\n")[1].split("\n## ")[0]
-    documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
-    assert documented == table.schema.names  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", PAGES)
+def test_reference_pages_are_what_the_code_says(name: str) -> None:
+    """`python -m docs.generate` writes them."""
+    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name]()
+
+
+def test_every_reference_page_is_generated_and_in_the_menu() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(PAGES)
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert sorted(re.findall(r"\S+\.md", menu)) == sorted(pages)
 
 
 def test_what_one_path_alone_sees_is_documented() -> None:
@@ -207,22 +214,7 @@ def test_rules_and_signals_are_documented() -> None:
         assert f"| `{name}` |" in text
 
 
-def test_criteria_and_their_settings_are_documented() -> None:
-    text = (ROOT / "docs" / "filtering.md").read_text(encoding="utf-8")
-    for criterion in criteria().values():
-        assert f"### {criterion.name}\n\n{criterion.definition}" in text
-        section = text.split(f"### {criterion.name}\n")[1].split("\n### ")[0].split("\n## ")[0]
-        documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
-        assert documented == [field.name for field in fields(criterion.settings)], criterion.name
-
-
-def test_settings_of_reviews_are_documented() -> None:
-    text = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
-    documented = re.findall(r"^\| `(\w+)` \|", text, re.M)
-    assert documented == [field.name for field in fields(ReviewSettings) if field.repr]
-
-
 def test_links_between_documents_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name}: {target}"

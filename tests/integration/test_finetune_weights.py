@@ -127,8 +127,8 @@ def test_a_hub_that_does_not_have_it_is_told(
     ("given", "told"),
     [
         ("octo/tiny", "is not pinned to a commit"),
-        ("octo/tiny@main", "'main' is no commit"),
-        ("octo/tiny@0123456", "'0123456' is no commit"),
+        ("octo/tiny@main", "'main' is not a commit"),
+        ("octo/tiny@0123456", "'0123456' is not a commit"),
         (f"octo/tiny@{COMMIT}\n", "There is no folder"),
         ("/nowhere/at/all", "There is no folder"),
         ("./tiny", "There is no folder"),

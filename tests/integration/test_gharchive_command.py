@@ -68,7 +68,7 @@ def plain(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, b
     assert "GH Archive: 24 hours, 0 of them there before" in done.out
     assert re.search(r"lines +1,440 *\n", done.out)
     assert re.search(r"events kept \(IssuesEvent\) +\d+ *\n", done.out)
-    assert "Every hour is whole." in done.out
+    assert "Every hour is complete." in done.out
     return shards(home)
 
 
@@ -164,7 +164,7 @@ def test_ctrl_c_says_how_to_go_on(source: Path, tmp_path: Path) -> None:
             said = process.communicate(timeout=30)[1]
         assert (process.returncode, said) == (
             130,
-            "Stopped. The same command goes on where it was.\n",
+            "Stopped. Run the same command again to resume.\n",
         )
         rows = pq.read_table(
             tmp_path / "goldpan-workspace" / "gharchive" / "hours.parquet"
@@ -177,9 +177,9 @@ def test_ctrl_c_says_how_to_go_on(source: Path, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("gharchive", "--from", "2022-01-01"), "--to"),
-        (("gharchive", "--from", "then", "--to", "now"), "--from then is no day"),
+        (("gharchive", "--from", "then", "--to", "now"), "--from then is not a day"),
         (("gharchive", *DAY, "--events", "IssueEvent"), "Choose from IssuesEvent"),
-        (("gharchive", *DAY, "--source", "nowhere"), "--source nowhere is no folder"),
+        (("gharchive", *DAY, "--source", "nowhere"), "--source nowhere is not a folder"),
         (("gharchive", *DAY, "--engine", "spark"), "spark"),
         (("gharchive", *DAY, "--source", ".", "--processes", "0"), "Give at least 1"),
         (("gharchive", *DAY, "--concurrency", "0"), "concurrency"),

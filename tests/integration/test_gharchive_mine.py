@@ -294,7 +294,7 @@ def test_a_full_disk_loses_nothing(source: Path, tmp_path: Path) -> None:
         target = ArchiveStore.of(Workspace(tmp_path)).download(TEN[2])
         part = target.with_name(f"{target.name}.part")
         part.symlink_to("/dev/full")
-        with pytest.raises(WorkspaceError, match=r"cannot be written: No space left .* goes on"):
+        with pytest.raises(WorkspaceError, match=r"cannot be written: No space left .* resumes"):
             bring(tmp_path, server.url)
         part.unlink()
         assert bring(tmp_path, server.url).complete
@@ -303,12 +303,12 @@ def test_a_full_disk_loses_nothing(source: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("/no/such/folder", "is no folder"),
-        ("ftp://host/x", "no plain web address"),
-        ("https://user:secret@host/", "no plain web address"),
-        ("http://[::1", "no plain web address"),
-        ("http://host:99999/", "no plain web address"),
-        ("http:///x", "no plain web address"),
+        ("/no/such/folder", "is not a folder"),
+        ("ftp://host/x", "not a plain web address"),
+        ("https://user:secret@host/", "not a plain web address"),
+        ("http://[::1", "not a plain web address"),
+        ("http://host:99999/", "not a plain web address"),
+        ("http:///x", "not a plain web address"),
     ],
 )
 def test_sources_that_are_none(source: str, words: str, tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_what_cannot_be_read_is_told_in_one_sentence(
     for path, problem in (
         (text, "is not a git bundle"),
         (tmp_path / "none", "cannot be read: No such file"),
-        (empty, "is no git repository that can be found"),
+        (empty, "is not a git repository that can be found"),
         (cut, "was cut"),
         (tmp_path / "new.bundle", "bundle of newer commits only"),
     ):
@@ -254,7 +254,7 @@ def test_what_cannot_be_read_is_told_in_one_sentence(
         assert "\n" not in str(caught.value)
     with pytest.raises(GitError, match="connection failed"):
         clone(workspace, REPO, Notes(), source="http://127.0.0.1:9/x.git")
-    with pytest.raises(GitError, match="is no git repository"):
+    with pytest.raises(GitError, match="is not a git repository"):
         clone(workspace, REPO, Notes(), source=(tmp_path / "gone.git").as_uri())
 
 
@@ -262,6 +262,6 @@ def test_a_folder_that_is_no_clone_is_not_touched(source: Repository, workspace:
     place = workspace.clone(REPO)
     place.mkdir(parents=True)
     (place / "mine.txt").write_text("mine")
-    with pytest.raises(GitError, match="is no clone"):
+    with pytest.raises(GitError, match="is not a clone"):
         clone(workspace, REPO, Notes(), source=source.path)
     assert (place / "mine.txt").read_text() == "mine"

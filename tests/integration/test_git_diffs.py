@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from goldpan.show.history import histories
 
 import goldpan
+from goldpan.commands.history import print_histories
 from goldpan.core.archive import Archive, Record
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
@@ -129,7 +129,7 @@ def test_a_local_source_asks_nothing_of_the_network_unless_told(
         for source in (sluice.source, bundle, f"file://{sluice.source}"):
             ((_, history),) = lab.clone(SLUICE, source=str(source))
             assert (twin.count, history.unasked, history.states["none"]) == (0, 1, 1)
-        histories(lab.clone(SLUICE, source=str(bundle)))
+        print_histories(lab.clone(SLUICE, source=str(bundle)))
         assert "goldpan clone --network asks GitHub" in " ".join(capsys.readouterr().out.split())
         ((_, history),) = lab.clone(SLUICE, source=str(bundle), network=True)
         assert (twin.count, history.unasked, history.states["diff"]) == (1, 0, 1)
@@ -181,7 +181,7 @@ def test_a_server_that_is_away_is_asked_again_later(sluice: Sluice) -> None:
         pass
     notes = Notes()
     assert sluice.read(twin, notes).states["none"] == 1
-    assert "did not come" in notes
+    assert "could not be fetched" in notes
     with Twin(sluice.world) as twin:
         assert "none" not in sluice.read(twin).states
 

@@ -213,7 +213,7 @@ def test_listing_shares_what_commits_share(source: Repository) -> None:
 def test_a_history_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(GitError, match="Run goldpan clone"), Objects(tmp_path / "none"):
         pass
-    with pytest.raises(GitError, match="is no git repository"), Objects(tmp_path):
+    with pytest.raises(GitError, match="is not a git repository"), Objects(tmp_path):
         pass
 
 
@@ -259,7 +259,7 @@ def test_prefetch_leaves_whole_clones_and_says_when_the_source_is_gone(
     assert prefetch(whole.path, [NOWHERE], Notes()) == Prefetched(0, 0, 0)
     path = partial(source, tmp_path)
     source.path.rename(tmp_path / "elsewhere.git")
-    with pytest.raises(GitError, match="is no git repository"):
+    with pytest.raises(GitError, match="is not a git repository"):
         prefetch(path, [source_blob(b"a")], Notes())
 
 

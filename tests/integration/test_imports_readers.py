@@ -89,7 +89,7 @@ def test_posts_come_with_merged_kinds(tmp_path: Path) -> None:
     [
         ("stackoverflow_all.txt", POSTS, "none of the splits"),
         ("stackoverflow_dev.txt", "use\tO\n\n", "begins with no Question_ID"),
-        ("stackoverflow_dev.txt", POSTS.replace("B-Licence", "Licence"), "'Licence' is no tag"),
+        ("stackoverflow_dev.txt", POSTS.replace("B-Licence", "Licence"), "'Licence' is not a tag"),
         ("stackoverflow_dev.txt", POSTS + "x\n", "line 20: a word has no tag"),
     ],
 )

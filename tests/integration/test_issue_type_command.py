@@ -28,7 +28,7 @@ def test_people_see_what_became_of_the_closings(folder: Path) -> None:
     done = run("build", "issue-type", folder=folder)
     assert done.code == 0, done.err
     assert "closings of issues in" in done.out
-    assert "gave no example: no label means one of the classes" in done.out
+    assert "without an example: no label means one of the classes" in done.out
     assert "issue_type:" in done.out
     for split in ("train", "validation", "test"):
         assert split in done.out

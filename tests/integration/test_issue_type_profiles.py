@@ -74,11 +74,11 @@ TWO = '[labels]\nbug = ["bug"]\nquestion = ["faq"]'
         ("labels =", "not valid TOML"),
         (f'extends = "nlbse"\n{TWO}', r"no profile 'nlbse' \(did you mean nlbse24"),
         (f'task = "t"\nbalanse = "none"\n{TWO}', r"no setting 'balanse' \(did you mean balance"),
-        (f'task = "t"\nbalance = "all"\n{TWO}', "no way to balance"),
-        (f'task = "t"\nsplit = "half"\n{TWO}', "no way to split"),
+        (f'task = "t"\nbalance = "all"\n{TWO}', "not a way to balance"),
+        (f'task = "t"\nsplit = "half"\n{TWO}', "not a way to split"),
         (f'task = "t"\nredact = "yes"\n{TWO}', "redact = 'yes' is of the wrong type"),
         (f'task = "t"\ndetector = "ear"\n{TWO}', "Write text or prose"),
-        (f'task = "t"\nother_labels = "docs"\n{TWO}', "other_labels is no list"),
+        (f'task = "t"\nother_labels = "docs"\n{TWO}', "other_labels is not a list"),
         (f'task = "t"\nother_labels = ["FAQ"]\n{TWO}', "'faq' means question and no class"),
         (TWO, "names no task"),
         ('task = "t"', "not a list of labels"),
@@ -100,5 +100,5 @@ def test_names_of_profiles(tmp_path: Path) -> None:
         load_profile("nlbse32")
     with pytest.raises(UsageError, match="cannot be read"):
         load_profile(str(tmp_path / "none.toml"))
-    with pytest.raises(UsageError, match="bears the name of one that ships"):
+    with pytest.raises(UsageError, match="has the name of one that ships"):
         load_profile(own(tmp_path, TWO, "default"))

@@ -73,7 +73,7 @@ def test_balances_are_read_as_they_are_written(kind: str, most: int) -> None:
     "text", ["", "project", "project:0", "project:-1", "label:3", "project:1e9"]
 )
 def test_balances_that_are_none(text: str) -> None:
-    with pytest.raises(UsageError, match="no way to balance"):
+    with pytest.raises(UsageError, match="not a way to balance"):
         Balance.parse(text)
 
 

@@ -127,7 +127,7 @@ def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
     assert made.code == 0, made.err
     told = goldpan("status", "--workspace", tmp_path)
     assert told.code == 3, told.err
-    assert "The last run did not end: the same goldpan mine command goes on." in told.out
+    assert "The last run did not finish: run the same goldpan mine command again." in told.out
     assert "not fetched yet" in told.out
 
 
@@ -174,7 +174,7 @@ def test_interrupted_by_the_user(tmp_path: Path) -> None:
             running.append(miner)
             _, said = miner.communicate(timeout=_PATIENCE)
         assert miner.returncode == 130, said.decode()
-        assert "Stopped. The same command goes on where it was." in said.decode()
+        assert "Stopped. Run the same command again to resume." in said.decode()
         assert "Traceback" not in said.decode()
         done = subprocess.run(arguments, env=environment, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()

@@ -171,8 +171,38 @@ def test_an_installed_package_brings_plugins(place: Path, tmp_path: Path) -> Non
     people = [word for word in command if word != "--json"]
     assert (
         "The plugin rules of nuggets cannot be imported at line 1: ZeroDivisionError: division by "
-        "zero. Mend or uninstall nuggets."
+        "zero. Fix or uninstall nuggets."
     ) in attempt(*people, PYTHONPATH=path).stderr
+
+
+def test_the_settings_file_names_plugins_for_every_command(place: Path) -> None:
+    write(place / "goldpan.toml", 'plugins = ["plugins/label_words.py", "plugins/issue_titles.py"]')
+    shutil.copytree(PLUGINS, place / "plugins")
+    shutil.copy(PLUGINS / "code_blocks.py", place)
+    common = ("--workspace", str(place))
+    assert "label-words" in goldpan("evaluate", "models", *common)
+    assert "issue-titles" in goldpan("build", "--help", GOLDPAN_WORKSPACE=str(place))
+    assert "issue-titles" not in goldpan("build", "--help")
+    goldpan("filter", *common)
+    built = json.loads(goldpan("build", "issue-titles", "--json", *common))
+    assert built["examples"] == 16
+    provenance = json.loads((place / "datasets/issue-titles/provenance.json").read_text())
+    assert provenance["plugins"] == digest(PLUGINS / "issue_titles.py")
+    shown = json.loads(goldpan("config", "show", "--json", *common))
+    assert shown["plugins"]["source"] == str(place / "goldpan.toml")
+    write(place / "goldpan.toml", 'plugins = ["code_blocks.py"]')
+    assert "has-code" in goldpan("filter", "--list", *common)
+
+
+def test_a_settings_file_that_names_no_plugin_is_told(place: Path) -> None:
+    for text, message in (
+        ('plugins = ["gone.py"]', "goldpan.toml: There is no plugin"),
+        ('plugins = "gone.py"', "is not a list of files. Write plugins ="),
+    ):
+        write(place / "goldpan.toml", text)
+        done = attempt("pair", "--workspace", str(place))
+        assert done.returncode == 2
+        assert message in done.stderr
 
 
 CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('keyword',)))\n"
@@ -183,9 +213,9 @@ CLASH = "from goldpan.plugins import Rules, register\nregister(Rules({!r}, ('key
     [
         ("gone.txt", None, "There is no plugin"),
         ("gone.py", None, "There is no plugin"),
-        ("a-b.py", "", "Name it of letters, digits and underscores"),
-        ("json.py", "", "bears the name of another module, json"),
-        ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Mend"),
+        ("a-b.py", "", "Use letters, digits and underscores"),
+        ("json.py", "", "has the name of another module, json"),
+        ("broken.py", "import nowhere", "ModuleNotFoundError: No module named 'nowhere'. Fix"),
         ("typo.py", "x = 1\ny = = 2", "cannot be imported at line 2: SyntaxError"),
         ("other.py", "import goldpan\ngoldpan.register(7)", "registers a int, of which"),
         ("clash.py", CLASH.format("default"), "'default', which is one of Goldpan's own"),

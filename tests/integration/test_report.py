@@ -131,11 +131,11 @@ def test_prose_languages_come_from_the_verdicts(tmp_path: Path) -> None:
 
 def test_dropped_subjects_are_shown_with_what_else_drops_them(tmp_path: Path) -> None:
     text = read(make_workspace(tmp_path, issues=6))
-    dropped = text.partition("What the filters throw away")[2]
+    dropped = text.partition("What the filters drop")[2]
     assert f"too-short 60 {REPO}#6 Pan leaks 6" in dropped
     assert "Also dropped by people" in dropped
     assert f"too-short 30 {REPO}#3 Pan leaks 3" in dropped
-    assert "Dropped by this criterion alone" in dropped
+    assert "Dropped only by this criterion" in dropped
     assert f"not-merged {REPO}#3 Pan leaks 3 {REPO}#103 Mend Pan leaks 3" in dropped
     assert "The criterion does not decide" in dropped
 
@@ -163,8 +163,8 @@ def test_examples_show_their_evidence(tmp_path: Path) -> None:
     assert "<mark>3</mark>" in page
     assert "<mark>4</mark>" in page
     assert "no line end" in text
-    assert "Verdicts: 3 on the issue, all for it" in text
-    assert "Verdicts: 1 on the fix pair, all for it; 3 on the issue, all for it" in text
+    assert "Verdicts: 3 on the issue, all in favor" in text
+    assert "Verdicts: 1 on the fix pair, all in favor; 3 on the issue, all in favor" in text
     assert f'href="https://github.com/{REPO}/issues/1"' in page
     assert f'href="https://github.com/{REPO}/pull/101"' in page
 

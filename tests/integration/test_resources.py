@@ -55,19 +55,19 @@ def test_a_full_disk_for_what_is_rejected_is_told(mined: Path, tmp_path: Path, s
     for command in ("pair", "filter"):
         assert goldpan(command, "--workspace", mined).code == 0
     done = goldpan("filter", "--workspace", mined, "--rejects", target)
-    told_in_one_sentence(done, f"rejects.{suffix}", "no room left", "Make room")
+    told_in_one_sentence(done, f"rejects.{suffix}", "no room left", "Free some space")
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (OSError(errno.ENOSPC, "No space left on device", "/w/a"), ("/w/a", "no room", "Make")),
+        (OSError(errno.ENOSPC, "No space left on device", "/w/a"), ("/w/a", "no room", "Free")),
         (OSError(errno.EROFS, "Read-only file system", "/w/a"), ("/w/a", "read-only")),
         (OSError(errno.EDQUOT, "Disk quota exceeded", "/w/a"), ("/w/a", "quota")),
         (PermissionError(errno.EACCES, "Permission denied", "/w/a"), ("/w/a", "permission")),
         (
             OSError("Error writing bytes. Detail: [errno 28] No space left on device"),
-            ("no room", "Make room"),
+            ("no room", "Free some space"),
         ),
         (
             duckdb.IOException('Could not write file "/w/x.tmp": No space left on device'),

@@ -63,7 +63,7 @@ def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
         command(folder, "review", *given, key=server.key)
     done = command(folder, "build", "qa", "--require", "question-answer")
     assert done.code == 0, done.err
-    assert "1 gave no example: question-answer" in done.out
+    assert "1 without an example: question-answer" in done.out
     table = pq.read_table(folder / "place" / "datasets" / "qa" / "data")
     assert sorted(table["issue"].to_pylist()) == [1, 3]
 

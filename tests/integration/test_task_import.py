@@ -128,7 +128,7 @@ def test_projects_that_are_not_given_are_missing(tmp_path: Path) -> None:
         tasks_app, ["import", "story_points", str(path), "--workspace", str(tmp_path / "w")]
     )
     assert "Partial: 15 projects were not given" in done.stdout
-    assert "repo:usergrid: 2 are 480 fewer than the registry tells" in done.stdout
+    assert "repo:usergrid: 2 are 480 fewer than the registry says" in done.stdout
 
 
 def test_equal_texts_lie_on_one_side(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
     directory = import_task(place, task, [path], QUIET).directory
     before = (directory / "provenance.json").read_bytes()
     path.write_text(path.read_text() + "x,y,Q\n")
-    with pytest.raises(DatasetError, match="'Q' is no label"):
+    with pytest.raises(DatasetError, match="'Q' is not a label"):
         import_task(place, task, [path], QUIET)
     assert (directory / "provenance.json").read_bytes() == before
     assert not list((tmp_path / "w" / "tmp").iterdir())
@@ -236,7 +236,7 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
         (("import", "sentiment", "--revision", "0"), "says what to download"),
         (("list", "--suite", "glue"), "No task is of the benchmark 'glue'"),
         (("list", "--type", "vision"), "No task is of the type 'vision'"),
-        (("list", "--tasks", "nowhere"), "is no directory"),
+        (("list", "--tasks", "nowhere"), "is not a directory"),
     ],
 )
 def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:

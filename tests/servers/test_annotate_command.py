@@ -76,7 +76,7 @@ def test_people_decide_what_is_rebuilt(
     assert "1 subjects added" in goldpan("annotate", "adjudicate", *project).out
     built = goldpan("build", "code-edit", "--require", "fix-pair").out
     assert "10 examples" in built
-    assert "1 gave no example: fix-pair" in built
+    assert "1 without an example: fix-pair" in built
     rows = pq.read_table(place.dataset("code-edit") / "data")
     assert len(rows) == 10
     assert open_project(place, "rebuild").facts.form == "fix-pair"
@@ -127,7 +127,7 @@ def test_reviews_are_filled_in_where_somebody_wants_it(
     asked = goldpan(*push, "--not-blind", "--profile", "faun-eval", code=1)
     assert "was not reviewed under the profile faun-eval" in asked.err
     review_by_hand(place)
-    assert "9 of them have something filled in" in goldpan(*push, "--not-blind").out
+    assert "9 of them are pre-filled" in goldpan(*push, "--not-blind").out
     assert "begun with blind False" in goldpan(*push, code=2).err
     number = open_project(place, "seen").number
     for task in studio.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true"):

@@ -348,14 +348,14 @@ def test_a_hub_that_is_not_there_is_told(
     "repo_id", ["issues", "a/b/c", "org/", "/x", "org/a b", "org/--x", "org/x.git", "../x", ""]
 )
 def test_impossible_names_are_refused(hub: Hub, dataset: Path, repo_id: str) -> None:
-    with pytest.raises(UsageError, match=r"is no name of a dataset|names no owner"):
+    with pytest.raises(UsageError, match=r"is not a name of a dataset|names no owner"):
         send(dataset, repo_id)
     assert hub.requests == []
 
 
 @pytest.mark.parametrize("tag", ["a b", "-v1", "v1..2", "v1.lock", "v/1", "v1."])
 def test_impossible_tags_are_refused(hub: Hub, dataset: Path, tag: str) -> None:
-    with pytest.raises(UsageError, match="is no name of a tag"):
+    with pytest.raises(UsageError, match="is not a name of a tag"):
         send(dataset, tag=tag)
     assert hub.requests == []
 

@@ -110,7 +110,7 @@ def test_annotators_see_what_stands_around_a_sentence() -> None:
     assert "I wash &lt;b&gt;gold&lt;/b&gt;." in shown["code_panel"]
     assert "class Pan {}" in shown["code_panel"]
     bare = make_task(find_form("code-comment-java"), {"id": "c:1", "repo": None, "text": "i wash"})
-    assert "no more than the sentence" in bare.panels["code_panel"]
+    assert "only the sentence" in bare.panels["code_panel"]
     assert bare.repo == ""
 
 
@@ -149,7 +149,7 @@ def test_people_are_compared_with_the_dataset(tmp_path: Path, studio: Annotators
     assert "differ on comments:2 (dataset: none; people: expand)" in told
     assert "Not blind" not in told
     seen = goldpan("push", "--project", "seen", *form, "--not-blind")
-    assert "4 of them have something filled in" in seen
+    assert "4 of them are pre-filled" in seen
 
 
 def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Annotators) -> None:

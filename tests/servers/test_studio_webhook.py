@@ -31,7 +31,7 @@ FORM = find_form("fix-pair")
 
 @pytest.mark.parametrize("url", ["", "ftp://x/y", "http://", "http://x:port/", "x.example/hook"])
 def test_what_is_no_address_is_told(url: str) -> None:
-    with pytest.raises(UsageError, match="no address that Label Studio could call"):
+    with pytest.raises(UsageError, match="not an address that Label Studio could call"):
         check_address(url)
 
 

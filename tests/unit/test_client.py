@@ -75,7 +75,7 @@ def test_a_token_does_not_follow_a_redirect_to_another_host() -> None:
 def test_a_redirect_loop_ends() -> None:
     with (
         serving(lambda path: (302, {"Location": path + "x"}, b"{}")) as (url, seen),
-        pytest.raises(ServerError, match="goes on where it was"),
+        pytest.raises(ServerError, match="resumes where it stopped"),
     ):
         ask(url)
     assert 5 < len(seen) < 20

@@ -142,7 +142,7 @@ def test_a_gh_that_does_not_run_is_no_token(programs: Path) -> None:
         ("via =", "not valid TOML"),
         ("\udcff", "not valid TOML"),
         ("colour = 1", "unknown settings: colour. It may hold api_url, via"),
-        (f'github_token = "{FIRST}"', "Tokens belong into the environment variable GITHUB_TOKEN"),
+        (f'github_token = "{FIRST}"', "Tokens belong in the environment variable GITHUB_TOKEN"),
         ("via = 3", "--via 3 is unknown. Choose auto, graphql or rest"),
         ("via = ['rest']", "is unknown. Choose auto, graphql or rest"),
         ("since = 'never'", "--since never is not a date. Write it as 2024-08-01"),

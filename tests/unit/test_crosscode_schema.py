@@ -58,21 +58,24 @@ def test_files_of_the_public_benchmark_pass(tmp_path: Path) -> None:
         ({"Prompt": None}, "Description: is missing"),
         ({"Prompt": None, "Descripton": ["x"]}, "Description: is missing; is it 'descripton'?"),
         ({"Definition": [""]}, "Definition: is empty"),
-        ({"Definition": {"a": 1}}, "Definition: dict {'a': 1} is no text"),
+        ({"Definition": {"a": 1}}, "Definition: dict {'a': 1} is not text"),
         ({"Type": ["Clasification"]}, "Type: 'Clasification' is none of Classification, Fill in"),
-        ({"Type": ["Classification", "Many"]}, "Type: ['Many'] is no sub-type of Classification"),
+        (
+            {"Type": ["Classification", "Many"]},
+            "Type: ['Many'] is not a sub-type of Classification",
+        ),
         ({"Type": ["Translation", "Binary"]}, "Type: Translation has no sub-types"),
         ({"Type": []}, "Type: is empty"),
-        ({"Positive Examples": "x"}, "Positive Examples: is no list of examples"),
+        ({"Positive Examples": "x"}, "Positive Examples: is not a list of examples"),
         (
             {"Positive Examples": [{"input": "x", "output": "y"}, {"input": "x"}]},
             "Positive Examples[1].Output: is missing",
         ),
         (
             {"Negative Examples": [{"input": "x", "output": 3}]},
-            "Negative Examples[0].Output: int 3 is no text",
+            "Negative Examples[0].Output: int 3 is not text",
         ),
-        ({"Instance_number": [{"total": "many"}]}, "Instance Number: is no object of counts"),
+        ({"Instance_number": [{"total": "many"}]}, "Instance Number: is not an object of counts"),
         ({"Goldpan": {"format": 9}}, "Goldpan.format: is not 1"),
         ({"Goldpan": {"format": 1, "task": {"name": "x"}}}, "Goldpan.task: "),
     ],
@@ -91,13 +94,13 @@ def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], problem
     [
         ({"output": "x"}, "Instances[1].input: is missing"),
         ({"input": "x"}, "Instances[1].output: is missing"),
-        ({"input": None, "output": "x"}, "Instances[1].input: null is no text"),
-        ({"input": ["a", 1], "output": "x"}, "Instances[1].input[1]: int 1 is no text"),
+        ({"input": None, "output": "x"}, "Instances[1].input: null is not text"),
+        ({"input": ["a", 1], "output": "x"}, "Instances[1].input[1]: int 1 is not text"),
         ({"input": "a", "output": "\ud800"}, "Instances[1].output: the text holds half of"),
         ({**GOOD, "split": "rest"}, "Instances[1].split: 'rest' is none of train, valid"),
-        ({**GOOD, "idx": 1.5}, "Instances[1].idx: float 1.5 is no text"),
-        ({**GOOD, "facts": []}, "Instances[1].facts: is no object"),
-        ("text", "Instances[1]: is no object with input and output"),
+        ({**GOOD, "idx": 1.5}, "Instances[1].idx: float 1.5 is not text"),
+        ({**GOOD, "facts": []}, "Instances[1].facts: is not an object"),
+        ("text", "Instances[1]: is not an object with input and output"),
     ],
 )
 def test_a_wrong_instance_is_named(tmp_path: Path, instance: Any, problem: str) -> None:
@@ -153,9 +156,9 @@ def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
     content["Instances"][2]["facts"] = {"colour": "red", "position": 1}
     data.write_text(json.dumps(content))
     assert told(tmp_path / "files") == [
-        f"error: {data.name}: Instances[1]: the output 'crash' is none of the task's labels: "
+        f"error: {data.name}: Instances[1]: the output 'crash' is not one of the task's labels: "
         "bug, feature, question",
-        f"error: {data.name}: Instances[2].facts.colour: is no column of the task",
+        f"error: {data.name}: Instances[2].facts.colour: is not a column of the task",
     ]
     content["Instances"][1]["output"] = "bug"
     content["Instances"][2]["facts"] = {"position": "first"}
@@ -173,9 +176,9 @@ def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
         (b"{}", "Instances: is missing"),
         (b'{"Instances": 3}', "Instances: [ is missing"),
         (b'{"Instances": [1 2]}', "Instances[1]: , or ] is missing"),
-        (b'{"Instances": [1, ', "Instances[1]: is no JSON"),
-        (b'{"Instances": [NaN]}', "Instances[0]: NaN is no JSON"),
-        (b'{"Instances": [], "Instances": []}', "Instances: stands twice"),
+        (b'{"Instances": [1, ', "Instances[1]: is not JSON"),
+        (b'{"Instances": [NaN]}', "Instances[0]: NaN is not JSON"),
+        (b'{"Instances": [], "Instances": []}', "Instances: occurs twice"),
         (b'{"Instances": []} x', "more follows"),
         (b'{"Instances": ["\xff"]}', "is not UTF-8"),
         (b'{"Instances": [' + b"1" * 5000 + b"]}", "Instances[0]: Exceeds the limit"),

@@ -103,7 +103,7 @@ def test_splits_are_asked_for_in_any_case() -> None:
     [
         ("[A]\nlevel = 3", "A.level"),
         ("[A]\nlevel = 'type'\nscope = 'inter'\nevaluate = 'Nothing'", "'Nothing' is none of"),
-        ("[A]\nlevel = 'subtype'\nscope = 'inter'\nevaluate = 'Translation'", "is no sub-type"),
+        ("[A]\nlevel = 'subtype'\nscope = 'inter'\nevaluate = 'Translation'", "is not a sub-type"),
         ("[A]\nlevel = 'type'\nscope = 'intra'\nevaluate = 'Translation'", "use scope inter"),
         ("[A]\nlevel = 'type'\nscop = 'intra'\nevaluate = 'Translation'", "scop"),
         ("[A", "is not valid TOML"),

@@ -73,8 +73,8 @@ def test_a_fresh_dataset_has_no_problem(tmp_path: Path, family: Any) -> None:
 
 
 def test_each_problem_names_file_cause_and_remedy() -> None:
-    problem = Problem("README.md", "it is missing", "Build the dataset anew")
-    assert str(problem) == "README.md: it is missing. Build the dataset anew."
+    problem = Problem("README.md", "it is missing", "Build the dataset again")
+    assert str(problem) == "README.md: it is missing. Build the dataset again."
 
 
 def test_what_is_no_dataset_is_one_problem(dataset: Path, tmp_path: Path) -> None:

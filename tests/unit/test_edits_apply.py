@@ -55,7 +55,7 @@ def test_a_miss_names_the_nearest_lines() -> None:
     with pytest.raises(NoMatchError) as caught:
         apply_edits(FILE, [Edit("def f():\n", ""), Edit(search, "")])
     assert caught.value.problem == (
-        "Block 2 of 2 does not match: its SEARCH (3 lines) stands nowhere in the file; the most "
+        "Block 2 of 2 does not match: its SEARCH (3 lines) occurs nowhere in the file; the most "
         "alike are from line 6 on, but at line 7 the file has '    x = 1\\n' where SEARCH has "
         "'    x = 2\\n'"
     )
@@ -72,7 +72,7 @@ def test_a_miss_at_the_end_of_the_file() -> None:
 
 
 def test_a_miss_without_anything_alike() -> None:
-    with pytest.raises(NoMatchError, match=r"\(1 line\) stands nowhere in the file\. Copy"):
+    with pytest.raises(NoMatchError, match=r"\(1 line\) occurs nowhere in the file\. Copy"):
         apply_edits("a\n", [Edit("z\n", "")])
 
 

@@ -120,8 +120,8 @@ def test_several_labels_stand_in_columns_or_in_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("title,body\nx,y\n", r"has no column 'kind'; it has title, body\. Give the file from"),
-        ("title,body,kind\nx,y,Q\n", r"row 1: 'Q' is no label of toy_issues\. It has B, W"),
+        ("title,body\nx,y\n", r"has no column 'kind'; it has title, body\. Give the right file"),
+        ("title,body,kind\nx,y,Q\n", r"row 1: 'Q' is not a label of toy_issues\. It has B, W"),
         ("title,body,kind\nx,y\n", r"line 2: the row has not the 3 fields"),
         ("title,body,kind\nx,y,B,z\n", r"line 2: the row has not the 3 fields"),
         ("title,body,kind\nx,\udcff,B\n", r"cannot be read .*utf-8"),
@@ -151,7 +151,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         list(table_rows(tmp_path / "none.csv"))
     path = tmp_path / "toy.doc"
     path.touch()
-    with pytest.raises(UsageError, match=r"no table that can be read.*Give csv"):
+    with pytest.raises(UsageError, match=r"not a table that can be read.*Give csv"):
         list(table_rows(path))
 
 

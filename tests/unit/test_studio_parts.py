@@ -6,6 +6,7 @@ import random
 import re
 import socket
 import time
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -28,6 +29,7 @@ from goldpan.annotation.studio.client import User, find_server
 from goldpan.annotation.studio.configuration import check, load, names, parse
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
+from goldpan.annotation.studio.inline_html import inline
 from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import Facts, Project, begin_project
 from goldpan.annotation.studio.raw import History, RawExports
@@ -211,7 +213,7 @@ def test_huge_texts_are_cut_and_quick() -> None:
     lines = "".join(f"-{n}\n+{n + 1}\n" for n in range(20_000))
     change = panel_html.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
     assert len(change) < 1_000_000
-    assert "changed lines more are not shown" in change
+    assert "more changed lines are not shown" in change
     assert time.monotonic() - begun < 20
 
 
@@ -307,7 +309,7 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not allowed"):
         check_port(99_999)
     for address in ("", "ann", "ann@example", "a b@example.org", "ann@example.org\n"):
-        with pytest.raises(UsageError, match="is no e-mail address"):
+        with pytest.raises(UsageError, match="is not an e-mail address"):
             prepare(tmp_path / "none", tmp_path / "data", [address], QUIET)
     with pytest.raises(StudioError, match=r"not installed.*serve --install"):
         prepare(tmp_path / "none", tmp_path / "data", [], QUIET)
@@ -316,3 +318,32 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
 def test_a_broken_configuration_is_told() -> None:
     with pytest.raises(UsageError, match="is not XML"):
         parse("mine", "<View>")
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("use `a < b` **now**, *please*", "use <code>a &lt; b</code> <b>now</b>, <i>please</i>"),
+        ("a_b_c and 2 * 3 * 4", "a_b_c and 2 * 3 * 4"),
+        (r"\*kept\* &#x202e; <b>x</b>", "*kept* &amp;#x202e; &lt;b&gt;x&lt;/b&gt;"),
+        ("[here](https://e.x/) ![i](https://e.x/)", "[here](https://e.x/) ![i](https://e.x/)"),
+        ("x\n    *a* = *b*\ny", "x\n    *a* = *b*\ny"),
+    ],
+)
+def test_inline_markdown_is_drawn_and_nothing_else(text: str, drawn: str) -> None:
+    assert inline(text) == drawn
+
+
+def test_emphasis_is_balanced_in_hostile_texts() -> None:
+    for text in ("*a **b " * 5_000, "`" * 20_000, "**" * 10_000, "*" * 20_000):
+        found = inline(text[:20_000])
+        assert found.count("<b>") == found.count("</b>")
+        assert found.count("<i>") == found.count("</i>")
+
+
+@pytest.mark.parametrize("name", names())
+def test_definitions_of_choices_are_in_sight(name: str) -> None:
+    root = ET.fromstring(load(name).xml)
+    choices = [each.attrib for each in root.iter("Choice") if "hint" in each.attrib]
+    hints = {f"{each['value']}: {each['hint']}" for each in choices}
+    assert {each.attrib["value"] for each in root.iter("Header")} == hints

@@ -46,11 +46,11 @@ class Dataset:
         """Open the dataset in a directory; raises `DatasetError` where it holds none."""
         self.path = Path(path)
         self.provenance: Mapping[str, Any] = read_provenance(self.path)
-        """What `provenance.json` tells: sources, settings, versions, digests of the files."""
+        """The content of `provenance.json`: sources, settings, versions, digests of the files."""
         self.built = built
-        """What building it gave, where this program built it."""
+        """The result of building it, if this program built it."""
         self.workspace = workspace
-        """The workspace that it was taken from, if any."""
+        """The workspace that it comes from, if any."""
 
     def __repr__(self) -> str:
         splits = ", ".join(f"{name}: {rows:,}" for name, rows in self.splits.items())
@@ -66,7 +66,7 @@ class Dataset:
 
     @cached_property
     def splits(self) -> Mapping[str, int]:
-        """The rows of each split that has some."""
+        """The number of rows of each split."""
         names = {path.name.rpartition("-of-")[0].rpartition("-")[0] for path in self._paths()}
         ordered = [name for name in _ORDER if name in names]
         ordered += sorted(names - set(_ORDER))
@@ -86,7 +86,7 @@ class Dataset:
         return (self.path / CARD).read_text(encoding="utf-8")
 
     def to_arrow(self, split: str | None = None) -> pa.Table:
-        """Return the rows of a split as an Arrow table, of all splits without one."""
+        """Return the rows of a split, by default of all, as an Arrow table."""
         names = list(self.splits) if split is None else [self._known(split)]
         return pa.concat_tables(
             pq.read_table(path, page_checksum_verification=True, partitioning=None)
@@ -95,7 +95,7 @@ class Dataset:
         )
 
     def to_pandas(self, split: str | None = None) -> pd.DataFrame:
-        """Return the rows of a split as a data frame, of all splits without one."""
+        """Return the rows of a split, by default of all, as a data frame."""
         _optional("pandas")
         frame: pd.DataFrame = self.to_arrow(split).to_pandas()
         return frame
@@ -109,7 +109,7 @@ class Dataset:
         return made
 
     def sql(self, query: str, **values: object) -> pa.Table:
-        """Answer a query in DuckDB's SQL; `data` has all rows and their `split`.
+        """Return the result of a DuckDB SQL query; `data` has all rows and their `split`.
 
         Each split is a table of its own name, too. `values` are the query's ``$name`` parameters.
         """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # it is optional
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score that ranks, of one run."""
+    """A run's main score, by which models are ranked."""
 
     task: str
     model: str
@@ -42,7 +42,7 @@ class Score:
     high: float | None
     examples: int
     directory: Path
-    """Where the run's predictions and all its other scores lie."""
+    """The directory of the run's predictions and other scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Evaluation:
 
     @property
     def scores(self) -> list[Score]:
-        """The score that ranks, of each run."""
+        """Each run's main score, by which models are ranked."""
         return [_score(run) for run in self.runs]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the scores as a data frame, a row a run."""
+        """Return the scores as a data frame, one row per run."""
         try:
             import pandas as pd
         except ImportError:
@@ -70,7 +70,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A run that is to be done: a task, a model and a seed."""
+    """A planned run: a task, a model and a seed."""
 
     workspace: Workspace
     task: str
@@ -104,7 +104,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Runs that are to be done; the rows of a task are read when its first run comes."""
+    """Planned runs; the rows of a task are read when its first run starts."""
 
     workspace: Workspace
     tasks: tuple[tuple[str, Path | None], ...]
@@ -165,7 +165,7 @@ def evaluate(
     protocol: str = "default",
     workspace: Workspace | str | Path | None = None,
 ) -> Evaluation:
-    """Run models on a task or a dataset, once a seed, and return the runs with their scores.
+    """Run models on a task or a dataset, once per seed, and return the runs with their scores.
 
     Runs are kept in `workspace`, by default that of the dataset. A finished one is not run again.
     """

@@ -58,7 +58,7 @@ class Workspace:
         """Open the workspace at `path`, by default ``goldpan-workspace``.
 
         Settings come from ``goldpan.toml`` in the workspace, then from the environment, then from
-        these arguments. With `progress`, standard error tells how far the work is.
+        these arguments. With `progress`, progress is shown on standard error.
         """
         self.settings: Settings = load_settings(
             {
@@ -84,7 +84,7 @@ class Workspace:
 
     @property
     def layout(self) -> Layout:
-        """Where each file lies."""
+        """The paths of the workspace's files."""
         return self._layout
 
     def repositories(self) -> list[str]:
@@ -96,7 +96,7 @@ class Workspace:
         return Reporter(quiet=not self._progress)
 
     def mine(self, repo: str, *, license: str | None = None) -> MineResult:
-        """Bring a repository's issues and pull requests home, or what changed since.
+        """Fetch a repository's issues and pull requests, or what changed since the last run.
 
         `license` states the repository's licence where GitHub or a backup do not or are wrong.
         """
@@ -114,7 +114,7 @@ class Workspace:
             return predict(self.settings, repo, reporter)
 
     def from_backup(self, repo: str, source: str | Path, *, license: str | None = None) -> Coverage:
-        """Bring a repository home from a metadata backup: a folder, or .jsonl[.xz|.gz]."""
+        """Import a repository from a metadata backup: a folder, or .jsonl[.xz|.gz]."""
         from goldpan.datasets.licenses import stated_license
         from goldpan.miners.backup import mine_backup
 
@@ -123,7 +123,7 @@ class Workspace:
             return mine_backup(self.settings, Path(source), repo, reporter, license=stated)
 
     def normalize(self, *repos: str, license: str | None = None) -> dict[str, dict[str, int]]:
-        """Make the tables anew from the raw replies; return the rows of each by repository.
+        """Rebuild the tables from the raw replies; return each table's rows by repository.
 
         `license` states the licence of one repository; ``mined`` takes that back.
         """
@@ -144,7 +144,7 @@ class Workspace:
     def clone(
         self, *repos: str, source: str | None = None, network: bool | None = None
     ) -> list[tuple[CloneResult, History]]:
-        """Fetch the history of the code, and find the states before and after each pull request.
+        """Fetch the code's history, and find the states before and after each pull request.
 
         `source` is a git address, a local mirror or a bundle of one repository, instead of GitHub.
         GitHub is then asked for what git cannot tell of only with `network`, or a remote source.
@@ -188,7 +188,7 @@ class Workspace:
     def filter(
         self, *repos: str, profile: str | Path = "default", rules: str | None = None
     ) -> list[FilterResult]:
-        """Judge every issue and fix pair by every criterion, each verdict with its reason.
+        """Judge every issue and fix pair by every criterion; each verdict has a reason.
 
         `profile` is ``default``, ``faun-eval``, or the path of a ``.toml`` of your own.
         """
@@ -208,7 +208,7 @@ class Workspace:
         profile: str | Path = "default",
         rules: str | None = None,
     ) -> int:
-        """Write what a profile drops, as .parquet, .jsonl or .csv; return how many subjects."""
+        """Write what a profile drops as .parquet, .jsonl or .csv; return the number of subjects."""
         from goldpan.filters.profile import load_profile
         from goldpan.filters.rejects import write_rejects
 
@@ -218,7 +218,7 @@ class Workspace:
     def funnel(
         self, *repos: str, profile: str | Path = "default", rules: str | None = None
     ) -> tuple[Funnel, Funnel]:
-        """Count what each criterion takes out, of issues and of fix pairs."""
+        """Count the issues and the fix pairs that each criterion drops."""
         from goldpan.filters.funnel import read_funnels
         from goldpan.filters.profile import load_profile
 
@@ -233,7 +233,7 @@ class Workspace:
         return explain(self._by(rules), subject)
 
     def trace(self, example_id: str, datasets: Sequence[str | Path] = ()) -> Trace:
-        """Walk from an example, as ``qa:OWNER/NAME#NUMBER``, back to replies and git objects."""
+        """Trace an example, such as ``qa:OWNER/NAME#NUMBER``, to replies and git objects."""
         from goldpan.trace import trace
 
         return trace(self._layout, example_id, [Path(each) for each in datasets])
@@ -247,7 +247,7 @@ class Workspace:
         settings: str | Path | None = None,
         **options: Any,
     ) -> ReviewResult:
-        """Have language models judge what the profile keeps; no request is sent twice.
+        """Ask language models to judge what a profile keeps; no request is sent twice.
 
         `options` are settings of ``docs/review.md``, such as `base_url` and `max_cost`; a file
         with all of them is `settings`.
@@ -333,7 +333,7 @@ class Workspace:
         ablate: Sequence[str] = (),
         hold_out: str | None = None,
     ) -> Evaluation:
-        """Run models on tasks or datasets, once a seed; a finished run is not run again.
+        """Run models on tasks or datasets, once per seed; finished runs are not repeated.
 
         `settings` are those of the model. Raises what the first run that fails raises; those
         before it are kept, so that the next call goes on there.
@@ -363,7 +363,7 @@ class Workspace:
         ablate: Sequence[str] = (),
         hold_out: str | None = None,
     ) -> Plan:
-        """Return the runs that `evaluate` would do, to be done or priced one by one.
+        """Return the runs that `evaluate` would do, to run or price one by one.
 
         `directory` holds the rows of the tasks, where they lie outside the workspace.
         """
@@ -394,14 +394,14 @@ class Workspace:
         return found
 
     def check(self) -> CheckResult:
-        """Verify every file of the workspace by the digest that is kept with it."""
+        """Verify every file of the workspace against its digest."""
         from goldpan.check import check_workspace
 
         with self._reporter() as reporter:
             return check_workspace(self._existing(), reporter)
 
     def repair(self, *repos: str) -> dict[str, Repair]:
-        """Set damaged raw replies aside and keep what is sound; asks nothing of the network.
+        """Set damaged raw replies aside and keep the rest, without network access.
 
         Without repositories, all archives of the workspace that are damaged are mended.
         """

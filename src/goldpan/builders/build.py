@@ -80,17 +80,17 @@ RECIPES = {
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """What building a dataset gave."""
+    """The result of building a dataset."""
 
     written: Written
     considered: int
-    """Subjects before any filter."""
+    """Subjects before filtering."""
     kept: int
     """Subjects that the filters keep."""
     dropped: Mapping[str, int]
-    """Kept subjects that gave no row, by reason."""
+    """Kept subjects without a row, by reason."""
     redacted: Mapping[str, int]
-    """What was made unreadable in texts, by kind."""
+    """Redactions in texts, by kind."""
     basis: tuple[Basis, ...]
     """Which pairing rules and which profile stand behind each repository."""
     replaced: str | None

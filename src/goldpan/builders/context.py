@@ -29,7 +29,7 @@ class BuildContext:
     dropped: Counter[str] = field(default_factory=Counter)
     """Subjects that passed the filters and gave no row, by reason."""
     redacted: Counter[str] = field(default_factory=Counter)
-    """What was made unreadable in texts, by kind."""
+    """Redactions in texts, by kind."""
 
     def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
         """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.

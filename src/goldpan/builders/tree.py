@@ -93,7 +93,9 @@ def parse_tree(text: str) -> tuple[str, ...]:
     for number, line in enumerate(lines[1:-2], start=2):
         drawn = _LINE.fullmatch(line)
         if not drawn or len(drawn[1]) // 4 > (depths[-1] + 1 if depths else 0):
-            raise _unreadable(f"line {number} is {line[:80]!r}, which is no line of a folder tree")
+            raise _unreadable(
+                f"line {number} is {line[:80]!r}, which is not a line of a folder tree"
+            )
         depths.append(len(drawn[1]) // 4)
         names.append(unquote_path(drawn[2]))
     paths: list[str] = []
@@ -134,8 +136,7 @@ def _nest(paths: Iterable[str]) -> tuple[_Folder, int]:
             here = here.setdefault(folder, {}) if here is not None and folder else None
         if here is None or not name or here.setdefault(name, None) is not None:
             raise TreeError(
-                f"{path!r} cannot be drawn: a file stands where a folder should, "
-                "or a name is empty",
+                f"{path!r} cannot be drawn: a file is where a folder should be, or a name is empty",
                 "Give the paths of files as git lists them",
             )
         files += 1
@@ -155,5 +156,5 @@ def _counts(directories: int, files: int) -> str:
 
 def _unreadable(problem: str) -> TreeError:
     return TreeError(
-        f"The folder tree cannot be read: {problem}", "Give it as goldpan draws it, whole"
+        f"The folder tree cannot be read: {problem}", "Give the whole tree as goldpan draws it"
     )

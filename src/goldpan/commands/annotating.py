@@ -53,13 +53,13 @@ def push(
     form: Annotated[
         str, typer.Option(help="fix-pair, question-answer, issue-type or code-comment-LANGUAGE.")
     ],
-    dataset: Annotated[Path, typer.Option(help="The dataset whose rows people look at.")],
-    annotators: Annotated[int, typer.Option(help="How many people judge each subject.")] = 2,
+    dataset: Annotated[Path, typer.Option(help="The dataset to annotate.")],
+    annotators: Annotated[int, typer.Option(help="How many people annotate each subject.")] = 2,
     not_blind: Annotated[
         bool,
         typer.Option(
             "--not-blind",
-            help="Fill in what stored reviews, or the dataset's labels, say; not for a gold set.",
+            help="Pre-fill forms from stored reviews or the dataset's labels; not for a gold set.",
         ),
     ] = False,
     profile: ProfileName = "default",
@@ -70,7 +70,7 @@ def push(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Put the rows of a dataset before annotators; only what is new is added."""
+    """Send the rows of a dataset to annotators; only new rows are added."""
     from goldpan.annotation.studio.forms import find_form, read_tasks
     from goldpan.annotation.studio.handover import choose_server
     from goldpan.annotation.studio.push import push as push_tasks
@@ -107,13 +107,16 @@ def pull(
     ] = False,
     accept_configuration: Annotated[
         bool,
-        typer.Option("--accept-configuration", help="Take answers to a form that was changed."),
+        typer.Option(
+            "--accept-configuration",
+            help="Accept answers to a form that was changed on the server.",
+        ),
     ] = False,
     url: Url = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Fetch what is new of the answers, check it, and decide where people agree."""
+    """Fetch new answers, check them, and record a decision where annotators agree."""
     from goldpan.annotation.studio.decisions import write_decisions
     from goldpan.annotation.studio.handover import choose_server
     from goldpan.annotation.studio.pull import pull as pull_answers
@@ -131,7 +134,7 @@ def pull(
 
 @app.command()
 def status(project: ProjectName, workspace: Directory = None, json: Json = False) -> None:
-    """Show how far a project is, by annotator, and when it may end."""
+    """Show a project's progress by annotator, and when it may be finished."""
     from goldpan.annotation.studio.progress import progress
 
     place = Workspace(settings_of(workspace=workspace).workspace)
@@ -141,9 +144,9 @@ def status(project: ProjectName, workspace: Directory = None, json: Json = False
 
 @app.command()
 def agreement(project: ProjectName, workspace: Directory = None, json: Json = False) -> None:
-    """Show how far annotators agree: raw, kappa and alpha with intervals, and where not.
+    """Show how well annotators agree: raw agreement, kappa and alpha with intervals, and conflicts.
 
-    Where the dataset gives labels, what people decided stands beside them.
+    If the dataset has labels, they are compared with the decisions.
     """
     from goldpan.annotation.agreement import agree
     from goldpan.annotation.studio.agreement_input import ratings_beside_dataset, read_ratings
@@ -167,13 +170,13 @@ def agreement(project: ProjectName, workspace: Directory = None, json: Json = Fa
 def adjudicate(
     project: ProjectName,
     doubts: Annotated[
-        bool, typer.Option("--doubts", help="Also what people agree on, but with a doubt.")
+        bool, typer.Option("--doubts", help="Include subjects that people agreed on with a doubt.")
     ] = False,
     url: Url = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Put the conflicts, with both answers, into a project for a third person."""
+    """Send conflicts, with both answers, to a third person."""
     from goldpan.annotation.studio.adjudicate import adjudicate as adjudicate_project
     from goldpan.annotation.studio.handover import choose_server
 
@@ -187,19 +190,20 @@ def adjudicate(
 @app.command()
 def serve(
     annotator: Annotated[
-        list[str] | None, typer.Option(help="An annotator's e-mail address; several are usual.")
+        list[str] | None,
+        typer.Option(help="An annotator's e-mail address; may be given several times."),
     ] = None,
-    port: Annotated[int, typer.Option(help="Of this machine alone.")] = 8080,
+    port: Annotated[int, typer.Option(help="A port on this machine.")] = 8080,
     install: Annotated[
         bool, typer.Option("--install", help="Install Label Studio first (about 1 GB).")
     ] = False,
     dataset: Annotated[
-        Path | None, typer.Option(help="Open a project with the rows of this dataset at once.")
+        Path | None, typer.Option(help="Also open a project with the rows of this dataset.")
     ] = None,
     form: Annotated[str, typer.Option(help="The form of that project.")] = "fix-pair",
     workspace: Directory = None,
 ) -> None:
-    """Run a Label Studio of one's own until Ctrl-C, with accounts for annotators."""
+    """Run a local Label Studio until Ctrl-C, with accounts for annotators."""
     from goldpan.annotation.studio.forms import find_form, read_tasks
     from goldpan.annotation.studio.handover import handed_over, server_directory
     from goldpan.annotation.studio.push import push as push_tasks
@@ -225,12 +229,12 @@ def print_pushed(found: PushResult) -> None:
     """Show what a push added."""
     console = Terminal()
     console.print(
-        f"{found.project}: {found.added:,} subjects added, {found.known:,} were there, "
+        f"{found.project}: {found.added:,} subjects added, {found.known:,} already there, "
         f"{found.seconds:.1f} s"
     )
     if found.suggested:
-        console.print(f"{found.suggested:,} of them have something filled in")
-    console.print(clean(f"Annotators begin at {found.page}"))
+        console.print(f"{found.suggested:,} of them are pre-filled")
+    console.print(clean(f"Annotators start at {found.page}"))
 
 
 def print_pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
@@ -249,9 +253,11 @@ def print_pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
     if found.configuration_changed:
         console.print("  The form was changed on the server")
     if found.gone or found.foreign:
-        console.print(f"  {found.gone:,} tasks were deleted there, {found.foreign:,} are not ours")
+        console.print(
+            f"  {found.gone:,} tasks were deleted there, {found.foreign:,} are not Goldpan's"
+        )
     for task in found.unreadable[:_MOST]:
-        console.print(f"  The server cannot export task {task}: look at it there")
+        console.print(f"  The server cannot export task {task}: check it there")
 
 
 def print_progress(found: Progress) -> None:
@@ -265,10 +271,10 @@ def print_progress(found: Progress) -> None:
         console.print(f"{found.deleted:,} more were deleted on the server")
     if found.passed_over:
         console.print(
-            f"{found.passed_over:,} lack answers and were skipped: somebody else has to answer them"
+            f"{found.passed_over:,} were skipped and lack answers: somebody else has to answer them"
         )
     table = Table("annotator", box=None, header_style="dim")
-    for name in ("answers", "skipped", "other", "doubts", "seconds a task"):
+    for name in ("answers", "skipped", "other", "doubts", "seconds per task"):
         table.add_column(name, justify="right")
     for one in found.annotators:
         pace = "-" if one.seconds is None else f"{one.seconds:.0f}"
@@ -279,8 +285,8 @@ def print_progress(found: Progress) -> None:
     if found.work_left is not None:
         console.print(f"Left: {found.work_left} of one person's work")
     if found.ends_at is not None:
-        console.print(f"At this pace it ends on {found.ends_at:%Y-%m-%d}")
-    console.print(clean(f"Annotators begin at {found.page}"))
+        console.print(f"At this pace it will be finished on {found.ends_at:%Y-%m-%d}")
+    console.print(clean(f"Annotators start at {found.page}"))
 
 
 def print_agreements(
@@ -333,7 +339,7 @@ def print_running(found: Running) -> None:
     console.print(titled("Label Studio", f" runs at {found.server.url} until Ctrl-C"))
     for account in found.accounts:
         console.print(clean(f"  {account.address}  password {account.password}"))
-    console.print("goldpan annotate push and pull find it by themselves, with the same --workspace")
+    console.print("goldpan annotate push and pull find it automatically, with the same --workspace")
 
 
 def _estimate(value: Estimate) -> str:

@@ -15,7 +15,14 @@ from typer.core import TyperGroup
 from goldpan.commands import code_comments, crosscode, issue_type
 from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
-from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
+from goldpan.commands.shared import (
+    Directory,
+    Json,
+    Repos,
+    opened,
+    print_result,
+    use_plugins_early,
+)
 from goldpan.core.plugins import registered
 from goldpan.core.terminal import Terminal, clean, titled
 
@@ -35,12 +42,16 @@ class _Datasets(TyperGroup):
     """Those of Goldpan, and a command for each that a plugin registers."""
 
     def list_commands(self, ctx: Any) -> list[str]:
+        use_plugins_early()
         return [*super().list_commands(ctx), *registered("dataset")]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         known = super().get_command(ctx, cmd_name)
-        if known is not None or cmd_name not in registered("dataset"):
+        if known is not None:
             return known
+        use_plugins_early()
+        if cmd_name not in registered("dataset"):
+            return None
         command = copy(super().get_command(ctx, "qa"))
         assert command is not None
         command.name = cmd_name
@@ -69,10 +80,10 @@ def kept_subjects(
             help="none, random:0.8,0.1,0.1, repository:0.8,0.2 or time:2023-01-01[,2024-01-01]."
         ),
     ] = "none",
-    seed: Annotated[int, typer.Option(help="Of random splits.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random splits.")] = 0,
     require: Annotated[
         list[str] | None,
-        typer.Option(help="A review that has to keep every row: question-answer or the like."),
+        typer.Option(help="Only rows that this review kept, such as question-answer."),
     ] = None,
     answer: Annotated[
         Answer | None,
@@ -90,7 +101,7 @@ def kept_subjects(
 ) -> None:
     """Build a dataset from what a filter profile keeps.
 
-    The directory holds Parquet files, a card, Croissant metadata and the provenance; building
+    The directory holds Parquet files, a card, Croissant metadata and the provenance. Building
     twice gives the same bytes.
     """
     with opened(json, workspace=workspace) as lab:
@@ -149,15 +160,14 @@ def print_built(found: BuildResult) -> None:
     console.print(table)
     console.print(f"{found.considered:,} considered, {found.kept:,} kept by the filters")
     for reason, count in sorted(found.dropped.items()):
-        console.print(clean(f"  {count:,} gave no example: ") + clean(reason))
+        console.print(clean(f"  {count:,} without an example: ") + clean(reason))
     if written.report.dropped:
         console.print(
-            f"  {written.report.dropped:,} are in no split: near duplicates of "
-            "examples on another side"
+            f"  {written.report.dropped:,} dropped: near duplicates of examples in another split"
         )
     for kind, count in sorted(found.redacted.items()):
-        console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
+        console.print(clean(f"  {count:,} redacted in texts: ") + clean(kind))
     print_basis(found.basis)
     if found.replaced is not None:
         console.print(clean(f"It replaces {found.replaced}"))
-    console.print(clean(f"It lies in {written.directory}"))
+    console.print(clean(f"Written to {written.directory}"))

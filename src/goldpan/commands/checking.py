@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 def check(
     place: Annotated[
-        Path | None, typer.Argument(metavar="[WORKSPACE]", help="As --workspace.")
+        Path | None, typer.Argument(metavar="[WORKSPACE]", help="The same as --workspace.")
     ] = None,
     workspace: Directory = None,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Set damaged archives aside and keep what is sound."),
+        typer.Option("--repair", help="Set damaged archives aside and keep the rest."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Verify every file of a workspace, and say what to run again where one is damaged.
+    """Verify every file of a workspace, and say what to run again if one is damaged.
 
-    Exits with 1 where something is damaged.
+    Exits with 1 if something is damaged.
     """
     with opened(json, workspace=place or workspace) as lab:
         done = lab.repair() if repair else {}
@@ -46,7 +46,7 @@ def _show(found: CheckResult, done: dict[str, Repair]) -> None:
     console.print(f"{found.files:,} files, {found.bytes / 1e6:,.0f} MB in {found.workspace}")
     if found.unsealed:
         console.print(
-            f"{found.unsealed:,} tables bear no digest, as they are of an earlier version: "
+            f"{found.unsealed:,} tables have no digest, as an earlier version wrote them: "
             "only their form was checked"
         )
     for one in found.damaged:

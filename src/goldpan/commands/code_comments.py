@@ -49,14 +49,17 @@ def build(
     ] = None,
     language: Annotated[
         list[str] | None,
-        typer.Option(help="Java, Python, Smalltalk and the like; may be given several times."),
+        typer.Option(help="Java, Python, Smalltalk and so on; may be given several times."),
     ] = None,
     kind: Annotated[
         list[Kind] | None,
-        typer.Option(help="Of Python's docstrings, which; may be given several times."),
+        typer.Option(help="Which Python docstrings; may be given several times."),
     ] = None,
     lines: Annotated[
-        Lines, typer.Option(help="Whether the end of a line ends a sentence, as in the paper.")
+        Lines,
+        typer.Option(
+            help="cut ends a sentence at the end of a line, as in the paper; join does not."
+        ),
     ] = Lines.CUT,
     annotations: Annotated[
         list[str] | None,
@@ -64,12 +67,12 @@ def build(
     ] = None,
     require: Annotated[
         list[str] | None,
-        typer.Option(help="The same, and only sentences that it decided about are taken."),
+        typer.Option(help="Like --annotations, but only sentences with a decision are used."),
     ] = None,
     task: Annotated[
         str | None,
         typer.Option(
-            help="With --require, write the rows of this task: comment_type_java or the like."
+            help="With --require, write the rows of this task, such as comment_type_java."
         ),
     ] = None,
     split: Annotated[
@@ -79,9 +82,9 @@ def build(
             "with --require, stratified:0.8,0.2."
         ),
     ] = "none",
-    seed: Annotated[int, typer.Option(help="Of random and stratified splits.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random and stratified splits.")] = 0,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds of processor time for one file.")
+        float, typer.Option(min=0.1, help="The most processor seconds for one file.")
     ] = 20.0,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
@@ -89,11 +92,11 @@ def build(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Build a dataset of the sentences of class comments, out of clones.
+    """Build a dataset of the sentences in class comments, from clones.
 
-    A row is a sentence with its class, file and place in the file. Files that are hostile to
-    parsers are counted, and the rest goes on. Exits with 3 where the clone lacks files, or a
-    file took too long.
+    A row is a sentence with its class, file and place in the file. Files that
+    break parsers are skipped and counted. Exits with 3 if the clone lacks files, or a file took
+    too long.
     """
     from goldpan.builders.code_comments.build import Annotations, build_code_comments
     from goldpan.builders.code_comments.commit import cloned_repositories, find_commits
@@ -170,14 +173,14 @@ def print_built(found: CommentsResult) -> None:
     spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
     console.print(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
     if tally.labelled:
-        console.print(f"{tally.labelled:,} sentences bear labels")
+        console.print(f"{tally.labelled:,} sentences have labels")
     for reason, count in sorted(tally.left_out.items()):
         console.print(clean(f"  {count:,} ") + clean(EXPLAINED.get(reason, reason)))
     if written.report.dropped:
         console.print(
-            f"  {written.report.dropped:,} are in no split: their comment reads like one on "
-            "another side"
+            f"  {written.report.dropped:,} dropped: their comment is a near duplicate of one "
+            "in another split"
         )
     for kind, count in sorted(tally.redacted.items()):
-        console.print(clean(f"  {count:,} made unreadable in comments and code: ") + clean(kind))
-    console.print(clean(f"It lies in {written.directory}"))
+        console.print(clean(f"  {count:,} redacted in comments and code: ") + clean(kind))
+    console.print(clean(f"Written to {written.directory}"))

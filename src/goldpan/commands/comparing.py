@@ -45,23 +45,26 @@ def compare(
         typer.Option("--model", help="A model; may be given several times. (default: all)"),
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="Runs under one protocol alone. (default: all)")
+        str | None, typer.Option(help="Only runs under this protocol. (default: all)")
     ] = None,
     approach: Annotated[
-        str, typer.Option(help="bayesian or frequentist, over five tasks or more.")
+        str, typer.Option(help="bayesian or frequentist, for five tasks or more.")
     ] = "bayesian",
-    alpha: Annotated[float, typer.Option(help="How often a decision may be wrong.")] = 0.05,
+    alpha: Annotated[
+        float, typer.Option(help="Significance level: how often a decision may be wrong.")
+    ] = 0.05,
     rope: Annotated[
-        float, typer.Option(help="Up to how much of their spread two models count as equal.")
+        float,
+        typer.Option(help="Region of practical equivalence, as a share of the models' spread."),
     ] = 0.1,
-    seed: Annotated[int, typer.Option(help="Of the tests' random draws.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the tests' random draws.", min=0)] = 0,
     output: Output = None,
     markdown: Markdown = None,
     latex: Latex = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Say which models differ, from stored runs, and write the report on it; no model runs."""
+    """Say which models differ, from stored runs, and write a report; no model is run."""
     from goldpan.evaluation.comparing import Question
 
     place = Workspace(settings_of(workspace=workspace).workspace)

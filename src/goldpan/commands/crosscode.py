@@ -43,7 +43,7 @@ SplitsFile = Annotated[
     Path | None, typer.Option("--splits", help="A TOML file of splits in place of the paper's ten.")
 ]
 TaskDirectory = Annotated[Path, typer.Argument(help="A directory of task files.")]
-Seed = Annotated[int, typer.Option(help="Of all draws.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random draws.")]
 
 
 @app.command("export")
@@ -55,11 +55,13 @@ def export_files(
     output: Annotated[
         Path | None, typer.Option(help="The directory. (default: WORKSPACE/crosscode/tasks)")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of examples that the registry does not give.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed for examples that the registry does not give.")
+    ] = 0,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Write tasks of the registry as text-to-text: two files a task.
+    """Write tasks of the registry as text-to-text, two files per task.
 
     An earlier directory of task files is replaced; tasks keep their numbers.
     """
@@ -93,10 +95,10 @@ def import_files(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Read task files back as datasets of the workspace, a dataset a task.
+    """Read task files back as datasets of the workspace, one dataset per task.
 
-    Files that Goldpan did not write, such as those of the public benchmark, become tasks of
-    one's own in WORKSPACE/tasks.
+    Files that Goldpan did not write, such as those of the public benchmark, become
+    tasks in WORKSPACE/tasks.
     """
     from goldpan.builders.crosscode.importing import import_task
     from goldpan.builders.crosscode.read_meta import list_metas, read_meta
@@ -122,7 +124,7 @@ def import_files(
 
 @app.command()
 def check(directory: TaskDirectory, json: Json = False) -> None:
-    """Check task files against the schema; exits with 1 where something is wrong."""
+    """Check task files against the schema; exits with 1 if something is wrong."""
     from goldpan.builders.crosscode.check import check_task_files
 
     with reporting(json) as reporter:
@@ -139,7 +141,7 @@ def splits(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """List the splits and how many tasks each has, empty ones among them."""
+    """List the splits and how many tasks each has, including empty ones."""
     from goldpan.builders.crosscode.build import find_tasks
     from goldpan.builders.crosscode.splits import assign_tasks, load_splits
 
@@ -159,12 +161,17 @@ def split(
     ] = "2/0-instruct",
     seed: Seed = 0,
     max_length: Annotated[
-        int | None, typer.Option(help="Of a prompt. (default: as long as it gets)")
+        int | None,
+        typer.Option(help="The most words or characters of a prompt. (default: unlimited)"),
     ] = None,
-    unit: Annotated[str, typer.Option(help="Of lengths: words or characters.")] = "words",
-    train_cap: Annotated[int, typer.Option(help="Instances of a training task.", min=1)] = 10_000,
+    unit: Annotated[
+        str, typer.Option(help="The unit of --max-length: words or characters.")
+    ] = "words",
+    train_cap: Annotated[
+        int, typer.Option(help="The most instances of a training task.", min=1)
+    ] = 10_000,
     evaluation_cap: Annotated[
-        int, typer.Option(help="Instances of an evaluation task.", min=1)
+        int, typer.Option(help="The most instances of an evaluation task.", min=1)
     ] = 500,
     sources: TaskFilesOf = None,
     splits_file: SplitsFile = None,
@@ -177,7 +184,7 @@ def split(
 ) -> None:
     """Build the prompts of a split: training tasks, and evaluation tasks unlike them.
 
-    No source dataset is on both sides, and training inputs that stand in the evaluation are
+    No source dataset is on both sides, and training inputs that also occur in evaluation are
     dropped. Building twice gives the same bytes.
     """
     from goldpan.builders.crosscode.budget import Budget, find_counter
@@ -211,7 +218,7 @@ def shortcut(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Score a shortcut on the evaluation side: what a model has to beat."""
+    """Score a shortcut on the evaluation side: the baseline to beat."""
     from goldpan.builders.crosscode.shortcuts import (
         find_shortcut,
         shortcut_answers,
@@ -257,7 +264,7 @@ def print_exported(found: Exported, absent: Sequence[str]) -> None:
         console.print(clean(line))
     if absent:
         console.print(clean("Without rows in the workspace: ") + clean(", ".join(absent)))
-    console.print(clean(f"{found.instances:,} instances lie in {found.directory}"))
+    console.print(clean(f"{found.instances:,} instances written to {found.directory}"))
 
 
 def imported_json(found: Sequence[Imported]) -> dict[str, Any]:
@@ -293,7 +300,7 @@ def print_checked(found: Checked) -> None:
         console.print(f"and {found.unlisted:,} more")
     state = "All is well" if found.passed and not found.problems else ""
     if found.passed and found.problems:
-        state = "Nothing is wrong, but see the warnings"
+        state = "No errors, but see the warnings"
     console.print(f"{found.tasks:,} tasks, {found.instances:,} instances. {state}".rstrip())
 
 
@@ -355,7 +362,7 @@ def print_built(found: CrossCodeResult) -> None:
     for task in found.assigned.left_out:
         console.print(clean(_not_trained_on(task)))
     console.print(
-        f"{sum(found.leaks.values()):,} training instances dropped, as they stand in the "
+        f"{sum(found.leaks.values()):,} training instances dropped, as they also occur in the "
         f"evaluation: {found.leaks['exact']:,} exactly, {found.leaks['near']:,} nearly"
     )
     if found.examples_cut or found.inputs_cut:
@@ -363,7 +370,7 @@ def print_built(found: CrossCodeResult) -> None:
             f"{found.examples_cut:,} prompts lack examples for their length, "
             f"{found.inputs_cut:,} the end of the input"
         )
-    console.print(clean(f"It lies in {found.directory}"))
+    console.print(clean(f"Written to {found.directory}"))
 
 
 def print_scored(value: dict[str, Any]) -> None:
@@ -376,4 +383,4 @@ def print_scored(value: dict[str, Any]) -> None:
 
 
 def _not_trained_on(task: LeftOut) -> str:
-    return f"{task.task} is not trained on: {task.shared_with} has the same source dataset"
+    return f"{task.task} is left out of training: {task.shared_with} has the same source dataset"

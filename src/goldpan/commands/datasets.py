@@ -38,11 +38,11 @@ _MOST_CHANGES = 30
 
 def apply_edit(
     patch: Annotated[Path, typer.Argument(help="A file with SEARCH/REPLACE blocks.")],
-    root: Annotated[Path, typer.Option(help="Where the files lie.")] = Path(),
-    check: Annotated[bool, typer.Option("--check", help="Change nothing, only try.")] = False,
+    root: Annotated[Path, typer.Option(help="The directory of the files.")] = Path(),
+    check: Annotated[bool, typer.Option("--check", help="Only check; change nothing.")] = False,
     json: Json = False,
 ) -> None:
-    """Apply SEARCH/REPLACE blocks to files: all of them, or none."""
+    """Apply SEARCH/REPLACE blocks to files, all of them or none."""
     from goldpan.code.edits.files import apply_patch
 
     applied = apply_patch(patch, root, write=not check)
@@ -50,14 +50,16 @@ def apply_edit(
 
 
 def trace(
-    example_id: Annotated[str, typer.Argument(help="As in the dataset: qa:OWNER/NAME#NUMBER.")],
+    example_id: Annotated[
+        str, typer.Argument(help="An id from the dataset, such as qa:OWNER/NAME#NUMBER.")
+    ],
     dataset: Datasets = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Walk from a published example back to raw replies and git objects.
+    """Trace a published example back to raw replies and git objects.
 
-    Exits with 3 where a source is no longer in the workspace.
+    Exits with 3 if a source is no longer in the workspace.
     """
     with opened(json, workspace=workspace) as lab:
         found = lab.trace(example_id, dataset or ())
@@ -67,9 +69,11 @@ def trace(
 
 def publish(
     directory: Annotated[Path, typer.Argument(help="A dataset that goldpan build wrote.")],
-    repo_id: Annotated[str, typer.Option(help="Where on the Hub: OWNER/NAME.")],
-    private: Annotated[bool, typer.Option("--private", help="Make a new one private.")] = False,
-    tag: Annotated[str | None, typer.Option(help="Tag this version, as v1.")] = None,
+    repo_id: Annotated[str, typer.Option(help="The repository on the Hub: OWNER/NAME.")],
+    private: Annotated[
+        bool, typer.Option("--private", help="Make a new repository private.")
+    ] = False,
+    tag: Annotated[str | None, typer.Option(help="Tag this version, for example v1.")] = None,
     allow_license: Annotated[
         list[str] | None,
         typer.Option(help="Publish only under these SPDX licences; may be given several times."),
@@ -78,14 +82,14 @@ def publish(
         bool, typer.Option("--overwrite", help="Replace what the Hub has under that name.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check, and say what would be sent.")
+        bool, typer.Option("--dry-run", help="Only check, and say what would be sent.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Publish a dataset on the Hugging Face Hub in one commit.
 
-    The token comes from HF_TOKEN or `hf auth login`. Nothing leaves the machine when the card,
-    the licences or a search for secrets finds a problem.
+    The token comes from HF_TOKEN or `hf auth login`. Nothing leaves the machine if a
+    check of the card, the licences or secrets fails.
     """
     from goldpan.datasets.hub import publish as publish_dataset
 
@@ -110,7 +114,9 @@ def report(
     dataset: Datasets = None,
     runs: Annotated[
         bool,
-        typer.Option("--runs", help="Report on stored evaluation runs instead: see compare."),
+        typer.Option(
+            "--runs", help="Report on stored evaluation runs instead; see goldpan evaluate compare."
+        ),
     ] = False,
     output: Annotated[Path, typer.Option(help="The HTML file.")] = Path("goldpan-report.html"),
     workspace: Directory = None,
@@ -118,11 +124,10 @@ def report(
 ) -> None:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
-    With --runs, or where the workspace holds nothing but evaluation runs, the page says which
-    models differ.
+    With --runs, or if the workspace holds only evaluation runs, the page says which models differ.
     """
     if output.suffix != ".html":
-        raise UsageError(f"--output {output} is no HTML file", "End it in .html")
+        raise UsageError(f"--output {output} is not an HTML file", "End it in .html")
     if runs and (repo or dataset):
         raise UsageError(
             "--runs reports on all stored runs, not on repositories and datasets",
@@ -177,10 +182,10 @@ def print_published(found: PublishResult) -> None:
     if found.dry_run:
         console.print(f"Nothing was sent. All checks passed; it would go to {found.url}")
         if not found.compared:
-            console.print("Without a token the Hub was not asked what it holds already.")
+            console.print("Without a token, the Hub's present content was not checked.")
         return
     if not found.changes:
-        console.print(f"{found.url} holds the same content already")
+        console.print(f"{found.url} already has the same content")
     else:
         console.print(f"Published as {found.url} in commit {found.commit}")
     if found.tag:

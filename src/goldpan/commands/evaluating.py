@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.llm.budget import Estimate
 
 app = typer.Typer(
-    help="Score models on tasks: every prediction is kept, and metrics come from them alone.",
+    help="Score models on tasks; predictions are stored, and metrics come from them alone.",
     no_args_is_help=True,
 )
 
@@ -52,7 +52,9 @@ Models = Annotated[
 ]
 Stored = Annotated[
     Path | None,
-    typer.Option("--dataset", help="Where the rows of the runs lie. (default: WORKSPACE/datasets)"),
+    typer.Option(
+        "--dataset", help="The directory of the runs' rows. (default: WORKSPACE/datasets)"
+    ),
 ]
 
 
@@ -118,21 +120,22 @@ def run_models(
         list[str] | None, typer.Option("--set", help="A setting of the model, as name=value.")
     ] = None,
     dataset: Annotated[
-        Path | None, typer.Option(help="Where the task's rows lie. (default: WORKSPACE/datasets)")
+        Path | None,
+        typer.Option(help="The directory of the task's rows. (default: WORKSPACE/datasets)"),
     ] = None,
     ablate: Annotated[
         list[str] | None,
         typer.Option(
-            help="Take a part out of the input: title, body, pull_title or pull_body; may be given "
-            "several times."
+            help="Leave a part out of the input: title, body, pull_title or pull_body; may be "
+            "given several times."
         ),
     ] = None,
     held_out: Annotated[
         str | None,
         typer.Option(
             "--hold-out",
-            help="Test on whole documents that no row of train is from: document, or document:1 "
-            "to document:4 for others.",
+            help="Test on whole documents that are not in train: document, or document:1 to "
+            "document:4 for other folds.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -141,10 +144,10 @@ def run_models(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Run models on tasks, once a seed; what was run before is not run again.
+    """Run models on tasks, once per seed; finished runs are not repeated.
 
-    Of several runs, those that cannot be done are told and the others are done. Exits with 1 when
-    one failed, with 3 when a model behind an endpoint has not answered all yet.
+    Runs that fail are reported, and the others go ahead. Exits with 1 if one failed, with 3 if a
+    model behind an endpoint has not answered everything yet.
     """
     from goldpan.evaluation.prompting.errors import UnansweredError
 
@@ -198,7 +201,7 @@ def score(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Compute the scores of finished runs anew from their predictions; no model runs."""
+    """Recompute the scores of finished runs from their predictions; no model is run."""
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.evaluation.run import RunResult, rescore
     from goldpan.evaluation.runs import read_runs
@@ -223,7 +226,7 @@ def lengths(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Score the short, the medium and the long inputs of finished runs apart (FAUN-Eval, RQ3)."""
+    """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3)."""
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.evaluation.lengths import score_by_length
     from goldpan.evaluation.runs import read_runs
@@ -246,10 +249,12 @@ def lengths(
 
 
 @app.command()
-def models(json: Json = False) -> None:
-    """List the models that run takes."""
+def models(workspace: Directory = None, json: Json = False) -> None:
+    """List the models that `goldpan evaluate run` knows."""
+    from goldpan.core.config import use_plugins
     from goldpan.evaluation.models.catalogue import catalogue
 
+    use_plugins(workspace)
     entries = catalogue()
     print_result(
         json,
@@ -260,7 +265,7 @@ def models(json: Json = False) -> None:
 
 @app.command()
 def protocols(json: Json = False) -> None:
-    """List the protocols, with what is known to be wrong with those of papers."""
+    """List the evaluation protocols, with the known defects of those from papers."""
     from goldpan.evaluation.protocol import protocols as known
 
     found = known()
@@ -315,7 +320,7 @@ def print_estimate(task: str, model: str, seed: int, found: Estimate | None) -> 
         f"{found.answered:,} are answered already"
     )
     if found.cost is None:
-        console.print("  What it costs is not known: give --set prices=FILE")
+        console.print("  The cost is unknown: give --set prices=FILE")
     else:
         most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
         console.print(f"  Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")

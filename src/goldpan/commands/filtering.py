@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.filters.pipeline import FilterResult
 
 ProfileName = Annotated[
-    str, typer.Option("--profile", help="default, faun-eval, or the path of a .toml of your own.")
+    str, typer.Option("--profile", help="default, faun-eval, or the path of your own .toml file.")
 ]
 _BAR = 24
 _WIDE = 100
@@ -42,7 +42,8 @@ def filter(
     profile: ProfileName = "default",
     rules: RulesName = None,
     rejects: Annotated[
-        Path | None, typer.Option(help="Write what is dropped: .parquet, .jsonl or .csv.")
+        Path | None,
+        typer.Option(help="Also write what is dropped, to a .parquet, .jsonl or .csv file."),
     ] = None,
     only_list: Annotated[
         bool, typer.Option("--list", help="Only list the criteria and which ones decide.")
@@ -50,14 +51,16 @@ def filter(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Judge every issue and fix pair by every criterion, each verdict with its reason.
+    """Judge every issue and fix pair by every criterion; each verdict has a reason.
 
     Nothing is deleted: a profile says which criteria decide, and with which settings.
     """
     if only_list:
+        from goldpan.core.config import use_plugins
         from goldpan.filters.catalogue import criteria
         from goldpan.filters.profile import load_profile
 
+        use_plugins(workspace)
         chosen = load_profile(profile)
         known = list(criteria().values())
         print_result(json, chosen.plain(), lambda: print_criteria(known, chosen.decide))
@@ -76,12 +79,12 @@ def funnel(
     profile: ProfileName = "default",
     rules: RulesName = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw it too: a file that ends in .svg, .png or .html.")
+        Path | None, typer.Option(help="Also draw the funnel, to a .svg, .png or .html file.")
     ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Show what each criterion takes out, alone and one after the other."""
+    """Show what each criterion drops, on its own and in sequence."""
     with opened(json, workspace=workspace) as lab:
         issues, pairs = lab.funnel(*(repo or ()), profile=profile, rules=rules)
         found = lab.basis(*(repo or ()), profile=profile, rules=rules)
@@ -105,7 +108,7 @@ def why(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Explain one entry: references, signals, pairs, verdicts, and the raw replies."""
+    """Explain one issue or pull request: references, signals, pairs, verdicts, raw replies."""
     with opened(json, workspace=workspace) as lab:
         found = lab.why(subject, rules=rules)
     print_result(json, asdict(found), lambda: print_explanation(found))

@@ -36,27 +36,28 @@ def finetune(
         typer.Option(help="See goldpan evaluate protocols; selu-paper brings its own recipe."),
     ] = "default",
     epochs: Annotated[
-        int | None, typer.Option(help="How often each row is seen at most. (default: by recipe)")
+        int | None, typer.Option(help="The most passes over the data. (default: the recipe's)")
     ] = None,
     deepspeed: Annotated[
         str, typer.Option(help="none, zero2, or zero2-offload to keep the optimizer off the GPU.")
     ] = "none",
-    processes: Annotated[int, typer.Option(help="One a GPU.")] = 1,
+    processes: Annotated[int, typer.Option(help="Processes, one per GPU.")] = 1,
     launcher: Annotated[str, typer.Option(help="torchrun or deepspeed.")] = "torchrun",
     lora: Annotated[
-        bool, typer.Option(help="Learn low-rank adapters instead of the whole model.")
+        bool, typer.Option(help="Train low-rank adapters instead of the whole model.")
     ] = False,
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", help="Another setting, as name=value; docs/finetuning.md has all."),
     ] = None,
     dataset: Annotated[
-        Path | None, typer.Option(help="Where the task's rows lie. (default: WORKSPACE/datasets)")
+        Path | None,
+        typer.Option(help="The directory of the task's rows. (default: WORKSPACE/datasets)"),
     ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Fine-tune language models on tasks and test them; a run that was stopped goes on."""
+    """Fine-tune language models on tasks and test them; interrupted runs resume."""
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.datasets.task_data import task_directory
     from goldpan.evaluation.finetune.settings import RECIPES

@@ -34,8 +34,8 @@ class _Engine(StrEnum):
 
 
 def gharchive(
-    first: Annotated[str, typer.Option("--from", help="The first day, as 2022-01-01.")],
-    last: Annotated[str, typer.Option("--to", help="The last day, as 2022-09-30.")],
+    first: Annotated[str, typer.Option("--from", help="The first day, such as 2022-01-01.")],
+    last: Annotated[str, typer.Option("--to", help="The last day, such as 2022-09-30.")],
     source: Annotated[
         str | None,
         typer.Option(
@@ -43,16 +43,16 @@ def gharchive(
         ),
     ] = None,
     events: Annotated[
-        str, typer.Option(help="The types of event to keep, separated by commas.")
+        str, typer.Option(help="The event types to keep, separated by commas.")
     ] = "IssuesEvent",
     engine: Annotated[_Engine, typer.Option(help="This machine, or a Ray cluster.")] = (
         _Engine.LOCAL
     ),
     processes: Annotated[
-        int | None, typer.Option(help="How many processes of this machine work. (default: all)")
+        int | None, typer.Option(help="How many local processes to use. (default: one per core)")
     ] = None,
     address: Annotated[
-        str, typer.Option(help="Of the Ray cluster, such as auto or HOST:6379.")
+        str, typer.Option(help="The Ray cluster's address, such as auto or HOST:6379.")
     ] = "",
     concurrency: Annotated[
         int | None, typer.Option(help="Files fetched at once. (default: 2)")
@@ -65,7 +65,7 @@ def gharchive(
 ) -> None:
     """Mine the events of all public repositories from GH Archive, hour by hour.
 
-    Run the same command again to go on after a stop, and to ask again for hours that are missing.
+    Run the same command again to resume, and to retry hours that are missing.
     Exits with 3 when an hour is missing or damaged.
     """
     from goldpan.miners.gharchive.events import event_types
@@ -130,7 +130,7 @@ def print_mined(found: ArchiveResult) -> None:
     table.add_row(f"events kept ({', '.join(found.types)})", f"{told['events']:,}")
     console.print(table)
     if told["corrupt"]:
-        console.print("Corrupt lines lie in gharchive/corrupt/, one file an hour.")
+        console.print("Corrupt lines are in gharchive/corrupt/, one file per hour.")
     runs = list(_runs([report for report in found.reports if report.state != "whole"]))
     for first, last in islice(runs, _MOST_RUNS):
         hours = _name(first) if first is last else f"{_name(first)} to {_name(last)}"
@@ -138,7 +138,7 @@ def print_mined(found: ArchiveResult) -> None:
     if len(runs) > _MOST_RUNS:
         console.print(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
     if found.complete:
-        console.print("Every hour is whole.")
+        console.print("Every hour is complete.")
 
 
 def _runs(reports: Sequence[HourReport]) -> Iterator[tuple[HourReport, HourReport]]:

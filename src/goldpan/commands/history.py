@@ -35,7 +35,7 @@ def clone(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Fetch the history of the code, and find the states before and after each pull request.
+    """Fetch the code's history, and find the states before and after each pull request.
 
     Only the files that merged or paired pull requests change are fetched, in large batches. Run
     it again after goldpan mine and goldpan pair.
@@ -61,7 +61,7 @@ def print_histories(found: Sequence[tuple[CloneResult, History]]) -> None:
             )
         )
         if cloned.kept:
-            console.print(f"{cloned.kept:,} commits that the source no longer names are kept")
+            console.print(f"{cloned.kept:,} commits that the source no longer has are kept")
         table = Table("state or note", "pull requests", box=None, header_style="dim")
         for name, count in (*history.states.items(), *history.notes.items()):
             table.add_row(name, f"{count:,}")
@@ -75,5 +75,6 @@ def print_histories(found: Sequence[tuple[CloneResult, History]]) -> None:
             numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
             more = len(history.disagreeing) - _MOST_NUMBERS
             console.print(
-                f"Not as large as GitHub says: {numbers}" + (f" and {more:,} more" * (more > 0))
+                f"Size differs from GitHub's figures: {numbers}"
+                + (f" and {more:,} more" * (more > 0))
             )

@@ -31,15 +31,15 @@ _ANY_TABLE = "table"
 
 
 def import_source(
-    source: Annotated[str, typer.Argument(help="nlbse23-comments or the like.")],
+    source: Annotated[str, typer.Argument(help="The source, such as nlbse23-comments.")],
     files: Annotated[list[Path], typer.Argument(help="The files as their authors publish them.")],
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Import every task of a source from its files; goldpan tasks import takes one.
+    """Import all tasks of a source from its files; goldpan tasks import imports one.
 
-    Nothing is downloaded. Exits with 3 where a count differs from what the source tells, or files
-    of some tasks were not given.
+    Nothing is downloaded. Exits with 3 if a count differs from the published one, or files of
+    some tasks are missing.
     """
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import load_tasks, tasks_directory
@@ -102,9 +102,9 @@ def print_imported(found: Sequence[ImportResult], left: Sequence[str]) -> None:
     for one in found:
         rows = {split.name: split.rows for split in one.written.splits}
         wrong = [check.what for check in one.checks if not check.exact]
-        told = "differ: " + ", ".join(wrong) if wrong else f"all {len(one.checks)} came out"
+        told = "differ: " + ", ".join(wrong) if wrong else f"all {len(one.checks)} match"
         sides = [f"{rows.get(side, 0):,}" for side in ("train", "test")]
         table.add_row(clean(one.task.name), f"{one.written.rows:,}", *sides, clean(told))
     console.print(table)
     if left:
-        console.print(clean(f"Their files were not given: {', '.join(left)}"))
+        console.print(clean(f"Files not given: {', '.join(left)}"))

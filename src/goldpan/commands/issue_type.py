@@ -45,7 +45,7 @@ def issue_type(
     profile: Annotated[
         str,
         typer.Option(
-            help="default, nlbse22, nlbse23, nlbse24, or the path of a .toml of your own."
+            help="default, nlbse22, nlbse23, nlbse24, or the path of your own .toml file."
         ),
     ] = "default",
     split: Annotated[
@@ -59,15 +59,15 @@ def issue_type(
         str | None,
         typer.Option(help="none, project:300 or project-label:100. (default: the profile's)"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the split and the balance.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the split and the balance.")] = 0,
     engine: Annotated[_Engine, typer.Option(help="This machine, or a Ray cluster.")] = (
         _Engine.LOCAL
     ),
     processes: Annotated[
-        int | None, typer.Option(help="How many processes of this machine work. (default: all)")
+        int | None, typer.Option(help="How many local processes to use. (default: one per core)")
     ] = None,
     address: Annotated[
-        str, typer.Option(help="Of the Ray cluster, such as auto or HOST:6379.")
+        str, typer.Option(help="The Ray cluster's address, such as auto or HOST:6379.")
     ] = "",
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
@@ -77,7 +77,7 @@ def issue_type(
 ) -> None:
     """Build a dataset of issues and their types: bug, feature and the like.
 
-    Takes closed issues whose labels mean exactly one type. Both engines give the same bytes.
+    Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
     """
     from goldpan.builders.issue_type.build import build_issue_types, make_request
     from goldpan.builders.issue_type.closings import EventSource
@@ -140,11 +140,11 @@ def print_built(found: IssueTypeResult) -> None:
     for state, count in found.gaps.items():
         console.print(clean(f"  {count:,} hours of the archive are ") + clean(state))
     for reason, count in found.dropped.items():
-        console.print(f"  {count:,} gave no example: {EXPLAINED[reason]}")
+        console.print(f"  {count:,} without an example: {EXPLAINED[reason]}")
     for label, count in found.labels.items():
         console.print(clean(f"  {count:,} are ") + clean(label))
     for kind, count in sorted(found.redacted.items()):
-        console.print(clean(f"  {count:,} made unreadable in texts: ") + clean(kind))
+        console.print(clean(f"  {count:,} redacted in texts: ") + clean(kind))
     for written in found.written:
         _dataset(console, written)
 
@@ -157,7 +157,6 @@ def _dataset(console: Terminal, written: Written) -> None:
     console.print(table)
     if written.report.dropped:
         console.print(
-            f"  {written.report.dropped:,} are in no split: near duplicates of "
-            "examples on another side"
+            f"  {written.report.dropped:,} dropped: near duplicates of examples in another split"
         )
-    console.print(clean("It lies in ") + clean(str(written.directory)))
+    console.print(clean("Written to ") + clean(str(written.directory)))

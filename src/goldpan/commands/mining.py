@@ -52,12 +52,12 @@ def mine(
     context: typer.Context,
     repo: Repos = None,
     repos: Annotated[
-        Path | None, typer.Option(help="A file with one OWNER/NAME a line; # starts a comment.")
+        Path | None, typer.Option(help="A file with one OWNER/NAME per line; # starts a comment.")
     ] = None,
     workspace: Directory = None,
     via: Annotated[str | None, typer.Option(help="auto, graphql or rest. (default: auto)")] = None,
     since: Annotated[
-        str | None, typer.Option(help="Only entries updated since this date, as 2024-08-01.")
+        str | None, typer.Option(help="Only entries updated since this date, such as 2024-08-01.")
     ] = None,
     api_url: Annotated[
         str | None, typer.Option(help="GitHub Enterprise Server: https://HOST/api/v3.")
@@ -71,12 +71,12 @@ def mine(
     ] = None,
     patience: Annotated[
         str | None,
-        typer.Option(help="How long to wait while GitHub answers nothing, as 30m. (default: 1h)"),
+        typer.Option(help="How long to wait while GitHub is down, such as 30m. (default: 1h)"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only predict the cost.")] = False,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Set damaged raw replies aside and keep what is sound."),
+        typer.Option("--repair", help="Set damaged raw replies aside and keep the rest."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -89,7 +89,7 @@ def mine(
     if context.invoked_subcommand is not None:
         if any(context.params.values()):
             raise UsageError(
-                f"Options stand between goldpan mine and {context.invoked_subcommand}",
+                f"Options come between goldpan mine and {context.invoked_subcommand}",
                 f"Write them behind {context.invoked_subcommand}",
             )
         return
@@ -153,7 +153,7 @@ app.command()(gharchive)
 def normalize(
     repo: Repos = None, license: License = None, workspace: Directory = None, json: Json = False
 ) -> None:
-    """Make the tables anew from the raw replies; asks nothing of the network."""
+    """Rebuild the tables from the raw replies, without any network access."""
     with opened(json, workspace=workspace) as lab:
         counts = lab.normalize(*(repo or ()), license=license)
     print_result(json, counts, lambda: print_tables(counts))
@@ -187,7 +187,7 @@ def pair(
 
 
 def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
-    """Show announced against stored counts, and list what is missing with the reason."""
+    """Compare announced with stored counts, and list what is missing and why."""
     with opened(json, workspace=workspace) as lab:
         found = lab.status(*(repo or ()))
     print_result(json, [asdict(one) for one in found], lambda: print_status(found))
@@ -264,7 +264,7 @@ def print_coverage(found: Coverage, *, title: bool = True) -> None:
         table.add_row(count.kind, announced, f"{count.stored:,}")
     console.print(table)
     if not found.finished:
-        console.print("The last run did not end: the same goldpan mine command goes on.")
+        console.print("The last run did not finish: run the same goldpan mine command again.")
     for one in found.unknown:
         place = f"{one.count:,} times, as in #{one.number}"
         console.print(clean(f"Unknown {one.kind} {one.name}: {place}"))
@@ -287,7 +287,7 @@ def print_repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
         if not one.lost and not one.aside:
             console.print(f"{name}: nothing is damaged.")
             continue
-        console.print(f"{name}: {one.kept:,} sound replies kept, {len(one.lost):,} lost.")
+        console.print(f"{name}: {one.kept:,} intact replies kept, {len(one.lost):,} lost.")
         for path in one.aside:
             console.print(f"  The damaged file is kept as {path}")
         for lost in one.lost:
@@ -296,10 +296,10 @@ def print_repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
             console.print(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
         if one.backups:
             console.print(
-                f"  Only the backup has these again: goldpan mine --repo {name} --from-backup PATH"
+                f"  Only the backup still has these: goldpan mine --repo {name} --from-backup PATH"
             )
         else:
-            console.print(f"  goldpan mine --repo {name} asks for them again.")
+            console.print(f"  goldpan mine --repo {name} fetches them again.")
 
 
 def print_tables(counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -322,8 +322,8 @@ def print_pairs(found: Sequence[PairResult]) -> None:
         console.print(table)
         if one.unconfirmed:
             console.print(
-                f"Closing keywords that no cross reference confirms: {one.unconfirmed:,} "
-                "(--rules unconfirmed takes them all the same)"
+                f"Closing keywords without a confirming cross reference: {one.unconfirmed:,} "
+                "(--rules unconfirmed accepts them)"
             )
         if one.elsewhere:
             console.print(f"Links to issues of other repositories: {one.elsewhere:,}")

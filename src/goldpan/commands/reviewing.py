@@ -37,10 +37,11 @@ def review(
     profile: ProfileName = "default",
     rules: RulesName = None,
     model: Annotated[
-        list[str] | None, typer.Option(help="A model that judges; may be given several times.")
+        list[str] | None, typer.Option(help="A model to ask; may be given several times.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="An OpenAI-compatible endpoint, as http://127.0.0.1:8080/v1.")
+        str | None,
+        typer.Option(help="An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1."),
     ] = None,
     settings: Annotated[
         Path | None, typer.Option(help="A TOML file: models, prices, samples and the like.")
@@ -53,10 +54,10 @@ def review(
         typer.Option(help="Review the labels of this dataset of a classification task instead."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(help="Only so many subjects of each kind and repository.")
+        int | None, typer.Option(help="At most this many subjects of each kind per repository.")
     ] = None,
     max_cost: Annotated[
-        float | None, typer.Option(help="Stop before this much money is spent.")
+        float | None, typer.Option(help="Stop before spending more than this.")
     ] = None,
     batch: Annotated[
         bool | None, typer.Option("--batch/--no-batch", help="Use the Batch API.")
@@ -72,10 +73,10 @@ def review(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Have language models judge what the profile keeps (FAUN-Eval, section 3.3.3).
+    """Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).
 
-    The key comes from OPENAI_API_KEY. Every request and answer is kept: running again asks
-    nothing twice. Exits with 3 when something is still to be asked.
+    The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
+    repeats no request. Exits with 3 while requests remain.
     """
     from goldpan.annotation.review.run import estimate_review, run_review
     from goldpan.annotation.review.settings import load_review_settings
@@ -152,12 +153,10 @@ def print_estimate(found: ReviewEstimate) -> None:
         console.print(f"{prompt}: {count:,} subjects")
     console.print(
         f"{found.requests:,} requests to send, about {found.input_tokens:,} tokens; "
-        f"{found.answered:,} are answered by the archive"
+        f"{found.answered:,} are answered from the archive"
     )
     if found.cost is None:
-        console.print(
-            "What it costs is not known: give [prices] in the settings file", markup=False
-        )
+        console.print("The cost is unknown: give [prices] in the settings file", markup=False)
     else:
         most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
         console.print(f"Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
@@ -174,12 +173,12 @@ def print_reviewed(found: ReviewResult) -> None:
     for reason, count in found.reasons.items():
         console.print(f"  {reason}: {count:,}")
     console.print(
-        f"{found.sent:,} requests sent, {found.answered:,} answered by the archive, "
+        f"{found.sent:,} requests sent, {found.answered:,} answered from the archive, "
         f"{found.usage.input:,} tokens read and {found.usage.output:,} written, cost "
         f"{found.cost:,.2f} ({found.cost_before:,.2f} before), {found.seconds:.1f} s"
     )
     if not found.complete:
-        console.print("Not all was asked: the same command goes on")
+        console.print("Some requests remain: run the same command again")
 
 
 def print_calibrated(found: Sequence[Calibration]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ import orjson
 import typer
 
 from goldpan.api.workspace import Workspace
-from goldpan.core.config import Settings, load_settings, repository_name
+from goldpan.core.config import Settings, load_settings, repository_name, use_plugins
 from goldpan.core.errors import GoldpanError, StoppedError, UsageError
 from goldpan.core.log import LOG
 from goldpan.core.progress import Reporter
@@ -25,11 +26,11 @@ Repos = Annotated[
 ]
 Directory = Annotated[
     Path | None,
-    typer.Option("--workspace", help="Where everything is kept. (default: goldpan-workspace)"),
+    typer.Option("--workspace", help="The workspace directory. (default: goldpan-workspace)"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-_QUIET, _JSON = "--quiet", "--json"
+_QUIET, _JSON, _WORKSPACE = "--quiet", "--json", "--workspace"
 
 PARTIAL = 3
 """The exit code that says that something is missing; 0 done, 1 failed, 2 bad usage."""
@@ -40,6 +41,14 @@ def settings_of(**flags: object) -> Settings:
     return load_settings(flags)
 
 
+def use_plugins_early() -> None:
+    """Load the workspace's plugins before the command line is parsed: they may add commands."""
+    words = sys.argv[1:]
+    named = [word.partition("=")[2] for word in words if word.startswith(f"{_WORKSPACE}=")]
+    named += [after for word, after in pairwise(words) if word == _WORKSPACE]
+    use_plugins(named[-1] if named else None)
+
+
 def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
     """Return the repositories that `--repo` and the lines of `--repos` name, each once."""
     names = [repository_name(name) for name in repo or ()]
@@ -48,7 +57,7 @@ def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
             lines = repos.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
-                f"{repos} cannot be read: {error}", "Give a text file with one OWNER/NAME a line"
+                f"{repos} cannot be read: {error}", "Give a text file with one OWNER/NAME per line"
             ) from None
         for number, line in enumerate(lines, 1):
             if text := line.partition("#")[0].strip():
@@ -83,7 +92,7 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:  # before typer sees it, which would only say "Aborted"
-        raise StoppedError("Stopped", "The same command goes on where it was") from None
+        raise StoppedError("Stopped", "Run the same command again to resume") from None
 
 
 def print_result(json: bool, value: object, for_people: Callable[[], object]) -> None:

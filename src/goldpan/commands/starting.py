@@ -20,23 +20,23 @@ from goldpan.core.terminal import Terminal, clean
 _MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "fail": ("FAIL", "red")}
 _REPORTS = ("goldpan-report.html", "*.html")
 
-config_app = typer.Typer(help="See the settings that are in force.", no_args_is_help=True)
+config_app = typer.Typer(help="Show the settings in effect.", no_args_is_help=True)
 
 
 def init(
-    workspace: Annotated[Path, typer.Argument(help="The directory to make.")] = Path(
+    workspace: Annotated[Path, typer.Argument(help="The directory to create.")] = Path(
         "goldpan-workspace"
     ),
 ) -> None:
-    """Make a workspace with a settings file that explains itself."""
+    """Create a workspace with a commented settings file."""
     file = workspace / CONFIG_FILE
     if file.exists():
-        raise UsageError(f"{file} is there already", "Edit it, or name another directory")
+        raise UsageError(f"{file} already exists", "Edit it, or name another directory")
     with named(file):
         workspace.mkdir(parents=True, exist_ok=True)
         file.write_text(_template(), encoding="utf-8")
     console = Terminal()
-    console.print(clean(f"{file} holds the settings, all of them at their defaults."))
+    console.print(clean(f"{file} lists all settings with their defaults."))
     console.print(f"Next: goldpan mine --workspace {workspace} --repo OWNER/NAME")
 
 
@@ -45,13 +45,13 @@ def _template() -> str:
     defaults = Settings()
     lines = [
         "# Settings of this workspace. The environment and flags override them.",
-        "# Tokens never stand in a file: set GITHUB_TOKEN.",
+        "# Never put tokens in a file: set GITHUB_TOKEN.",
         "",
     ]
     for name, about in _ABOUT.items():
         value = getattr(defaults, name)
-        text = f'"{value}"' if isinstance(value, str) else value
-        lines += [f"# {about}", f"# {name} = {text if text is not None else _EXAMPLES[name]}", ""]
+        text = _EXAMPLES.get(name, f'"{value}"' if isinstance(value, str) else value)
+        lines += [f"# {about}", f"# {name} = {text}", ""]
     return "\n".join(lines)
 
 
@@ -63,15 +63,16 @@ _ABOUT = {
     "retries": "How often one request is tried before the run goes on without it",
     "patience": "Seconds for which a GitHub that answers nothing at all is waited for",
     "timeout": "Seconds without a byte before a request is given up",
-    "workers": "Processes that turn raw replies into tables; 0 is one a core",
+    "workers": "Processes that turn raw replies into tables; 0 is one per core",
+    "plugins": "Python files that add criteria, models and the like, relative to this file",
 }
-_EXAMPLES = {"since": '"2024-08-01"'}
+_EXAMPLES = {"since": '"2024-08-01"', "plugins": "[]"}
 
 
 def doctor(workspace: Directory = None, json: Json = False) -> None:
-    """Examine git, disk, tokens and their limits, extras and servers, before a long run does.
+    """Check git, disk space, tokens and their limits, extras and servers before a long run.
 
-    Exits with 1 where something cannot work as it is.
+    Exits with 1 if something will not work.
     """
     from goldpan.doctor import examine
 
@@ -93,7 +94,7 @@ def doctor(workspace: Directory = None, json: Json = False) -> None:
 
 @config_app.command("show")
 def config_show(workspace: Directory = None, json: Json = False) -> None:
-    """Print every setting with its value and where it comes from; tokens are only counted."""
+    """Print every setting with its value and its source; tokens are only counted."""
     settings = settings_of(workspace=workspace)
     found = _settings_and_sources(settings, os.environ)
 
@@ -123,6 +124,8 @@ def _settings_and_sources(
             environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL")
         ):
             source = "environment"
+        elif name == "plugins":
+            value = ", ".join(map(str, settings.plugins))
         elif name == "workspace" and value != Settings().workspace:
             source = "--workspace or GOLDPAN_WORKSPACE"
         found[name] = (str(value) if value is not None else "", source)
@@ -134,7 +137,7 @@ def open_result(
         str | None, typer.Option(help="Open this annotation project in Label Studio.")
     ] = None,
     show_only: Annotated[
-        bool, typer.Option("--print", help="Print the address; open no browser.")
+        bool, typer.Option("--print", help="Print the address instead of opening a browser.")
     ] = False,
     workspace: Directory = None,
 ) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.datasets.task_checks import CheckedFiles
 
 tasks_app = typer.Typer(
-    help="See the tasks that models are trained for, and import their data.",
+    help="List the tasks that models are evaluated on, and import their data.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -51,16 +51,16 @@ _ACCESS = {
 @tasks_app.command("list")
 def list_tasks(
     suite: Annotated[
-        str | None, typer.Option(help="Only those of a benchmark: selu, nlbse23 or the like.")
+        str | None, typer.Option(help="Only tasks of a benchmark, such as selu or nlbse23.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option("--type", help="Only those of a type: binary, ner or the like.")
+        str | None, typer.Option("--type", help="Only tasks of a type, such as binary or ner.")
     ] = None,
     tasks: Own = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """List the tasks, and which have their data in the workspace."""
+    """List the tasks, and which have data in the workspace."""
     from goldpan.datasets.registry import load_tasks
 
     place, own = _places(workspace, tasks)
@@ -84,7 +84,7 @@ def list_tasks(
 def show_task(
     name: Name, tasks: Own = None, workspace: Directory = None, json: Json = False
 ) -> None:
-    """Show all that is known of a task, with the prompt that a model gets."""
+    """Show everything about a task, with its prompt."""
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.task_file import plain_task
 
@@ -95,9 +95,9 @@ def show_task(
 
 @tasks_app.command()
 def validate(tasks: Own = None, workspace: Directory = None, json: Json = False) -> None:
-    """Check every task's file: counts, labels, steps, examples, citation and prompt.
+    """Check every task file: counts, labels, steps, examples, citation and prompt.
 
-    Exits with 1 where something is wrong.
+    Exits with 1 if something is wrong.
     """
     from goldpan.datasets.task_checks import check_files
 
@@ -131,7 +131,7 @@ def import_data(
             help="given, stratified:0.8,0.2, random:0.8,0.2 or the like. (default: the task's)"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the split.")] = 42,
+    seed: Annotated[int, typer.Option(help="Seed of the split.")] = 42,
     output: Annotated[
         Path | None,
         typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/NAME)"),
@@ -140,9 +140,9 @@ def import_data(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Import a task's data from the files of its authors, and count them.
+    """Import a task's data from the files that its authors publish, and check the counts.
 
-    Nothing is downloaded without --download. Exits with 3 where a count differs.
+    Nothing is downloaded without --download. Exits with 3 if a count differs.
     """
     from goldpan.datasets.hub_download import download as fetch
     from goldpan.datasets.importing import import_files
@@ -153,7 +153,7 @@ def import_data(
     if download and files:
         raise UsageError("Files and --download are given at once", "Give one of them")
     if revision and not download:
-        raise UsageError("--revision says what to download", "Give --download with it")
+        raise UsageError("--revision says what to download", "Use it with --download")
     with reporting(json) as reporter:
         given = fetch(task, revision, reporter) if download else files or []
         imported = import_files(
@@ -177,7 +177,7 @@ def _places(workspace: Path | None, tasks: Path | None) -> tuple[Workspace, Path
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     if tasks is not None and not tasks.is_dir():
-        raise UsageError(f"--tasks {tasks} is no directory", "Give one that holds TOML files")
+        raise UsageError(f"--tasks {tasks} is not a directory", "Give one that holds TOML files")
     return place, tasks or tasks_directory(place.root)
 
 
@@ -254,7 +254,7 @@ def print_task(found: Task, line: TaskLine) -> None:
         "longest input": f"{found.max_length:,} tokens",
         "rows": ", ".join(f"{key} {count:,}" for key, count in found.counts.items()),
         **{f"rows by {where}": f"{count:,}" for where, count in found.announced.items()},
-        "source": f"{source.title}, {source.url}",
+        "source": f"{source.title}, {source.url}" if source.url else source.title,
         "licence": source.license,
         "access": _ACCESS[source.access] + (", in the workspace" if line.imported else ""),
         "files": ", ".join(source.files),
@@ -327,17 +327,20 @@ def print_imported(found: ImportResult) -> None:
     absent = {f"repo:{name}" for name in found.missing}
     different = [one for one in found.checks if not one.exact and one.what not in absent]
     for check in different:
-        console.print(clean(f"{check.what}: {_difference(check)} than the registry tells"))
-    if found.exact:
-        console.print(f"All {len(found.checks)} counts of the registry came out.")
+        console.print(clean(f"{check.what}: {_difference(check)} than the registry says"))
+    if found.exact and found.checks:
+        console.print(f"All {len(found.checks)} counts match the registry.")
     for check in found.announced:
         if not check.exact and not found.missing:
-            console.print(clean(f"{check.what} tells of {check.expected:,}: {_difference(check)}"))
-    if found.task.source.license == "unknown":
-        console.print("Its licence is not known: see the source before you share it.")
-    if found.task.source.access == "no-copy":
+            console.print(clean(f"{check.what} says {check.expected:,}: {_difference(check)}"))
+    source = found.task.source
+    if not source.url:
+        console.print("Its source has no address: goldpan publish refuses unpublished data.")
+    elif source.license == "unknown":
+        console.print("Its licence is unknown: check the source before you share it.")
+    if source.url and source.access == "no-copy":
         console.print("Its source forbids copying: goldpan publish refuses it.")
-    console.print(clean(f"It lies in {written.directory}"))
+    console.print(clean(f"Written to {written.directory}"))
 
 
 def _difference(check: CountCheck) -> str:

@@ -101,7 +101,7 @@ class Archive:
             os.ftruncate(self._file, self._end)
             raise WorkspaceError(
                 f"{self._path} cannot be written: {error.strerror}",
-                "Make room and run the same command again: it goes on where it was",
+                "Free some space and run the same command again: it resumes where it stopped",
             ) from None
         record = Record(
             self._path,

@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import use
 from goldpan.core.secrets import register, register_environment
 
 Via = Literal["auto", "graphql", "rest"]
@@ -52,7 +53,9 @@ class Settings:
     timeout: float = 60.0
     """Seconds without a byte before a request is given up."""
     workers: int = 0
-    """Processes that turn raw replies into tables; 0 is one a core."""
+    """Processes that turn raw replies into tables; 0 is one per core."""
+    plugins: tuple[Path, ...] = ()
+    """Python files to load as `--plugin` does; in ``goldpan.toml``, relative to that file."""
 
     @property
     def processes(self) -> int:
@@ -77,7 +80,7 @@ class Settings:
         return host.removeprefix("api.")
 
 
-_FROM_FILE = (
+FILE_SETTINGS = (
     "api_url",
     "via",
     "since",
@@ -86,6 +89,7 @@ _FROM_FILE = (
     "patience",
     "timeout",
     "workers",
+    "plugins",
 )
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)?")
 _SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
@@ -96,17 +100,15 @@ def load_settings(
 ) -> Settings:
     """Merge `goldpan.toml`, the environment and the flags that are not None.
 
-    Raises `UsageError` for an unreadable file, an unknown key or a bad value.
+    Plugins that the file names are loaded. Raises `UsageError` for an unreadable file, an unknown
+    key or a bad value, `PluginError` for a plugin that fails.
     """
     environment = os.environ if environment is None else environment
     register_environment(environment)
     given = {key: value for key, value in flags.items() if value is not None}
-    workspace = Path(
-        cast("str | Path", given.pop("workspace", None))
-        or environment.get("GOLDPAN_WORKSPACE")
-        or DEFAULT_WORKSPACE
-    )
+    workspace = _workspace(given.pop("workspace", None), environment)
     values = read_settings_file(workspace)
+    values["plugins"] = use_plugins(workspace)
     if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
         values["api_url"] = url
     values |= given
@@ -118,6 +120,30 @@ def load_settings(
     command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
     tokens = _tokens(environment, settings.api_url, command)
     return replace(settings, tokens=tokens, token_command=command)
+
+
+def use_plugins(workspace: str | Path | None = None) -> tuple[Path, ...]:
+    """Load the plugins that a workspace's settings file names, and return their paths."""
+    root = _workspace(workspace, os.environ)
+    names = read_settings_file(root).get("plugins", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            f"plugins = {names!r} in {root / CONFIG_FILE} is not a list of files",
+            'Write plugins = ["my_criterion.py"]',
+        )
+    paths = tuple(root / name for name in names)
+    for path in paths:
+        try:
+            use(path)
+        except UsageError as error:
+            problem = f"{root / CONFIG_FILE}: {error.problem}"
+            raise UsageError(problem, error.remedy) from None
+    return paths
+
+
+def _workspace(named: object, environment: Mapping[str, str]) -> Path:
+    named = named or environment.get("GOLDPAN_WORKSPACE") or DEFAULT_WORKSPACE
+    return Path(cast("str | Path", named))
 
 
 def repository_name(text: str) -> str:
@@ -146,14 +172,16 @@ def read_settings_file(workspace: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}", "Mend or remove the file") from None
-    if unknown := sorted(set(values) - set(_FROM_FILE)):
+        raise UsageError(
+            f"{path} is not valid TOML: {error}", "Correct or remove the file"
+        ) from None
+    if unknown := sorted(set(values) - set(FILE_SETTINGS)):
         hint = (
-            "Tokens belong into the environment variable GITHUB_TOKEN, never into a file"
+            "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
             if any("token" in key for key in unknown)
-            else f"It may hold {', '.join(_FROM_FILE)}"
+            else f"It may hold {', '.join(FILE_SETTINGS)}"
         )
-        raise UsageError(f"{path} holds unknown settings: {', '.join(unknown)}", hint)
+        raise UsageError(f"{path} has unknown settings: {', '.join(unknown)}", hint)
     return values
 
 
@@ -175,7 +203,7 @@ def _time(value: object) -> datetime | None:
 def _duration(value: object) -> float:
     found = _DURATION.fullmatch(str(value).strip().lower())
     if not found or isinstance(value, bool):
-        raise UsageError(f"--patience {value} is no time", "Write it as 90s, 30m or 2h")
+        raise UsageError(f"--patience {value} is not a time", "Write it as 90s, 30m or 2h")
     return float(found[1]) * _SECONDS[found[2]]
 
 
@@ -184,7 +212,7 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, name)
         kind = (int, float) if name in ("timeout", "patience") else int
         if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
-            raise UsageError(f"{name} = {value!r} is not a number from 0 up", "Mend it")
+            raise UsageError(f"{name} = {value!r} is not a number from 0 up", "Correct it")
     if settings.via not in ("auto", "graphql", "rest"):
         raise UsageError(f"--via {settings.via} is unknown", "Choose auto, graphql or rest")
     if settings.concurrency < 1 or settings.retries < 1:

@@ -86,7 +86,7 @@ def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
             return _Ray(processes, address)
         case "local" if address:
             raise UsageError(
-                f"The local engine has no cluster at {address!r}", "Give --engine ray with it"
+                f"The local engine has no cluster at {address!r}", "Use it with --engine ray"
             )
         case "local":
             return _Pool(processes) if processes > 1 else _InProcess()
@@ -145,7 +145,7 @@ class _Pool(_Closing):
             raise EngineError(
                 f"A process ended from outside, perhaps for memory, at {_name(at)} or one of the "
                 f"{_AHEAD * self._processes} units before it",
-                "Give fewer processes and try again; in a script of your own, call Goldpan below "
+                "Give fewer processes and try again; in your own script, call Goldpan below "
                 "if __name__ == '__main__'",
             ) from None
         finally:
@@ -186,7 +186,7 @@ class _Ray(_Closing):
                 ) from None
             raise EngineError(
                 f"Ray does not start on this machine {why}",
-                "Mend that (a long TMPDIR is too long for it), or take the engine local",
+                "Fix that (a long TMPDIR is too long for it), or take the engine local",
             ) from None
 
     def close(self) -> None:
@@ -220,7 +220,7 @@ class _Ray(_Closing):
         except errors.RayError as error:
             raise EngineError(
                 f"Ray gave up {_name(unit)} after {_RETRIES} new attempts ({_first_line(error)})",
-                "See ray status for the machines; the same command begins the rest anew",
+                "See ray status for the machines; run the same command again for the rest",
             ) from None
 
 

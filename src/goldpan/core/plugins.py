@@ -72,25 +72,27 @@ def use(file: str | Path) -> None:
     if str(path) in _sought:
         return
     if path.suffix != ".py" or not path.is_file():
-        raise UsageError(f"There is no plugin {file}", "Give a Python file, as my_criterion.py")
+        raise UsageError(
+            f"There is no plugin {file}", "Give a Python file, such as my_criterion.py"
+        )
     if not path.stem.isidentifier():
         raise UsageError(
             f"The plugin {file} cannot be imported by that name",
-            "Name it of letters, digits and underscores, as my_criterion.py",
+            "Use letters, digits and underscores, such as my_criterion.py",
         )
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     found = find_spec(path.stem)
     if found is None or Path(found.origin or "").resolve() != path.resolve():
         raise UsageError(
-            f"The plugin {file} bears the name of another module, {path.stem}",
+            f"The plugin {file} has the name of another module, {path.stem}",
             "Give the file another name",
         )
     _sought.add(str(path))
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     if str(path) not in named:
         os.environ[VARIABLE] = os.pathsep.join([*filter(None, named), str(path)])
-    _import(path.stem, str(file), f"Mend {file}, or leave it out")
+    _import(path.stem, str(file), f"Fix {file}, or leave it out")
 
 
 def registered(kind: Kind) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def blamed(kind: Kind, name: str) -> Iterator[None]:
         raise PluginError(
             f"The {kind} {name} of the plugin {plugin.name} failed{_line(error, plugin.path)}: "
             f"{type(error).__name__}: {error}",
-            f"Mend {plugin.path or plugin.name}",
+            f"Fix {plugin.path or plugin.name}",
         ) from error
 
 
@@ -156,7 +158,7 @@ def _seek() -> None:
 
     for entry in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
         package = entry.dist.name if entry.dist else entry.value
-        _import(entry.module, f"{entry.name} of {package}", f"Mend or uninstall {package}")
+        _import(entry.module, f"{entry.name} of {package}", f"Fix or uninstall {package}")
     for file in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         use(file)
 

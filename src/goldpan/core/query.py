@@ -56,5 +56,5 @@ def open_tables(
                 raise
             raise WorkspaceError(
                 f"{place} cannot be read ({str(error).splitlines()[0]})",
-                f"Make the tables anew with goldpan normalize --repo {repo}",
+                f"Make the tables again with goldpan normalize --repo {repo}",
             ) from error

@@ -19,10 +19,13 @@ from goldpan.core.sealed import DamagedError
 
 _FULL = "there is no room left on the disk"
 _CAUSES = {
-    errno.ENOSPC: (_FULL, "Make room and run the same command again: it goes on where it was"),
+    errno.ENOSPC: (
+        _FULL,
+        "Free some space and run the same command again: it resumes where it stopped",
+    ),
     errno.EDQUOT: (
         "the quota of the disk is used up",
-        "Make room and run the same command again: it goes on where it was",
+        "Free some space and run the same command again: it resumes where it stopped",
     ),
     errno.EFBIG: (
         "it grows beyond the size that files may have here",
@@ -53,7 +56,7 @@ def explain(error: BaseException, path: Path | None = None) -> GoldpanError | No
     """
     if isinstance(error, DamagedError):
         return WorkspaceError(
-            str(error), "Run goldpan check, which says what to restore or make anew"
+            str(error), "Run goldpan check, which says what to restore or rebuild"
         )
     if isinstance(error, MemoryError) or _is_one(error, _MEMORY_ERRORS):
         return WorkspaceError("There is too little memory", _MEMORY)

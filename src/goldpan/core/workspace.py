@@ -198,7 +198,7 @@ class Workspace:
         make_directory(path)
         busy = WorkspaceError(
             f"Another goldpan works on {repo} in {self.root}",
-            "Wait for it, or give this one a --workspace of its own",
+            "Wait for it, or use another --workspace",
         )
         with hold_lock(path / "lock", busy):
             yield

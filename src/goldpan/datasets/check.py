@@ -20,7 +20,7 @@ from goldpan.datasets.known import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
 
-_BUILD = "Build the dataset anew"
+_BUILD = "Build the dataset again"
 
 
 def check_dataset(
@@ -90,7 +90,7 @@ def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[Problem]
             yield Problem(PROVENANCE, f"it names no {name}", _BUILD)
     for name, path in found.items():
         if path.is_symlink() or not path.is_file():
-            yield Problem(name, "it is a link or no plain file", "Remove it, or build anew")
+            yield Problem(name, "it is a link or no plain file", "Remove it, or build again")
         elif name == PROVENANCE:
             continue
         elif name not in files:
@@ -151,7 +151,7 @@ def _front_matter(path: Path) -> dict[str, Any]:
     head, end, _ = rest.partition("\n---\n")
     read = yaml.safe_load(head) if end and not start else None
     if not isinstance(read, dict):
-        raise ValueError("no YAML stands in front")  # noqa: TRY004  # told as a problem
+        raise ValueError("it does not start with YAML")  # noqa: TRY004  # told as a problem
     return read
 
 

@@ -66,7 +66,8 @@ def write_dataset(
             _write_provenance(written, provenance)
     except OSError as error:
         raise DatasetError(
-            f"{directory} cannot be written: {error}", "Make room on the disk, or choose another"
+            f"{directory} cannot be written: {error}",
+            "Free some space on the disk, or choose another",
         ) from None
     return replace(written, directory=directory)
 
@@ -132,8 +133,8 @@ def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
         if name in seen:
             raise DatasetError(
                 f"An example of {family.name} "
-                + (f"stands twice: {name}" if name else "has no id"),
-                "Make the tables anew with goldpan normalize; if that does not help, report it",
+                + (f"occurs twice: {name}" if name else "has no id"),
+                "Make the tables again with goldpan normalize; if that does not help, report it",
             )
         seen.add(name)
         subject = "#".join(map(str, about))
@@ -209,5 +210,5 @@ def _refuse_foreign(directory: Path) -> None:
         read_provenance(directory)
     except DatasetError as error:
         raise DatasetError(
-            f"{directory} is not replaced, as it is no dataset: {error.problem}", remedy
+            f"{directory} is not replaced, as it is not a dataset: {error.problem}", remedy
         ) from None

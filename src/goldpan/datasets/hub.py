@@ -112,13 +112,13 @@ def _check_names(repo_id: str, tag: str | None) -> None:
         validate_repo_id(repo_id)
     except HFValidationError as error:
         raise UsageError(
-            f"{repo_id!r} is no name of a dataset: {str(error).rstrip('.')}",
+            f"{repo_id!r} is not a name of a dataset: {str(error).rstrip('.')}",
             "Write OWNER/NAME with letters, digits, -, _ and .",
         ) from None
     if "/" not in repo_id:
         raise UsageError(f"{repo_id!r} names no owner", "Write OWNER/NAME")
     if tag and (not _TAG.fullmatch(tag) or ".." in tag or tag.endswith((".", ".lock"))):
-        raise UsageError(f"{tag!r} is no name of a tag", "Write one such as v1.0")
+        raise UsageError(f"{tag!r} is not a name of a tag", "Write one such as v1.0")
 
 
 def _check_token(call: HubCall, *, required: bool) -> None:
@@ -147,7 +147,7 @@ def _refuse_problems(
         raise PublishError(
             f"{directory} is not fit to be published, and nothing was sent:\n{shown}\n"
             f"{len(problems)} in all",
-            "Mend what is listed and publish again",
+            "Fix what is listed and publish again",
         )
 
 

@@ -30,7 +30,7 @@ def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]
         raise UsageError(
             f"{task.name} is not pinned to a commit of {source.hub}"
             if not commit
-            else f"{commit!r} is no commit",
+            else f"{commit!r} is not a commit",
             "Give --revision with the 40 digits of a commit from "
             f"https://huggingface.co/datasets/{source.hub}/commits/main",
         )

@@ -108,5 +108,5 @@ def _refusal(call: HubCall, doing: str, error: HfHubHTTPError) -> PublishError:
         case _:
             return PublishError(
                 f"{call.host} refused with {status} while {doing}{told}",
-                "Mend what it names, or report it if the dataset came from goldpan build",
+                "Fix what it names, or report it if the dataset came from goldpan build",
             )

@@ -86,7 +86,7 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
             case "xlsx":
                 yield from _sheet(path)
             case _:
-                raise UsageError(f"{path} is no table that can be read", f"Give {FORMS}")
+                raise UsageError(f"{path} is not a table that can be read", f"Give {FORMS}")
 
 
 @contextmanager
@@ -151,7 +151,9 @@ def _sheet(path: Path) -> Iterator[dict[str, Any]]:
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except (KeyError, TypeError) as error:
-        raise DatasetError(f"{path} is no XLSX file ({error})", "Fetch the file again") from None
+        raise DatasetError(
+            f"{path} is not an XLSX file ({error})", "Fetch the file again"
+        ) from None
     try:
         rows = book.active.iter_rows(values_only=True)
         names = [str(name) for name in next(rows, ())]

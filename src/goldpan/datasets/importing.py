@@ -161,6 +161,8 @@ def how_to_get(task: Task) -> tuple[str, str]:
     source = task.source
     files = ", ".join(source.files) or "the files"
     command = f"goldpan tasks import {task.name} FILE..."
+    if not source.url and source.access != "built":
+        return f"The data of {task.name} are not in the workspace", f"Run {command}"
     match source.access:
         case "built":
             return (
@@ -205,9 +207,9 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
 
 def _made(task: Task, steps: Sequence[str]) -> str:
     done = f"with the steps {', '.join(steps)}" if steps else "without changing their texts"
-    return (
-        f"Goldpan {__version__} read the files of {task.source.title} ({task.source.url}) {done}."
-    )
+    source = task.source
+    origin = f"{source.title} ({source.url})" if source.url else source.title
+    return f"Goldpan {__version__} read the files of {origin} {done}."
 
 
 def _finished(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:

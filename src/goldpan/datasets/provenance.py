@@ -68,7 +68,7 @@ class Provenance:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Subjects that passed the filters and gave no row, by reason, and the like."""
     redactions: Mapping[str, int] = field(default_factory=dict)
-    """What was made unreadable in texts, by kind."""
+    """Redactions in texts, by kind."""
     reviews: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Who reviewed, by review: models with prompt and samples, people with how they agreed."""
     pairing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -107,14 +107,14 @@ def read_provenance(directory: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise DatasetError(f"{directory} holds no {PROVENANCE}", remedy) from None
     except (OSError, orjson.JSONDecodeError) as error:
-        raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset anew") from None
+        raise DatasetError(f"{path} cannot be read ({error})", "Build the dataset again") from None
     made = read.get("goldpan") if isinstance(read, dict) else None
     if not isinstance(made, dict) or not isinstance(read.get("files"), dict):
         raise DatasetError(f"{path} was not written by Goldpan", remedy)
     if made.get("format") != _FORMAT:
         raise DatasetError(
             f"{path} was written by Goldpan {made.get('version')} in another format",
-            "Build the dataset anew with this version",
+            "Build the dataset again with this version",
         )
     return dict(read)
 
@@ -134,14 +134,14 @@ def shard_paths(directory: Path, split: str = "*") -> list[Path]:
         for name, about in read_provenance(directory)["files"].items()
         if fnmatch(name, f"data/{pattern}")
     }
-    remedy = "Restore the file from a copy, or build the dataset anew"
+    remedy = "Restore the file from a copy, or build the dataset again"
     for path in sorted({*told, *found}):
         if path not in told:
-            raise DatasetError(f"{path} is none of the files that {PROVENANCE} names", remedy)
+            raise DatasetError(f"{path} is not one of the files that {PROVENANCE} names", remedy)
         if not path.exists():
             raise DatasetError(f"{path} is gone, though {PROVENANCE} names it", remedy)
         if file_digest(path) != told[path]:
-            raise DatasetError(f"{path} is damaged: {PROVENANCE} tells another digest", remedy)
+            raise DatasetError(f"{path} is damaged: {PROVENANCE} records another digest", remedy)
     return found
 
 

@@ -37,7 +37,7 @@ def load_tasks(own: Path | None = None) -> dict[str, Task]:
     added = {task.name: task for task in map(read_path, mine)}
     if twice := sorted(shipped.keys() & added.keys()):
         raise UsageError(
-            f"{own}/{twice[0]}{_ENDING} bears the name of a task that ships with Goldpan",
+            f"{own}/{twice[0]}{_ENDING} has the name of a task that ships with Goldpan",
             "Give the file another name",
         )
     return dict(sorted(with_plugins({**shipped, **added}, "task").items()))

@@ -63,7 +63,7 @@ class SplitPlan:
             case "time" if 1 <= len(values) <= 2:
                 return cls("time", cuts=_cuts(text, values), seed=seed)
             case _:
-                raise UsageError(f"{text!r} is no way to split a dataset", f"Write {_FORMS}")
+                raise UsageError(f"{text!r} is not a way to split a dataset", f"Write {_FORMS}")
 
     def __str__(self) -> str:
         parts = [_plain(share) for share in self.shares]
@@ -224,7 +224,7 @@ def _shares(text: str, values: list[str]) -> tuple[Fraction, ...]:
     try:
         shares = tuple(Fraction(value) for value in values)
     except (ValueError, ZeroDivisionError):
-        raise UsageError(f"The shares of {text!r} are no numbers", f"Write {_FORMS}") from None
+        raise UsageError(f"The shares of {text!r} are not numbers", f"Write {_FORMS}") from None
     if min(shares) <= 0 or sum(shares) != 1:
         raise UsageError(
             f"The shares of {text!r} are not all above 0 with a sum of 1", f"Write {_FORMS}"

@@ -94,11 +94,11 @@ def _texts(task: Task) -> _Found:
         if not text.strip():
             yield key, "it is empty", "Say in a few words what the task is"
     if not _METRIC.fullmatch(task.metric):
-        yield "metric", f"{task.metric!r} is no name of a metric", "Write macro_f1 or the like"
+        yield "metric", f"{task.metric!r} is not a name of a metric", "Write macro_f1 or the like"
     if task.max_length < 1:
         yield "max_length", "it is below 1", "Give a number of tokens, such as 512"
     if not re.fullmatch(r"[a-z]{2,3}", task.language):
-        yield "language", f"{task.language!r} is no ISO 639 code", "Write en or the like"
+        yield "language", f"{task.language!r} is not an ISO 639 code", "Write en or the like"
     try:
         SplitPlan.parse(task.split)
     except UsageError as error:
@@ -130,7 +130,7 @@ def _labels(task: Task) -> _Found:
                 f"Give it another text, without {_JOINER!r}",
             )
         if task.type == "ner" and not re.fullmatch(r"O|[BI]-\S+", label.name):
-            yield "labels", f"{label.name!r} is no tag", "Write O, B-KIND or I-KIND"
+            yield "labels", f"{label.name!r} is not a tag", "Write O, B-KIND or I-KIND"
 
 
 def _counts(task: Task) -> _Found:
@@ -149,7 +149,7 @@ def _counts(task: Task) -> _Found:
             remedy = "Write total, train, validation, test, label:LABEL, SPLIT/LABEL or repo:NAME"
             yield "counts", f"{key!r} counts nothing that is known", remedy
         if count < 0:
-            yield "counts", f"{key} is below 0", "Mend it"
+            yield "counts", f"{key} is below 0", "Correct it"
     one_each = task.type in ("binary", "multi-class")
     sums: dict[str, list[str]] = {"total": [name for name in _SPLITS if name in counts]}
     parts = [("total", sums["total"]), ("total", [key for key in counts if key[:5] == "repo:"])]
@@ -162,7 +162,7 @@ def _counts(task: Task) -> _Found:
             yield (
                 "counts",
                 f"{', '.join(keys)} have a sum of {sum(given)}, where {whole} is {counts[whole]}",
-                "Mend the counts",
+                "Fix the counts",
             )
     if total is None and (counts or task.source.access == "public"):
         yield "counts", "the total is missing", "Write how many rows the source holds"
@@ -173,15 +173,15 @@ def _source(task: Task) -> _Found:
     if source.license != UNKNOWN and spdx(source.license) is None:
         yield (
             "source.license",
-            f"{source.license!r} is no licence that is known",
+            f"{source.license!r} is not a licence that is known",
             f"Write its SPDX identifier, or {UNKNOWN!r}",
         )
-    if not source.url.startswith(("https://", "http://")):
-        yield "source.url", f"{source.url!r} is no web address", "Give the page of the source"
-    if problem := bibtex_problem(source.citation):
+    if source.url and not source.url.startswith(("https://", "http://")):
+        yield "source.url", f"{source.url!r} is not a web address", "Give the page of the source"
+    if (source.url or source.citation) and (problem := bibtex_problem(source.citation)):
         yield "source.citation", problem, "Give a BibTeX entry"
     if not _KEBAB.fullmatch(source.dataset):
-        yield "source.dataset", f"{source.dataset!r} is no short name", "Write it in kebab-case"
+        yield "source.dataset", f"{source.dataset!r} is not a short name", "Write it in kebab-case"
     if source.reader and source.reader not in readers():
         yield (
             "source.reader",
@@ -193,11 +193,11 @@ def _source(task: Task) -> _Found:
     if source.access != "built" and not source.reader:
         yield "source.reader", "it is missing", f"Choose of {', '.join(readers())}"
     if source.hub and not _HUB.fullmatch(source.hub):
-        yield "source.hub", f"{source.hub!r} is no dataset on the Hub", "Write OWNER/NAME"
+        yield "source.hub", f"{source.hub!r} is not a dataset on the Hub", "Write OWNER/NAME"
     if source.revision and not _REVISION.fullmatch(source.revision):
         yield (
             "source.revision",
-            f"{source.revision!r} is no commit",
+            f"{source.revision!r} is not a commit",
             "Give 40 hexadecimal digits: branches and tags move",
         )
     yield from _columns(task)
@@ -240,14 +240,14 @@ def _prompt(task: Task) -> _Found:
         ("prompt.examples", prompt.examples),
         ("prompt.negative_examples", prompt.negative_examples),
     ):
-        if len(examples) < _FEWEST:
+        if len(examples) < _FEWEST and (examples or task.source.url):
             yield key, f"there are {len(examples)}", f"Write at least {_FEWEST}, better 4"
         for number, example in enumerate(examples, 1):
             if not all(part.strip() for part in (example[0], example[2])):
                 yield key, f"number {number} lacks its input or its reason", "Fill it in"
     for number, (given, output, _) in enumerate(prompt.examples, 1):
         if problem := _answer_problem(task, given, output):
-            yield "prompt.examples", f"number {number}: {problem}", "Mend the output"
+            yield "prompt.examples", f"number {number}: {problem}", "Fix the output"
     right = {(given, output) for given, output, _ in prompt.examples}
     for number, (given, output, _) in enumerate(prompt.negative_examples, 1):
         if (given, output) in right:
@@ -260,18 +260,18 @@ def _answer_problem(task: Task, given: str, output: str) -> str:
     texts = [label.text for label in task.labels]
     match task.type:
         case "binary" | "multi-class":
-            return "" if output in texts else f"{output!r} is no label"
+            return "" if output in texts else f"{output!r} is not a label"
         case "multi-label":
             odd = [part for part in output.split(_JOINER) if part not in texts]
-            return f"{odd[0]!r} is no label" if odd and output != _NOTHING else ""
+            return f"{odd[0]!r} is not a label" if odd and output != _NOTHING else ""
         case "regression":
-            return "" if re.fullmatch(r"-?\d+(\.\d+)?", output) else f"{output!r} is no number"
+            return "" if re.fullmatch(r"-?\d+(\.\d+)?", output) else f"{output!r} is not a number"
         case "ner":
             pairs = [line.rpartition(": ") for line in output.split("\n")]
             if [word for word, _, _ in pairs] != given.split(" "):
                 return "its words are not those of the input"
             odd = [tag for _, _, tag in pairs if tag not in texts]
-            return f"{odd[0]!r} is no tag" if odd else ""
+            return f"{odd[0]!r} is not a tag" if odd else ""
         case "mlm":
             blanks = given.count("[MASK]")
             lines = len(output.split("\n"))

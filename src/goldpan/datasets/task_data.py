@@ -84,7 +84,7 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
             except (OSError, KeyError, pa.ArrowException) as error:
                 raise DatasetError(
                     f"{path} has not the columns of {task.name}, or is broken ({error})",
-                    "Import or build the dataset anew",
+                    "Import or build the dataset again",
                 ) from None
 
 

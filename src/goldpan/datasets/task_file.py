@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from goldpan.core.errors import UsageError
+from goldpan.datasets.licenses import UNKNOWN
 from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
@@ -28,11 +29,11 @@ def read_task(file: str, text: str) -> Task:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not valid TOML: {error}", "Mend it") from None
+        raise UsageError(f"{file} is not valid TOML: {error}", "Correct it") from None
     name = PurePath(file).name.removesuffix(".toml")
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{file}: {name!r} is no name for a task",
+            f"{file}: {name!r} is not a name for a task",
             "Name the file in snake_case: small letters, digits and underscores, such as "
             "issue_type.toml",
         )
@@ -46,13 +47,13 @@ def task_of(values: Mapping[str, Any], place: str) -> Task:
     if problem := next(_unknown_keys(values), None):
         raise UsageError(f"{place}: {problem[0]}", problem[1])
     try:
-        return _adapter().validate_python(_with_texts(values))
+        return _adapter().validate_python(_with_texts(_with_defaults(values)))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = _path(first["loc"])
         if first["type"] in ("missing", "missing_argument"):
             raise UsageError(f"{place}: {key} is missing", f"Add it. {_HELP}") from None
-        raise UsageError(f"{place}: {key}: {first['msg']}", f"Mend it. {_HELP}") from None
+        raise UsageError(f"{place}: {key}: {first['msg']}", f"Correct it. {_HELP}") from None
 
 
 def plain_task(task: Task) -> dict[str, Any]:
@@ -66,6 +67,38 @@ _HELP = "docs/tasks.md describes every key"
 @cache
 def _adapter() -> TypeAdapter[Task]:
     return TypeAdapter(Task)
+
+
+def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in what a task on data that were never published need not say.
+
+    These are tasks whose source has no address: nobody else can have written its licence, its
+    citation or its prompts.
+    """
+    source, labels = values.get("source"), values.get("labels", [])
+    if not isinstance(source, Mapping) or "url" in source or not isinstance(labels, list | tuple):
+        return dict(values)
+    names = [repr(label.get("name")) for label in labels if isinstance(label, Mapping)]
+    choice = f"one of {', '.join(names)}" if names else "what the task asks for"
+    unpublished = {
+        "url": "",
+        "license": UNKNOWN,
+        "citation": "",
+        "access": "no-copy",
+        "dataset": str(values.get("name")).replace("_", "-"),
+    }
+    return {
+        "definition": f"The input is a text. The output is {choice}.",
+        "category": "Other",
+        "prompt": {
+            "context": "software engineering",
+            "instruction": f"read the next text and answer with {choice}",
+            "answer": "Answer with nothing else",
+            "entity": "TEXT",
+        },
+        **values,
+        "source": {**unpublished, **source},
+    }
 
 
 def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def output_text(wording: Wording, given: Any, target: Any) -> str:
             return wording.joiner.join(texts) if texts else wording.nothing
         case "regression":
             if not math.isfinite(target):
-                raise WordingError(f"the answer {target} is no finite number")
+                raise WordingError(f"the answer {target} is not a finite number")
             return repr(float(target)).removesuffix(".0")
         case "ner":
             if len(given) != len(target):
@@ -123,7 +123,7 @@ def read_texts(wording: Wording, given: str, answer: str) -> tuple[Any, Any]:
 def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> Blanks:
     """Mask character spans of a text, with ``[MASK]`` or one like it that the text lacks.
 
-    Raises `WordingError` for spans that overlap or lie outside of the text.
+    Raises `WordingError` for spans that overlap or are outside of the text.
     """
     taken = {found.group(1) for found in _MASKS.finditer(text)}
     number = next(at for at in range(len(taken) + 1) if str(at or "") not in taken)
@@ -132,7 +132,7 @@ def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> Blanks:
     end = 0
     for span in sorted(masks, key=lambda span: (span["start"], span["end"])):
         if not end <= span["start"] <= span["end"] <= len(text):
-            raise WordingError(f"the masks overlap or lie outside of the text: {dict(span)}")
+            raise WordingError(f"the masks overlap or are outside of the text: {dict(span)}")
         pieces.append(text[end : span["start"]])
         words.append(text[span["start"] : span["end"]])
         end = span["end"]
@@ -171,14 +171,14 @@ def answer_form(task: Task) -> str:
 def _label_text(wording: Wording, name: str) -> str:
     if name not in wording.texts:
         known = ", ".join(wording.texts)
-        raise WordingError(f"the label {name!r} is none of the task's: {known}")
+        raise WordingError(f"the label {name!r} is not one of the task's: {known}")
     return wording.texts[name]
 
 
 def _label_name(wording: Wording, text: str) -> str:
     if text not in wording.names:
         known = ", ".join(wording.names)
-        raise WordingError(f"the output {text[:80]!r} is none of the task's labels: {known}")
+        raise WordingError(f"the output {text[:80]!r} is not one of the task's labels: {known}")
     return wording.names[text]
 
 
@@ -186,9 +186,9 @@ def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise WordingError(f"the output {text[:80]!r} is no number") from None
+        raise WordingError(f"the output {text[:80]!r} is not a number") from None
     if not math.isfinite(number):
-        raise WordingError(f"the output {text[:80]!r} is no finite number")
+        raise WordingError(f"the output {text[:80]!r} is not a finite number")
     return number
 
 

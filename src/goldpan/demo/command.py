@@ -8,7 +8,7 @@ from goldpan.commands.shared import Directory, reporting, settings_of
 
 
 def demo(workspace: Directory = None) -> None:
-    """Run the whole pipeline offline on a small repository that comes with Goldpan."""
+    """Run the whole pipeline offline on a small repository that ships with Goldpan."""
     from goldpan.demo.pipeline import run_demo
 
     settings = settings_of(workspace=workspace or Path("demo-workspace"))

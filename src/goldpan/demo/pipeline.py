@@ -159,7 +159,7 @@ def _refuse_others(place: Workspace) -> None:
     if not all(one.meta.get(DEMO) for one in runs) or (made and not runs):
         raise WorkspaceError(
             f"{place.root} holds a {REPO} that is not the demo's",
-            "Give the demo a --workspace of its own",
+            "Use another --workspace for the demo",
         )
 
 

@@ -60,7 +60,7 @@ class AnswersTold(_Part):
 
 
 class RunRecord(_Part):
-    """A finished run: a task, a model and a seed, with all that tells it from others."""
+    """The record of a finished run: task, model, seed, settings, environment and scores."""
 
     format: int
     """Of the file; another one is refused."""

@@ -142,7 +142,7 @@ def _with_parts(directory: Path, split: str, rows: pa.Table, columns: Sequence[s
         ]
     except (OSError, KeyError, pa.ArrowException) as error:
         raise DatasetError(
-            f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build the dataset anew"
+            f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build the dataset again"
         ) from None
     parts = pa.concat_tables(tables)
     if parts["id"].to_pylist() != rows["id"].to_pylist():

@@ -38,22 +38,22 @@ _START = 1000  # characters in which the start of an automatic text is looked fo
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """What makes a robot."""
+    """What makes an account a bot."""
 
     types: tuple[str, ...] = ("bot",)
-    """GitHub's types of accounts that are robots."""
+    """GitHub's account types that are bots."""
     login_rule: str = "words"
     """words: `bot` as a word of the login. contains: the letters `bot` anywhere in it."""
     catalogue: bool = True
-    """Whether the robots of `robots.toml` count."""
+    """Whether the bots listed in `robots.toml` count."""
     logins: tuple[str, ...] = ()
-    """More robots; upper and lower case are alike."""
+    """More bots; letter case does not matter."""
     people: tuple[str, ...] = ()
-    """Logins that are never robots' by name; upper and lower case are alike."""
+    """Logins that are never bots by their name; letter case does not matter."""
     responses: bool = True
-    """Whether a text that begins like a known automatic response is a robot's."""
+    """Whether a text that begins like a known automatic response is a bot's."""
     repeated: int = 10
-    """A comment of at least 80 characters under this many issues is a robot's; 0 turns it off."""
+    """A comment of at least 80 characters under this many issues is a bot's; 0 turns this off."""
 
     def __post_init__(self) -> None:
         require("robots.login_rule", self.login_rule, ("words", "contains"))

@@ -38,7 +38,7 @@ _SUBJECTS: dict[Subject, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """What filtering a repository gave."""
+    """The result of filtering a repository."""
 
     repo: str
     profile: str

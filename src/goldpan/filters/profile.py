@@ -70,6 +70,11 @@ def shipped_profiles() -> list[str]:
     )
 
 
+def profile_text(name: str) -> str:
+    """Return the TOML of a profile that comes with Goldpan."""
+    return (_SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
+
+
 def load_profile(name: str) -> Profile:
     """Load a shipped profile by name, or one's own from a path that ends in ``.toml``.
 
@@ -120,12 +125,12 @@ def _load(name: str) -> tuple[str, dict[str, Any]]:
             raise UsageError(f"The profile {name} cannot be read: {error}", "Check it") from None
         if label in shipped_profiles():
             raise UsageError(
-                f"The profile {name} bears the name of one that ships with Goldpan",
+                f"The profile {name} has the name of one that ships with Goldpan",
                 "Give the file another name",
             )
     elif name in shipped_profiles():
         label = name
-        text = (_SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
+        text = profile_text(name)
     else:
         raise UsageError(
             f"There is no profile {name!r}{_near(name, shipped_profiles())}",
@@ -134,7 +139,7 @@ def _load(name: str) -> tuple[str, dict[str, Any]]:
     try:
         return label, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"The profile {name} is not valid TOML: {error}", "Mend it") from None
+        raise UsageError(f"The profile {name} is not valid TOML: {error}", "Correct it") from None
 
 
 def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profile:
@@ -184,12 +189,12 @@ def _typed(place: str, value: object, kind: object) -> object:
     if kind == tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(one, str) for one in value):
             return tuple(value)
-        raise UsageError(f"{place} is not a list of strings", "Mend the profile")
+        raise UsageError(f"{place} is not a list of strings", "Correct the profile")
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not kind:
         name = getattr(kind, "__name__", kind)
-        raise UsageError(f"{place} = {value!r} is no {name}", "Mend the profile")
+        raise UsageError(f"{place} = {value!r} is no {name}", "Correct the profile")
     return value
 
 

@@ -199,6 +199,6 @@ def read_ancestry(clone: Path, more: Iterable[str], trunk: str | None) -> Ancest
         )
         if process.wait():
             raise GitError(
-                f"The history in {clone} is damaged or cut off", "Delete it and clone anew"
+                f"The history in {clone} is damaged or cut off", "Delete it and clone again"
             )
     return found

@@ -161,7 +161,7 @@ def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, titl
 def _update(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> int:
     """Bring a clone up to date, and return how many commits only it still holds."""
     if not (path / "HEAD").is_file():
-        raise GitError(f"{path} is no clone", "Delete it and run the same command again")
+        raise GitError(f"{path} is not a clone", "Delete it and run the same command again")
     before = read_refs(path)
     if all(before.get(name) == value for name, value in listed.refs.items()):
         return 0

@@ -28,7 +28,7 @@ _CAUSES = (
     _Cause(
         ("No space left on device", "Disk quota exceeded"),
         "could not be stored: the disk is full",
-        "Make room and run the same command again",
+        "Free some space and run the same command again",
     ),
     _Cause(
         ("Permission denied (publickey", "Host key verification failed"),
@@ -73,7 +73,7 @@ _CAUSES = (
             "does not appear to be a git repository",
             "not a git repository",
         ),
-        "is no git repository that can be found",
+        "is not a git repository that can be found",
         "Check the spelling",
     ),
     _Cause(

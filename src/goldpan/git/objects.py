@@ -143,7 +143,7 @@ class Objects:
         """
         root = self.root(commit)
         if root is None:
-            raise GitError(f"Commit {commit} is not in {self._clone}", "Clone the repository anew")
+            raise GitError(f"Commit {commit} is not in {self._clone}", "Clone the repository again")
         return self._listings.files(root)
 
     def _keep(self, id: str, found: Object | None) -> None:

@@ -112,7 +112,7 @@ class Listings:
         first = len(found)
         entries = self._read(tree)
         if entries is None:
-            raise GitError(f"Tree {tree} is not in the clone", "Clone the repository anew")
+            raise GitError(f"Tree {tree} is not in the clone", "Clone the repository again")
         for entry in entries:
             if is_unsafe(entry.name):
                 continue

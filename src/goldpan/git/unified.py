@@ -45,7 +45,7 @@ def parse_diff(text: bytes) -> list[FileDiff]:
     """Parse a diff of many files; raises `ValueError` where it is none or is cut off."""
     *lines, rest = text.split(b"\n")
     if rest:
-        raise ValueError("it is cut off" if text.startswith(b"diff ") else "it is no diff")
+        raise ValueError("it is cut off" if text.startswith(b"diff ") else "it is not a diff")
     files: list[FileDiff] = []
     place = 0
     while place < len(lines):

@@ -72,7 +72,9 @@ class Endpoint:
         elif status == 404:
             remedy = "Check --base-url, --model and, with --batch, that it has the Batch API"
         elif getattr(error, "code", None) == "insufficient_quota":
-            remedy = "Fill the account up and run the same command again: it goes on where it was"
+            remedy = (
+                "Fill the account up and run the same command again: it resumes where it stopped"
+            )
         return EndpointError(f"{self.base_url} refuses ({said.rstrip('.')})", remedy)
 
 

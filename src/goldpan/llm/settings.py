@@ -145,7 +145,7 @@ def check_endpoint(settings: EndpointSettings) -> None:
                     f'Write [prices."{model}"] with input and output into the settings file',
                 )
     if settings.api_key and not re.fullmatch(r"[\x21-\x7e]+", settings.api_key):
-        raise UsageError("OPENAI_API_KEY holds a space or a control character", "Mend it")
+        raise UsageError("OPENAI_API_KEY holds a space or a control character", "Correct it")
     _check_url(settings.base_url)
 
 
@@ -155,7 +155,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}", "Check the file") from None
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: {error}", "Mend it") from None
+        raise UsageError(f"{path} is not valid TOML: {error}", "Correct it") from None
 
 
 def _prices(value: object) -> dict[str, Price]:
@@ -193,7 +193,7 @@ def _typed(name: str, value: object, kind: object) -> Any:
         return float(value)
     elif type(value) is kind:
         return value
-    raise UsageError(f"{name} = {value!r} is of the wrong type", "Mend it")
+    raise UsageError(f"{name} = {value!r} is of the wrong type", "Correct it")
 
 
 def _check_url(text: str) -> None:

@@ -231,7 +231,7 @@ def _entries(listing: Listing, repo: str, passed: _Passed) -> Iterator[_Entry]:
             entry = {}
         number = entry.get("number")
         if data is None or type(number) is not int or not 0 < number <= LARGEST_NUMBER:
-            passed.entries.add(f"{text.place} is no entry: it has no type or no number")
+            passed.entries.add(f"{text.place} is not an entry: it has no type or no number")
             continue
         at_home = _same((_base_repo(entry) or {}).get("full_name"), repo)
         yield _Entry(text.place, text.body, data["type"], number, at_home, text.done)
@@ -251,7 +251,7 @@ def _no_entry(source: Path, passed: _Passed) -> UsageError:
     if passed.entries.count:
         return UsageError(
             f"{source} holds no entry that can be read ({passed.entries})",
-            "Mend it; docs/mining.md says what an entry looks like",
+            "Correct it; docs/mining.md says what an entry looks like",
         )
     return UsageError(
         f"{source} holds no entries", "Name a backup's folder or .jsonl file (docs/mining.md)"

@@ -83,9 +83,7 @@ def list_files(source: Path) -> Listing:
 
 
 def _refuse(error: OSError) -> None:
-    raise UsageError(
-        f"{error.filename} cannot be read: {error.strerror}", "Give yourself access to it"
-    )
+    raise UsageError(f"{error.filename} cannot be read: {error.strerror}", "Change its permissions")
 
 
 def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:

@@ -104,7 +104,7 @@ async def _mine(
         if path == "rest" and not settings.tokens:
             reporter.note(
                 "No token: GitHub allows 60 requests an hour. With GITHUB_TOKEN set it allows "
-                "5,000. Stop at any time; the same command goes on"
+                "5,000. Stop at any time; the same command resumes"
             )
         failure, estimate = None, Estimate(0, 0, 0.0)
         with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:

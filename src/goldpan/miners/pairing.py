@@ -91,7 +91,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """What pairing a repository found."""
+    """The result of pairing a repository."""
 
     repo: str
     rules: str

@@ -214,7 +214,7 @@ def _replacing(path: Path, aside: list[Path]) -> Iterator[BinaryIO]:
     except OSError as error:
         fresh.unlink(missing_ok=True)
         raise WorkspaceError(
-            f"{path} cannot be replaced: {error.strerror}", "Make room and run it again"
+            f"{path} cannot be replaced: {error.strerror}", "Free some space and run it again"
         ) from None
 
 

@@ -128,7 +128,7 @@ def measure(connection: duckdb.DuckDBPyConnection) -> list[Chart | Overlaps]:
         ),
         Chart(
             "Labels",
-            f"The {_MOST_LABELS} most frequent; an issue may bear several.",
+            f"The {_MOST_LABELS} most frequent; an issue may have several.",
             *_ISSUES_COUNTED,
             *_frequent(connection, "label", _MOST_LABELS),
         ),

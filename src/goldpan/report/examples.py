@@ -156,7 +156,7 @@ def draw_examples(
         found = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=drawn)
     except duckdb.Error as error:
         raise DatasetError(
-            f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build it anew"
+            f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build it again"
         ) from error
     found.sort(key=lambda row: (drawn.index(row["id"]), row["filename"]))
     examples = tuple(_example(connection, row) for row in found[:most])

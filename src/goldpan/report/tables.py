@@ -58,7 +58,7 @@ def open_repositories(
                 raise
             raise WorkspaceError(
                 f"Tables in {workspace.root} cannot be read ({str(error).splitlines()[0]})",
-                "Make them anew with goldpan normalize, goldpan pair and goldpan filter",
+                "Rebuild them with goldpan normalize, goldpan pair and goldpan filter",
             ) from error
 
 

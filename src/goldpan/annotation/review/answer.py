@@ -60,7 +60,7 @@ def parse_answer(text: str, reasons: Collection[str]) -> Answer:
         place = ".".join(str(step) for step in first["loc"])
         raise ValueError(f"{place}: {first['msg']}" if place else str(first["msg"])) from None
     if unknown := [code for code in answer.reasons if code not in reasons]:
-        raise ValueError(f"reasons: {unknown[0][:40]!r} is no code of the rubric")
+        raise ValueError(f"reasons: {unknown[0][:40]!r} is not a code of the rubric")
     return answer
 
 

@@ -41,7 +41,7 @@ class ReviewSettings(EndpointSettings):
         check_least(self, {"samples": 1, "limit": 0})
         for name in ("agreement", "confidence"):
             if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name} = {getattr(self, name)} is no share", "Give 0 to 1")
+                raise UsageError(f"{name} = {getattr(self, name)} is not a share", "Give 0 to 1")
         if unknown := [name for name in self.subjects if name not in KINDS]:
             raise UsageError(f"There is no subject {unknown[0]!r}", f"Choose {' or '.join(KINDS)}")
         if self.samples > 1 and self.temperature == 0:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
+from xml.sax.saxutils import quoteattr
 
 from goldpan.core.errors import UsageError
 
@@ -73,7 +74,16 @@ def load(name: str) -> Configuration:
     folder = files("goldpan.annotation.studio").joinpath("configs")
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
     xml = folder.joinpath(f"{name}.xml").read_text(encoding="utf-8")
-    return parse(name, xml.replace("<Style/>", f"<Style>\n{style}</Style>"))
+    xml = xml.replace("<Style/>", f"<Style>\n{style}</Style>")
+    return parse(name, xml.replace("<Definitions/>", _definitions(xml)))
+
+
+def _definitions(xml: str) -> str:
+    """Return the hints of all choices as a list that is always in sight."""
+    choices = [each.attrib for each in ET.fromstring(xml).iter("Choice")]  # noqa: S314 - our file
+    hints = [f"{each['value']}: {each['hint']}" for each in choices if "hint" in each]
+    lines = [f'<Header size="6" value={quoteattr(hint)}/>' for hint in hints]
+    return f'<View className="gp-key">{"".join(lines)}</View>'
 
 
 def parse(name: str, xml: str) -> Configuration:
@@ -81,7 +91,7 @@ def parse(name: str, xml: str) -> Configuration:
     try:
         root = ET.fromstring(xml)  # noqa: S314 - our own file, or our copy of it
     except ET.ParseError as error:
-        raise UsageError(f"The configuration {name} is not XML ({error})", "Mend it") from None
+        raise UsageError(f"The configuration {name} is not XML ({error})", "Correct it") from None
     fields = []
     for node in root.iter():
         if node.tag == "Choices":

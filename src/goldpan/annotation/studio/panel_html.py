@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from goldpan.annotation.studio.inline_html import inline
 from goldpan.code.unified_diff import Line, Row, side_by_side
 from goldpan.core.sanitize import line, visible
 from goldpan.text.excerpts import excerpt
@@ -39,7 +40,7 @@ def heading(text: str) -> str:
 def document(title: str, body: str | None, kicker: str = "") -> str:
     """Return a title with its text, code in it set apart."""
     head = f"{_kicker(kicker)}<h3>{escape(line(title, 300))}</h3>"
-    return f'<div class="gp-doc">{head}{prose(body)}</div>'
+    return f'<div class="gp-doc">{head}{prose(body, markdown=True)}</div>'
 
 
 def text(body: str | None, kicker: str = "") -> str:
@@ -52,17 +53,21 @@ def sentence(body: str | None) -> str:
     return f'<div class="gp-doc gp-sentence">{_kicker("Sentence")}{prose(body)}</div>'
 
 
-def prose(text: str | None) -> str:
-    """Return a text in paragraphs and fences, cut where it is very long."""
+def prose(text: str | None, markdown: bool = False) -> str:
+    """Return a text in paragraphs and fences, cut where it is very long.
+
+    With `markdown`, code and emphasis within paragraphs are drawn.
+    """
     found = excerpt(text, MOST_CHARACTERS, MOST_CHARACTERS)
+    draw = inline if markdown else escape
     parts = [
-        f"<pre>{escape(block.text)}</pre>" if block.code else f"<p>{escape(block.text)}</p>"
+        f"<pre>{escape(block.text)}</pre>" if block.code else f"<p>{draw(block.text)}</p>"
         for block in (*found.shown, *found.more)
     ]
     if not parts:
         parts.append(nothing("No text."))
     if found.left_out:
-        parts.append(nothing(f"{found.left_out:,} characters more are not shown."))
+        parts.append(nothing(f"{found.left_out:,} more characters are not shown."))
     return "".join(parts)
 
 
@@ -83,7 +88,7 @@ def change(path: str, diff: str) -> str:
     sides = side_by_side(diff, MOST_ROWS)
     rows = "".join(_row(row) for row in sides.rows)
     left = sides.left_out
-    more = nothing(f"{left:,} changed lines more are not shown.") if left else ""
+    more = nothing(f"{left:,} more changed lines are not shown.") if left else ""
     head = f'<div class="gp-path">{escape(line(path, 300))}'
     count = f'<span class="gp-quiet"> −{sides.deleted:,} +{sides.inserted:,}</span></div>'
     columns = '<colgroup><col class="gp-n"><col><col class="gp-n"><col></colgroup>'
@@ -96,8 +101,11 @@ def dialogue(turns: Iterable[tuple[str, str, bool]]) -> str:
     for role, text, chosen in turns:
         mark = '<span class="gp-badge">the answer</span>' if chosen else ""
         style = "gp-turn gp-chosen" if chosen else "gp-turn"
-        said = f'<div class="gp-kicker">{escape(line(role, 40))}{mark}</div>{prose(text)}'
-        parts.append(f'<div class="{style}">{said}</div>')
+        said = prose(text, markdown=True)
+        parts.append(
+            f'<div class="{style}"><div class="gp-kicker">{escape(line(role, 40))}{mark}</div>'
+            f"{said}</div>"
+        )
     return "".join(parts)
 
 

@@ -213,7 +213,7 @@ class Journal:
         except (ValueError, KeyError, TypeError) as error:
             raise StudioError(
                 f"{self._path} is damaged ({error})",
-                "Remove it: the next push reads anew from the server what is there",
+                "Remove it: the next push reads again from the server what is there",
             ) from None
 
     def sending(self, subjects: Sequence[str]) -> None:

@@ -89,7 +89,7 @@ def pull(
     if server.url != project.facts.url:
         raise UsageError(
             f"The project {name} lives on {project.facts.url}, not {server.url}",
-            "Give that address; a server that moved is told by changing url in project.json",
+            "Give that address; if the server moved, change url in project.json",
         )
     with Studio(server) as studio, locked(project):
         asked = studio.project(project.number).configuration

@@ -77,12 +77,11 @@ def _sentence(row: Row) -> Mapping[str, str]:
     around = row.get("comment")
     parts = [panel_html.text(around, "The whole comment")] if around else []
     if row.get("code"):
-        parts.append(panel_html.code(row["code"], "The code that it stands in"))
+        parts.append(panel_html.code(row["code"], "The code around it"))
     return {
         "note": _place(row),
         "sentence_panel": panel_html.sentence(row.get("sentence") or row.get("text")),
-        "code_panel": "".join(parts)
-        or panel_html.nothing("The data hold no more than the sentence."),
+        "code_panel": "".join(parts) or panel_html.nothing("The data has only the sentence."),
     }
 
 

@@ -100,7 +100,7 @@ def prepare(
     for address in annotators:
         if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST:
             raise UsageError(
-                f"{address!r} is no e-mail address", "Give --annotator name@example.org"
+                f"{address!r} is not an e-mail address", "Give --annotator name@example.org"
             )
     if not SERVER.is_installed(place):
         raise StudioError(

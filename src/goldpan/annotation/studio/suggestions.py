@@ -148,7 +148,7 @@ def prediction(
         )
     if problem := check(configuration, result).problem:
         raise UsageError(
-            f"The suggestion for {subject_id} is no answer ({problem})", "Mend what made it"
+            f"The suggestion for {subject_id} is not an answer ({problem})", "Fix what made it"
         )
     return {"model_version": VERSION, "result": result, "score": suggestion.score}
 

@@ -110,7 +110,7 @@ class Transport:
         access = self.understand(answer, lambda: str(orjson.loads(answer.content)["access"]))
         register(access)
         if not (access.isascii() and access.isprintable()):
-            raise self._refusal(answer, "grants something that is no token")
+            raise self._refusal(answer, "grants something that is not a token")
         self._client.headers["Authorization"] = f"Bearer {access}"
 
     def _silence(self, error: httpx.RequestError) -> StudioError:

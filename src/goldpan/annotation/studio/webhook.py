@@ -30,7 +30,7 @@ def check_address(url: str) -> None:
         fine = False
     if not fine:
         raise UsageError(
-            f"{url!r} is no address that Label Studio could call",
+            f"{url!r} is not an address that Label Studio could call",
             "Give --webhook https://HOST/PATH",
         )
 

@@ -90,6 +90,6 @@ def _known(workspace: Workspace, repo: str) -> dict[str, str | None]:
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})",
-            "Make it anew with goldpan normalize",
+            "Rebuild it with goldpan normalize",
         ) from None
     return dict(rows[0]) if rows else {}

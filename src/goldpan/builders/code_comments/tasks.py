@@ -22,7 +22,7 @@ def task_language(task: Task) -> str:
     fitting = {"binary": "category", "multi-label": "categories"}.get(task.type, "")
     if task.source.builder != BUILDER or language is None or fitting not in task.settings:
         raise UsageError(
-            f"{task.name} is no task on code comments",
+            f"{task.name} is not a task on code comments",
             "Choose one such as comment_type_java or nlbse23_java_summary",
         )
     return language

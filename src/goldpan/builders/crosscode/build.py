@@ -62,7 +62,7 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
             taken[name] = path
         data = path.with_name(f"{meta.stem}{DATA}")
         if not data.is_file():
-            raise DatasetError(f"{data} is missing", "Write the task's files anew")
+            raise DatasetError(f"{data} is missing", "Write the task's files again")
         found.append(TaskFiles(meta, data))
     return sorted(found, key=lambda task: task.meta.stem)
 

@@ -110,7 +110,7 @@ def _alone(directory: Path) -> Iterator[Problem]:
     """Yield the data files that no meta file describes."""
     for path in sorted(directory.glob(f"task_*{DATA}")):
         if not path.with_name(path.name.removesuffix(DATA) + META).exists():
-            yield Problem(path.name, "", f"has no {META} file beside it")
+            yield Problem(path.name, "", f"has no {META} file next to it")
 
 
 def _twins(metas: list[Meta]) -> Iterator[Problem]:

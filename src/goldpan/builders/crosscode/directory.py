@@ -24,7 +24,8 @@ def replacing(workspace: Workspace, directory: Path, family: str) -> Iterator[Pa
             yield building
     except OSError as error:
         raise DatasetError(
-            f"{directory} cannot be written: {error}", "Make room on the disk, or choose another"
+            f"{directory} cannot be written: {error}",
+            "Free some space on the disk, or choose another",
         ) from None
 
 

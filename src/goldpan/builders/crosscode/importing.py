@@ -59,7 +59,7 @@ def import_task(workspace: Workspace, meta_path: Path, directory: Path | None = 
     batches = read_rows(meta, task, data_path, counts)
     first = next(batches, None)
     if first is None:
-        raise DatasetError(f"{data_path} holds no instances", "Write the task files anew")
+        raise DatasetError(f"{data_path} holds no instances", "Write the task files again")
     provenance = Provenance(
         settings={
             "crosscode": meta.stem,
@@ -138,7 +138,7 @@ def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 problem = Problem(file, f"Instances[{place}]", f"a column does not fit: {error}")
                 raise refused(problem) from None
-        raise DatasetError(f"{file} does not fit its task: {whole}", "Mend the file") from None
+        raise DatasetError(f"{file} does not fit its task: {whole}", "Correct the file") from None
 
 
 def _new_task_file(workspace: Workspace, task: Task) -> Path | None:

@@ -78,7 +78,7 @@ def instance_of(value: object, place: int) -> Instance:
     """
     where = f"{INSTANCES}[{place}]"
     if not isinstance(value, dict):
-        raise FieldError(where, "is no object with input and output")
+        raise FieldError(where, "is not an object with input and output")
     held = value if "input" in value else {key.lower(): one for key, one in value.items()}
     for name in ("input", "output"):
         if name not in held:
@@ -130,5 +130,5 @@ def _idx(value: object, field_name: str) -> str:
 
 def _object(value: object, field_name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise FieldError(field_name, "is no object")
+        raise FieldError(field_name, "is not an object")
     return value

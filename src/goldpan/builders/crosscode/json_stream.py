@@ -34,7 +34,7 @@ def read_array(path: Path, name: str) -> Iterator[object]:
             if key != name:
                 text.value(str(key)[:80])
             elif found:
-                raise FieldError(name, "stands twice")
+                raise FieldError(name, "occurs twice")
             else:
                 found = True
                 yield from _elements(text, name)
@@ -64,7 +64,7 @@ def _elements(text: _Text, name: str) -> Iterator[object]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 class _Text:
@@ -119,8 +119,8 @@ class _Text:
                     self._fill()
                     continue
                 if not self._ended:
-                    raise FieldError(field, "is no JSON, or longer than 64 MiB") from None
-                raise FieldError(field, f"is no JSON ({error.msg})") from None
+                    raise FieldError(field, "is not JSON, or longer than 64 MiB") from None
+                raise FieldError(field, f"is not JSON ({error.msg})") from None
             except RecursionError:
                 raise FieldError(field, "is nested too deeply") from None
             except ValueError as error:  # a number of many digits, or NaN

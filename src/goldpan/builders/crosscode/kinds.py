@@ -116,7 +116,7 @@ def kind_of_task(task: Task) -> Kind:
         kind = find_kind(said)
         if kind is None:
             raise UsageError(
-                f"{task.name}: settings.crosscode.type: {said} is no type with its sub-type",
+                f"{task.name}: settings.crosscode.type: {said} is not a type with its sub-type",
                 f"The types are {', '.join(known_types())}",
             )
         return kind

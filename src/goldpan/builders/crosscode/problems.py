@@ -44,14 +44,14 @@ def refused(problem: Problem, more: int = 0) -> DatasetError:
     """Return the error that stops work on account of a problem."""
     others = f" ({more:,} more)" if more else ""
     return DatasetError(
-        f"{problem}{others}", "Mend the file; goldpan build crosscode check lists all problems"
+        f"{problem}{others}", "Correct the file; goldpan build crosscode check lists all problems"
     )
 
 
 def text_of(value: object, field: str) -> str:
     """Return a value that has to be text, without half characters; raises `FieldError`."""
     if not isinstance(value, str):
-        raise FieldError(field, f"{_shown(value)} is no text")
+        raise FieldError(field, f"{_shown(value)} is not text")
     try:
         value.encode()
     except UnicodeEncodeError:

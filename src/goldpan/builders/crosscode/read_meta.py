@@ -85,14 +85,14 @@ def meta_warnings(meta: Meta) -> Iterator[Problem]:
 def _parsed(path: Path) -> Mapping[str, object]:
     try:
         if path.stat().st_size > _LARGEST:
-            raise FieldError("", "is larger than 64 MiB, so it is no meta information")
+            raise FieldError("", "is larger than 64 MiB, so it is not meta information")
         read = orjson.loads(path.read_bytes())
     except OSError as error:
         raise FieldError("", f"cannot be read: {error.strerror}") from None
     except orjson.JSONDecodeError as error:
-        raise FieldError("", f"is no JSON ({error})") from None
+        raise FieldError("", f"is not JSON ({error})") from None
     if not isinstance(read, dict):
-        raise FieldError("", "is no JSON object")
+        raise FieldError("", "is not a JSON object")
     return read
 
 
@@ -165,7 +165,7 @@ class _Fields:
         if kind is None and names:
             known = find_kind(names[:1])
             if known and (subtypes := known_subtypes(known.type)):
-                text = f"{names[1:]} is no sub-type of {known.type}: {', '.join(subtypes)}"
+                text = f"{names[1:]} is not a sub-type of {known.type}: {', '.join(subtypes)}"
             elif known:
                 text = f"{known.type} has no sub-types, {names[1:]} is given"
             else:
@@ -180,7 +180,7 @@ class _Fields:
         if value is None:
             return ()
         if not isinstance(value, list):
-            self.errors.append(FieldError(name, "is no list of examples"))
+            self.errors.append(FieldError(name, "is not a list of examples"))
             return ()
         examples = []
         for at, one in enumerate(value):
@@ -198,7 +198,7 @@ class _Fields:
             counts = value or {}
             if all(isinstance(count, int) and count >= 0 for count in counts.values()):
                 return counts
-        self.errors.append(FieldError("Instance Number", "is no object of counts by split"))
+        self.errors.append(FieldError("Instance Number", "is not an object of counts by split"))
         return {}
 
     def _task(self) -> Task | None:
@@ -210,7 +210,7 @@ class _Fields:
                 raise FieldError("Goldpan.format", f"is not {FORMAT}, another version wrote it")
             task = value.get("task")
             if not isinstance(task, dict):
-                raise FieldError("Goldpan.task", "is no object")
+                raise FieldError("Goldpan.task", "is not an object")
             return task_of(task, "")
         except UsageError as error:
             self.errors.append(FieldError("Goldpan.task", error.problem.removeprefix(": ")))
@@ -221,7 +221,7 @@ class _Fields:
 
 def _example(value: object, field: str) -> Example:
     if not isinstance(value, dict):
-        raise FieldError(field, "is no object with Input and Output")
+        raise FieldError(field, "is not an object with Input and Output")
     held = {_plain(name): one for name, one in value.items()}
     for name in ("Input", "Output"):
         if name.lower() not in held:

@@ -80,7 +80,7 @@ def shortcut_answers(
                         )
                         yield ShortcutAnswer(row["id"], row["task"], row["output"], answer)
         except (OSError, pa.ArrowException) as error:
-            raise DatasetError(f"{path} cannot be read ({error})", "Build it anew") from None
+            raise DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
 
 
 def write_answers(path: Path, answers: Sequence[ShortcutAnswer], schema: pa.Schema) -> None:

@@ -145,7 +145,7 @@ def _splits_in(text: str, file: str) -> Mapping[str, TaskSplit]:
     try:
         found = TypeAdapter(dict[str, TaskSplit]).validate_python(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not valid TOML: {error}", "Mend it") from None
+        raise UsageError(f"{file} is not valid TOML: {error}", "Correct it") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -163,7 +163,7 @@ def _unknown(split: TaskSplit) -> str:
     if split.level == "type" and (kind is None or kind.subtype):
         return f"{split.evaluate!r} is none of {', '.join(known_types())}"
     if split.level == "subtype" and (kind is None or not kind.subtype):
-        return f"{split.evaluate!r} is no sub-type, such as Classification -> Binary"
+        return f"{split.evaluate!r} is not a sub-type, such as Classification -> Binary"
     if split.level == "type" and split.scope == "intra":
         return "training tasks of the type that is evaluated would be none: use scope inter"
     return ""

@@ -49,8 +49,8 @@ def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Ins
         texts = input_text(wording, given, target), output_text(wording, given, target)
     except WordingError as error:
         raise DatasetError(
-            f"The row {row['id']} of {task.name} cannot be told as text: {error}",
-            f"Mend its source and run goldpan tasks import {task.name}",
+            f"The row {row['id']} of {task.name} cannot be written as text: {error}",
+            f"Fix its source and run goldpan tasks import {task.name}",
         ) from None
     facts = {
         name: value.isoformat() if isinstance(value, datetime) else value
@@ -83,7 +83,7 @@ class RowReader:
         given, target = self._values(instance, where)
         row = {"id": instance.idx, self._given: given, self._target: target}
         if strange := sorted(instance.facts.keys() - self._facts.keys()):
-            raise FieldError(f"{where}.facts.{strange[0][:80]}", "is no column of the task")
+            raise FieldError(f"{where}.facts.{strange[0][:80]}", "is not a column of the task")
         for name, kind in self._facts.items():
             value = instance.facts.get(name)
             row[name] = None if value is None else _fact(value, kind, f"{where}.facts.{name}")
@@ -123,4 +123,4 @@ def _fact(value: object, kind: pa.DataType, field: str) -> object:
     try:
         return datetime.fromisoformat(text_of(value, field))
     except ValueError:
-        raise FieldError(field, f"{str(value)[:40]!r} is no time") from None
+        raise FieldError(field, f"{str(value)[:40]!r} is not a time") from None

@@ -35,5 +35,5 @@ def task_settings(task: Task) -> TaskSettings:
         first = error.errors(include_url=False)[0]
         where = ".".join(("settings.crosscode", *map(str, first["loc"])))
         raise UsageError(
-            f"{task.name}: {where}: {first['msg']}", "Mend it; docs/crosscode.md shows the keys"
+            f"{task.name}: {where}: {first['msg']}", "Correct it; docs/crosscode.md shows the keys"
         ) from None

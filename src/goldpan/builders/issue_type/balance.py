@@ -34,7 +34,7 @@ class Balance:
                 return cls(kind, int(found[2]))
             case _:
                 raise UsageError(
-                    f"{text!r} is no way to balance projects",
+                    f"{text!r} is not a way to balance projects",
                     "Write none, project:300 or project-label:100",
                 )
 

@@ -79,7 +79,7 @@ class IssueTypeResult:
     labels: Mapping[str, int]
     """Rows by class, before the split."""
     redacted: Mapping[str, int]
-    """What was made unreadable in texts, by kind."""
+    """Redactions in texts, by kind."""
     seconds: float
 
 

@@ -170,7 +170,7 @@ def _batches(
         places = [last, *batch["place"].to_pylist()]
         if any(one >= other for one, other in pairwise(places)):
             raise WorkspaceError(
-                f"The rows after {max(last, 0)} of a table are not in order", "Make it anew"
+                f"The rows after {max(last, 0)} of a table are not in order", "Rebuild it"
             )
         last = places[-1]
         rows = pa.Table.from_batches([batch]).select(CLOSINGS.names).cast(CLOSINGS)

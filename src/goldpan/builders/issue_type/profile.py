@@ -104,7 +104,7 @@ def load_profile(name: str) -> IssueTypeProfile:
         label = Path(name).stem
         if label in shipped_profiles():
             raise UsageError(
-                f"The profile {name} bears the name of one that ships with Goldpan",
+                f"The profile {name} has the name of one that ships with Goldpan",
                 "Give the file another name",
             )
         try:
@@ -133,7 +133,7 @@ def _parsed(label: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"The profile {label} is not valid TOML: {error}", "Mend it") from None
+        raise UsageError(f"The profile {label} is not valid TOML: {error}", "Correct it") from None
 
 
 def _extended(label: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +157,9 @@ def _read(label: str, values: dict[str, Any]) -> IssueTypeProfile:
     labels = _labels(label, given.pop("labels", None))
     others = given.pop("other_labels", [])
     if not _are_texts(others):
-        raise UsageError(f"Profile {label}: other_labels is no list of texts", "Mend the profile")
+        raise UsageError(
+            f"Profile {label}: other_labels is not a list of texts", "Correct the profile"
+        )
     for key, value in given.items():
         place = f"Profile {label}: {key} = {value!r}"
         if key not in _SETTINGS:
@@ -166,9 +168,9 @@ def _read(label: str, values: dict[str, Any]) -> IssueTypeProfile:
                 f"It has {', '.join(known)}",
             )
         if not isinstance(value, bool if key == "redact" else str):
-            raise UsageError(f"{place} is of the wrong type", "Mend the profile")
+            raise UsageError(f"{place} is of the wrong type", "Correct the profile")
         if key in _CHOICES and value not in _CHOICES[key]:
-            raise UsageError(f"{place} is no choice", f"Write {' or '.join(_CHOICES[key])}")
+            raise UsageError(f"{place} is not a choice", f"Write {' or '.join(_CHOICES[key])}")
     if "task" not in given:
         raise UsageError(f"Profile {label} names no task", 'Write task = "issue_type"')
     profile = IssueTypeProfile(

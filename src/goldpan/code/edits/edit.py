@@ -2,7 +2,7 @@
 
     EditError
     ├── MalformedError    a text does not hold blocks as the grammar wants them
-    ├── NoMatchError      a block's SEARCH stands nowhere in the file
+    ├── NoMatchError      a block's SEARCH occurs nowhere in the file
     ├── AmbiguousError    a block's SEARCH stands at several places
     ├── OverlapError      two blocks change the same lines
     └── FileError         a file cannot be edited: not there, outside the root, not text
@@ -26,7 +26,7 @@ class MalformedError(EditError):
 
 
 class NoMatchError(EditError):
-    """A block's SEARCH stands nowhere in the file."""
+    """A block's SEARCH occurs nowhere in the file."""
 
 
 class AmbiguousError(EditError):

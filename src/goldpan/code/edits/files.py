@@ -140,7 +140,7 @@ def _read(path: str, target: Path) -> bytes | None:
     """Return the content of a file, or None where there is none yet."""
     try:
         if not stat.S_ISREG(target.stat().st_mode):
-            raise FileError(f"{path!r} is no ordinary file", "Give paths of files")
+            raise FileError(f"{path!r} is not an ordinary file", "Give paths of files")
         return target.read_bytes()
     except FileNotFoundError:
         return None

@@ -96,7 +96,7 @@ def spelled(category: str) -> str:
 def _instance(row: Mapping[str, str], file: Path, number: int) -> Instance:
     id, partition, kind = (row[name] for name in (_COLUMNS[0], "partition", "instance_type"))
     if not (id.isascii() and id.isdigit()):
-        _refuse(file, number, f"has the comment_sentence_id {id[:40]!r}, which is no number")
+        _refuse(file, number, f"has the comment_sentence_id {id[:40]!r}, which is not a number")
     if partition not in _PARTITIONS or kind not in ("0", "1"):
         _refuse(file, number, "has a partition or an instance_type that is neither 0 nor 1")
     return Instance(

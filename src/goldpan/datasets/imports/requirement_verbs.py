@@ -33,7 +33,7 @@ def read(task: Task, files: Sequence[Path], verbs: Verbs | None = None) -> Itera
             text = file.read(_LONGEST + 1)
         if len(text) > _LONGEST:
             raise UsageError(
-                f"{path} has more than {_LONGEST:,} characters", "Give one specification a file"
+                f"{path} has more than {_LONGEST:,} characters", "Give one specification per file"
             )
         yield {
             "id": f"{task.name}:{stem_of(path)}",

@@ -96,5 +96,5 @@ def _tag(tag: str, kinds: Mapping[str, str], path: Path) -> str:
         return tag
     place, dash, kind = tag.partition("-")
     if not dash or place not in ("B", "I"):
-        raise DatasetError(f"{path}: {tag[:80]!r} is no tag", "Fetch the file again")
+        raise DatasetError(f"{path}: {tag[:80]!r} is not a tag", "Fetch the file again")
     return f"{place}-{kinds[kind]}" if kind in kinds else _OUTSIDE

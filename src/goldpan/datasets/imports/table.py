@@ -39,7 +39,7 @@ _WEB = "https://github.com/"
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Yield the rows of the files, in order; an id is made of the file and the row's number.
 
-    Raises `DatasetError` for a column that is missing or an answer that is none of the task's.
+    Raises `DatasetError` for a column that is missing or an answer that is not one of the task's.
     """
     only = task.settings.get("only", {})
     for path in files:
@@ -72,7 +72,7 @@ def _check_columns(task: Task, path: Path, row: Mapping[str, Any]) -> None:
     if lacking := [name for name in named if name not in row]:
         raise DatasetError(
             f"{path} has no column {lacking[0]!r}; it has {', '.join(map(str, row))}",
-            f"Give the file from {task.source.url}, or name its columns in the task's file",
+            "Give the right file, or name its columns in the task's file",
         )
 
 
@@ -98,7 +98,7 @@ def _label(task: Task, written: str, place: str) -> str:
     label = means.get(written, written)
     if label not in task.label_names:
         raise DatasetError(
-            f"{place}: {written[:80]!r} is no label of {task.name}",
+            f"{place}: {written[:80]!r} is not a label of {task.name}",
             f"It has {', '.join(means or task.label_names)}",
         )
     return label
@@ -109,7 +109,7 @@ def _marked(value: Any, column: str, place: str) -> bool:
     if text not in _YES | _NO:
         raise DatasetError(
             f"{place}: {column} holds {text[:80]!r}, which is neither 1 nor 0",
-            "Mend the file, or name the right columns in the task's file",
+            "Correct the file, or name the right columns in the task's file",
         )
     return text in _YES
 
@@ -119,7 +119,7 @@ def _number(value: Any, place: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise DatasetError(
-            f"{place}: {_text(value)[:80]!r} is no number", "Mend that row of the file"
+            f"{place}: {_text(value)[:80]!r} is not a number", "Fix that row of the file"
         ) from None
 
 
@@ -130,7 +130,7 @@ def _moment(value: Any, place: str) -> datetime | None:
         moment = value if isinstance(value, datetime) else _parsed(str(value))
     except ValueError:
         raise DatasetError(
-            f"{place}: {_text(value)[:80]!r} is no time", "Mend that row of the file"
+            f"{place}: {_text(value)[:80]!r} is not a time", "Fix that row of the file"
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -67,7 +67,7 @@ def save(directory: Path, state: State, engine: Engine, place: ProcessGroup) -> 
     except (OSError, RuntimeError) as error:
         raise EvaluationError(
             f"The checkpoint {final} cannot be written ({' '.join(str(error).split())[:300]})",
-            "Make room on that disk; the same command goes on from the checkpoint before",
+            "Free some space on that disk; the same command resumes from the previous checkpoint",
         ) from None
     place.wait()
 
@@ -90,7 +90,7 @@ def resume(directory: Path, engine: Engine, place: ProcessGroup, reporter: Repor
     if paths:
         raise EvaluationError(
             f"All checkpoints in {directory / 'checkpoints'} are damaged",
-            "Remove them and run the same command again, which begins anew",
+            "Remove them and run the same command again, which starts over",
         )
     return State()
 

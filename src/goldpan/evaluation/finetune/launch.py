@@ -73,7 +73,7 @@ def _device_batch(job: Job) -> int:
 def _halve(job: Job, size: int, reporter: Reporter) -> None:
     if size == 1:
         raise EvaluationError(
-            f"Not even one row of {job.task.name} fits into memory beside the model",
+            f"Not even one row of {job.task.name} fits into memory with the model",
             "Set recompute=true or a smaller max_length, choose --lora or --deepspeed "
             "zero2-offload, or take smaller weights",
         )
@@ -102,7 +102,7 @@ def _launched(job: Job, size: int, reporter: Reporter) -> None:
     log = job.directory / _LOG
     raise EvaluationError(
         told.get("problem") or f"The training ended with exit code {code}: {_last_line(log)}",
-        told.get("remedy") or f"See {log}; the same command goes on from the last checkpoint",
+        told.get("remedy") or f"See {log}; the same command resumes from the last checkpoint",
     )
 
 

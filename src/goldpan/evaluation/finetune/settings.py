@@ -56,7 +56,7 @@ class Settings:
     device: str = "auto"
     """`cpu` or `cuda`."""
     processes: int = 1
-    """One a GPU."""
+    """Processes, one per GPU."""
     launcher: str = "torchrun"
     """`torchrun` or `deepspeed`."""
     deepspeed: str = "none"

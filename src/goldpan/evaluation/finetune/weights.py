@@ -61,7 +61,7 @@ def find_weights(given: str, *, download: bool = False) -> Weights:
         )
     name, commit = found["id"], found["revision"] or ""
     if not _COMMIT.fullmatch(commit):
-        told = f"{commit!r} is no commit, and may mean other weights tomorrow" if commit else ""
+        told = f"{commit!r} is not a commit, and may mean other weights tomorrow" if commit else ""
         raise UsageError(
             told or f"{name} is not pinned to a commit, and may mean other weights tomorrow",
             f"Write {name}@COMMIT, with the 40 digits of a commit on the Hugging Face Hub; there is"

@@ -88,7 +88,7 @@ def make_words(tokenizer: Any, config: Any, wanted: int, padding: str) -> Words:
     """
     if not tokenizer.is_fast:
         raise EvaluationError(
-            f"The tokenizer {type(tokenizer).__name__} does not tell where tokens stand in a text",
+            f"The tokenizer {type(tokenizer).__name__} does not report where tokens are in a text",
             "Use weights that bring a tokenizer.json",
         )
     if tokenizer.pad_token_id is None:

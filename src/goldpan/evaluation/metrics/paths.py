@@ -23,7 +23,7 @@ def extract_path(answer: str) -> str | None:
 
     Code fences, quotes, emphasis, a leading `./` and line numbers are set aside. A name counts
     as a path where its suffix is that of a programming language; names without a folder count
-    only where none has one, as "Node.js" is no path.
+    only where none has one, as "Node.js" is not a path.
     """
     alone = _clean(answer.strip().strip("`'\"*").strip())
     if alone and len(alone) <= _LONGEST and not _NOT_ALONE.search(alone):

@@ -186,7 +186,7 @@ def _require(store: ResponseStore, requests: Requests, tally: _Tally) -> None:
     worst = min(failed, key=lambda told: (-failed[told], told))
     raise UnansweredError(
         f"{done}, {failed.total():,} requests failed ({': '.join(worst).rstrip('.')})",
-        "Run the same command again: it goes on where it was",
+        "Run the same command again: it resumes where it stopped",
     )
 
 

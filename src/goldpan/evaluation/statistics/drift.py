@@ -97,7 +97,7 @@ def _finite(scores: Sequence[float]) -> Floats:
     values = np.asarray(scores, dtype=np.float64)
     if not values.size or not np.isfinite(values).all():
         raise StatisticsError(
-            f"Of {values.size} scores, {int((~np.isfinite(values)).sum())} are no numbers",
+            f"Of {values.size} scores, {int((~np.isfinite(values)).sum())} are not numbers",
             "Give the score of each data set or fold, at least one",
         )
     return values

@@ -36,7 +36,7 @@ class DuplicateSettings:
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
             raise UsageError(
-                f"threshold {self.threshold} of near duplicates is no similarity",
+                f"threshold {self.threshold} of near duplicates is not a similarity",
                 "Give a number above 0 and at most 1",
             )
         for name in ("shingle_words", "bands", "rows", "window"):

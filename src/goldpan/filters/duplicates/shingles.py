@@ -43,7 +43,7 @@ class ShingleFile:
         except OSError as error:
             raise WorkspaceError(
                 f"{self._place} cannot hold the shingles of near duplicates: {error.strerror}",
-                "Make room on its disk",
+                "Free some space on its disk",
             ) from None
         self._parts.append(sizes)
 

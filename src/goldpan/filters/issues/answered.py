@@ -39,7 +39,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 CRITERION = Criterion(
     name="answered",
     subject="issue",
-    definition="Keeps closed issues that somebody other than the asker, and no robot, replied to.",
+    definition="Keeps closed issues with a reply by a person other than the asker.",
     source="Goldpan: a question without a reply has no reference answer",
     settings=Settings,
     judge=_judge,

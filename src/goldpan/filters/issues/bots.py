@@ -1,4 +1,4 @@
-"""Drops what robots wrote, and with it their part in discussions."""
+"""Drops what bots wrote, and with it their part in discussions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _judge(view: RepoView, settings: Robots) -> pa.Table:
 CRITERION = Criterion(
     name="robots",
     subject="issue",
-    definition="Keeps issues that people opened, and takes out what robots said in them.",
+    definition="Keeps issues opened by people, and ignores what bots wrote in them.",
     source="FAUN-Eval, section 3.3.1, Robot Detection",
     settings=Robots,
     judge=_judge,

@@ -21,7 +21,7 @@ class Settings:
     title: bool = False
     """Whether the title counts."""
     robots: bool = False
-    """Whether what robots wrote counts; in the paper robots are removed only after this check."""
+    """Whether bots' texts count; the paper removes bots only after this check."""
 
 
 _QUERY = """

@@ -22,7 +22,7 @@ class Settings:
     discussion: the opening, each comment, and the closing, which are the events of GH Archive
     that StarCoder counted."""
     robots: bool = True
-    """Whether robots' openings and comments count; of other items the actors are not known."""
+    """Whether bots' openings and comments count; the actors of other items are unknown."""
 
     def __post_init__(self) -> None:
         require("event-count.count", self.count, ("timeline", "discussion"))

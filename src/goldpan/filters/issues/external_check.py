@@ -28,7 +28,7 @@ class Settings:
     required: bool = False
     """Whether an issue must have an internal link."""
     robots: bool = True
-    """Whether links in what robots wrote count; in the paper robots go only after this check."""
+    """Whether links in bots' texts count; the paper removes bots only after this check."""
 
     def __post_init__(self) -> None:
         require("external-check.media", self.media, ("internal", "external", "ignored"))

@@ -39,7 +39,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 CRITERION = Criterion(
     name="participants",
     subject="issue",
-    definition="Keeps issues that at least two people wrote in, robots not counted.",
+    definition="Keeps issues with texts by at least two people, not counting bots.",
     source="FAUN-Eval, section 3.3.1, Participant Count",
     settings=Settings,
     judge=_judge,

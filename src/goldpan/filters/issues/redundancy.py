@@ -31,7 +31,7 @@ class Settings:
     """Whether `Duplicate of #12` counts wherever a comment contains it: quoted, in code or
     negated; the paper's words."""
     robots: bool = False
-    """Whether what robots wrote counts; in the paper robots are removed only after this check."""
+    """Whether bots' texts count; the paper removes bots only after this check."""
 
 
 _LITERAL = "(?i)duplicate of #[1-9]"
@@ -133,7 +133,7 @@ def plain_label(label: str) -> str:
 CRITERION = Criterion(
     name="redundancy",
     subject="issue",
-    definition="Keeps issues that nobody marked or called a duplicate of another.",
+    definition="Keeps issues that nobody marked or described as a duplicate.",
     source="FAUN-Eval, section 3.3.1, Redundancy",
     settings=Settings,
     judge=_judge,

@@ -65,7 +65,7 @@ def _word(word: str) -> str:
 CRITERION = Criterion(
     name="documentation",
     subject="pair",
-    definition="Keeps pairs in neither of whose titles a word tells of documentation.",
+    definition="Keeps pairs without a word for documentation in either title.",
     source="FAUN-Eval, section 3.3.2, Doc Change Detection",
     settings=Settings,
     judge=_judge,

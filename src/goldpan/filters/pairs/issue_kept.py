@@ -49,7 +49,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
     known = view.sql(_KNOWN)["criterion"].to_pylist()
     if known and (strange := sorted(set(settings.criteria) - set(known))):
         raise UsageError(
-            f"issue-kept names {strange[0]!r}, which is no criterion for issues",
+            f"issue-kept names {strange[0]!r}, which is not a criterion for issues",
             f"Choose from {', '.join(sorted(known))}",
         )
     return view.sql(_QUERY, criteria=list(settings.criteria))

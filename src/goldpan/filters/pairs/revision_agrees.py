@@ -38,7 +38,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 CRITERION = Criterion(
     name="revision-agrees",
     subject="pair",
-    definition="Keeps pairs whose change git knows, file by file and line by line as GitHub says.",
+    definition="Keeps pairs whose files and line counts in git match those that GitHub announced.",
     source="Goldpan: files and patches come from git, which can have lost what was merged",
     settings=Settings,
     judge=_judge,

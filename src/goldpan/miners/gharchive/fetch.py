@@ -82,7 +82,7 @@ async def fetch(
         except OSError as error:
             raise WorkspaceError(
                 f"{part} cannot be written: {error.strerror or error}",
-                "Make room and run the same command again: it goes on where it was",
+                "Free some space and run the same command again: it resumes where it stopped",
             ) from None
         if failures < retries:
             pause = max(jittered(pace.pause(failures)), min(after, _LONGEST_WAIT))

@@ -32,9 +32,9 @@ def hours_between(first: str, last: str) -> list[datetime]:
     """
     begin, end = _bound("--from", first, 0), _bound("--to", last, 23)
     if begin < FIRST:
-        raise UsageError(f"--from {first} lies before GH Archive", f"It begins on {FIRST:%Y-%m-%d}")
+        raise UsageError(f"--from {first} is before GH Archive", f"It begins on {FIRST:%Y-%m-%d}")
     if end < begin:
-        raise UsageError(f"--to {last} lies before --from {first}", "Turn them round")
+        raise UsageError(f"--to {last} is before --from {first}", "Turn them round")
     return [begin + index * _HOUR for index in range((end - begin) // _HOUR + 1)]
 
 
@@ -47,5 +47,5 @@ def _bound(option: str, text: str, hour: int) -> datetime:
         return datetime(day.year, day.month, day.day, int(found[2] or hour), tzinfo=UTC)
     except ValueError:
         raise UsageError(
-            f"{option} {text} is no day", "Write it as 2022-01-31, or 2022-01-31-5 for one hour"
+            f"{option} {text} is not a day", "Write it as 2022-01-31, or 2022-01-31-5 for one hour"
         ) from None

@@ -59,7 +59,7 @@ class ArchiveStore:
         make_directory(self.root)
         busy = WorkspaceError(
             f"Another goldpan mines GH Archive into {self.root}",
-            "Wait for it, or give this one a --workspace of its own",
+            "Wait for it, or use another --workspace",
         )
         with hold_lock(self.root / "lock", busy):
             yield

@@ -90,7 +90,7 @@ def read_hour(unit: HourUnit) -> HourReport:
     except OSError as error:
         raise WorkspaceError(
             f"{unit.path} cannot be read into {place.root} ({error.strerror or error})",
-            "Make room there and run the same command again: it goes on where it was",
+            "Free some space there and run the same command again: it resumes where it stopped",
         ) from None
     return report
 

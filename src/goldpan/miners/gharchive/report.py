@@ -76,7 +76,7 @@ def read_hours(path: Path) -> dict[datetime, HourReport]:
         found = [_report(row) for row in rows]
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise WorkspaceError(
-            f"{path} cannot be read ({error})", "Delete it: the next run makes it anew"
+            f"{path} cannot be read ({error})", "Delete it: the next run makes it again"
         ) from None
     return {report.hour: report for report in found}
 

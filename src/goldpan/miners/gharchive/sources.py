@@ -30,7 +30,8 @@ def is_address(source: str) -> bool:
     if "://" not in source:
         if not Path(source).is_dir():
             raise UsageError(
-                f"--source {source} is no folder", "Name a folder with YYYY-MM-DD-H.json.gz files"
+                f"--source {source} is not a folder",
+                "Name a folder with YYYY-MM-DD-H.json.gz files",
             )
         return False
     try:
@@ -40,7 +41,8 @@ def is_address(source: str) -> bool:
         good = False
     if not good or url.username or url.password or url.query:
         raise UsageError(
-            "--source is no plain web address", "Write it as https://HOST/PATH, without a password"
+            "--source is not a plain web address",
+            "Write it as https://HOST/PATH, without a password",
         )
     return True
 

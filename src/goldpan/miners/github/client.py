@@ -35,7 +35,7 @@ _TOKEN_TRIES = 3
 _MOST_REFUSED = 10  # queries in a row, after which it is no single entry's doing
 _IN_A_ROW = 3  # failures after which GitHub itself is doubted
 _CONNECT_TIMEOUT = 10.0
-_AGAIN = "Run the same command again later: it goes on where it was"
+_AGAIN = "Run the same command again later: it resumes where it stopped"
 
 Refresh = Callable[[], tuple[str, ...]]
 """Makes new tokens, where the old ones expire."""
@@ -307,7 +307,7 @@ class GitHub:
                 f"{_host(self.api_url)} has answered nothing for "
                 f"{max(1, round(failing / 60)):,} min (last: {reply.problem})",
                 "Look at https://www.githubstatus.com, and run the same command again when GitHub "
-                "is well: it goes on where it was. --patience says how long to wait",
+                "is well: it resumes where it stopped. --patience says how long to wait",
             )
         await self._sleep(self._health.in_a_row, why=f"answers nothing ({reply.problem})")
 

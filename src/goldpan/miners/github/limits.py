@@ -105,7 +105,7 @@ class TokenPool:
                 raise AuthenticationError(
                     f"GitHub accepts none of the tokens given ({self._refused})",
                     "Put one that it accepts in GITHUB_TOKEN and run the same command again: "
-                    "it goes on where it was",
+                    "it resumes where it stopped",
                 )
             valid = [token for token in valid if token.identity == owner] or valid
             token = min(valid, key=lambda token: (self._wait(token, resource), token.free_at))

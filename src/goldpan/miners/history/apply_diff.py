@@ -129,4 +129,4 @@ def _write(clone: Path, files: Sequence[bytes]) -> None:
             stdin="".join(paths).encode(),
         )
     if written.decode().split() != [blob_id(data) for data in files]:
-        raise GitError(f"{clone} does not keep files as they are", "Clone the repository anew")
+        raise GitError(f"{clone} does not keep files as they are", "Clone the repository again")

@@ -48,7 +48,7 @@ def read_diffs(
             try:
                 asyncio.run(_ask(journal, repo, lacking, connect, reporter))
             except MiningError as error:
-                reporter.note(f"Not all diffs came: {error}")
+                reporter.note(f"Some diffs could not be fetched: {error}")
         found = {pull.number: journal.find(_key(pull)) for pull in pulls}
     return {number: record for number, record in found.items() if record is not None}
 
@@ -64,7 +64,9 @@ async def _ask(
                 try:
                     reply = await github.get(url, text=True)
                 except NoAnswerError as error:  # of this one: "taking too long", say
-                    reporter.note(f"The diff of #{pull.number} did not come: {error.reason}")
+                    reporter.note(
+                        f"The diff of #{pull.number} could not be fetched: {error.reason}"
+                    )
                     task.advance()
                     return
                 request = {"url": url, "accept": MEDIA}

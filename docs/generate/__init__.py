@@ -1,0 +1,1 @@
+"""Generates the reference pages in `docs/reference/` from the code."""

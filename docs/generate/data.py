@@ -1,0 +1,110 @@
+"""The pages of the tables, the datasets and the tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from docs.generate.markdown import page, table
+from goldpan.builders.build import RECIPES
+from goldpan.builders.code_comments.family import CODE_COMMENTS
+from goldpan.core import schemas
+from goldpan.core.schemas import Table
+from goldpan.datasets.family import Family
+from goldpan.datasets.registry import load_tasks
+from goldpan.datasets.task import Task
+
+_TABLES = """\
+Each table is one Parquet file per repository, `tables/OWNER/NAME/TABLE.parquet` in lower case,
+with sorted rows. Times are UTC, and enumerated values are in lower case. Null means that the
+source cannot see the value, never that it is zero."""
+_DATASETS = """\
+The columns of the datasets that `goldpan build` makes; [Datasets](../datasets.md) says how they
+are built. Datasets of classification tasks have the columns of their [task type](tasks.md)."""
+_TASKS = """\
+The tasks that ship with Goldpan; `goldpan tasks show NAME` adds the prompt and the counts, and
+[Tasks](../tasks.md) says how to import data and how to write a task of your own."""
+_COMMAND = re.compile(r"goldpan (?:build [\w-]+|annotate)\b")
+
+
+def tables_page() -> str:
+    """Return the page of all tables between stages."""
+    known = [getattr(schemas, name) for name in schemas.__all__]
+    others = [each for each in known if isinstance(each, Table) and each not in schemas.MINED]
+    tables = ("\n\n".join(_table(each)) for each in (*schemas.MINED, *others))
+    return page("Tables", _TABLES, *tables)
+
+
+def _table(each: Table) -> Iterator[str]:
+    order = ", ".join(f"`{name}`" for name in each.order)
+    yield f"## {each.name}"
+    yield f"{each.about} Sorted by {order}.".replace("](", "](../")
+    rows = [
+        (f"`{field.name}`", _type(field.type), each.descriptions.get(field.name, ""))
+        for field in each.schema
+    ]
+    yield table(("column", "type", ""), [(*row[:2], row[2].replace("](", "](../")) for row in rows])
+
+
+def _type(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"list of {_type(kind.value_type)}"
+    return "timestamp" if pa.types.is_timestamp(kind) else str(kind).partition("<")[0]
+
+
+def datasets_page() -> str:
+    """Return the page of the dataset families."""
+    families = [*(recipe.family for recipe in RECIPES.values()), CODE_COMMENTS]
+    return page("Dataset families", _DATASETS, *("\n\n".join(_family(each)) for each in families))
+
+
+def _family(family: Family) -> Iterator[str]:
+    yield f"## {family.name}"
+    yield f"{family.title}: {family.task} Source: {family.source}."
+    inputs = ", ".join(f"`{name}`" for name in family.inputs)
+    yield f"Input: {inputs}. Target: `{family.target}`."
+    yield table(
+        ("column", "type", ""),
+        [(f"`{each.name}`", _type(each.kind), each.description) for each in family.columns],
+    )
+    if family.limits:
+        yield "Limits:\n\n" + "\n".join(f"- {limit}" for limit in family.limits)
+
+
+def tasks_page() -> str:
+    """Return the page of the tasks that ship with Goldpan."""
+    tasks = load_tasks(None)
+    rows = [
+        (
+            f"[`{name}`](#{name})",
+            task.type,
+            task.activity,
+            f"{task.counts['total']:,}" if "total" in task.counts else "",
+            f"`{task.metric}`",
+            f"`{found[0]}`" if (found := _COMMAND.search(task.source.fresh)) else "",
+        )
+        for name, task in tasks.items()
+    ]
+    head = ("task", "type", "activity", "rows", "metric", "fresh rows from")
+    return page(
+        "Task registry",
+        _TASKS,
+        table(head, rows),
+        *("\n\n".join(_task(name, task)) for name, task in tasks.items()),
+    )
+
+
+def _task(name: str, task: Task) -> Iterator[str]:
+    yield f"## {name}"
+    yield f"{task.title}. {task.definition}"
+    source = task.source
+    yield (
+        f"Source: [{source.title}]({source.url}), licence {source.license}, access "
+        f"{source.access}; split `{task.split}`."
+    )
+    if task.labels:
+        yield table(
+            ("label", ""), [(f"`{label.name}`", label.description) for label in task.labels]
+        )

@@ -1,0 +1,98 @@
+"""The page of the public Python names, from their signatures and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel
+
+import goldpan
+from docs.generate.markdown import attribute_docs, page, prose, table
+from goldpan import plugins
+
+_INTRODUCTION = """\
+All public names of `goldpan` and `goldpan.plugins`. [Goldpan from Python](../python.md) shows them
+at work, [Plugins](../plugins.md) those for plugins."""
+
+
+def python() -> str:
+    """Return the page."""
+    parts = [part for module in (goldpan, plugins) for part in _module(module)]
+    return page("Python API", _INTRODUCTION, *parts)
+
+
+def _module(module: ModuleType) -> Iterator[str]:
+    yield f"## {module.__name__}"
+    names = [name for name in module.__all__ if name != "__version__"]
+    if module is plugins:
+        names = [name for name in names if name not in goldpan.__all__]
+    for name in sorted(names, key=lambda each: (not each[0].isupper(), each)):
+        thing = getattr(module, name)
+        heading = f"### {module.__name__}.{name}"
+        if inspect.isclass(thing):
+            yield "\n\n".join([heading, *_class(name, thing)])
+        elif callable(thing):
+            yield f"{heading}\n\n{_code(name, thing)}\n\n{prose(thing.__doc__)}"
+        else:
+            yield f"{heading}\n\n`{thing!r}`"
+
+
+def _class(name: str, kind: type[Any]) -> Iterator[str]:
+    plain = not (is_dataclass(kind) or issubclass(kind, Exception | BaseModel))
+    if plain:
+        yield _code(name, kind)
+    yield prose(kind.__doc__)
+    if plain and kind.__init__ is not object.__init__:
+        yield prose(kind.__init__.__doc__)
+    if rows := list(_fields(kind)):
+        yield table(("attribute", "type", ""), rows)
+    for attribute, held in vars(kind).items():
+        if attribute.startswith("_"):
+            continue
+        function = getattr(held, "__func__", held)
+        if inspect.isfunction(function):
+            yield f"#### {name}.{attribute}"
+            yield f"{_code(attribute, function)}\n\n{prose(function.__doc__)}"
+
+
+def _fields(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
+    if issubclass(kind, Exception):
+        return
+    told = attribute_docs(kind)
+    if is_dataclass(kind):
+        for field in fields(kind):
+            yield f"`{field.name}`", f"`{_plain(field.type)}`", told.get(field.name, "")
+    elif issubclass(kind, BaseModel):
+        for name, annotation in kind.__annotations__.items():
+            yield f"`{name}`", f"`{_plain(annotation)}`", told.get(name, "")
+    for name, held in vars(kind).items():
+        if name.startswith("_") or not isinstance(held, property | cached_property):
+            continue
+        getter = held.fget if isinstance(held, property) else held.func
+        assert getter is not None
+        about = prose(held.__doc__).partition("\n\n")[0].replace("\n", " ")
+        yield f"`{name}`", f"`{_plain(inspect.signature(getter).return_annotation)}`", about
+
+
+def _code(name: str, thing: Callable[..., Any]) -> str:
+    """Return a name's signature, a parameter a line where it is long."""
+    signature = inspect.signature(thing)
+    parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    told = str(signature.replace(parameters=parameters)).replace("'", "")
+    line = f"{name}{told}".removesuffix(" -> None")
+    if len(line) > 90:
+        inner = re.sub(r", (?=\w+:|\*)", ",\n    ", line[len(name) + 1 :])
+        head, _, tail = inner.rpartition(")")
+        line = f"{name}(\n    {head},\n){tail}"
+    return f"```python\n{line}\n```"
+
+
+def _plain(annotation: object) -> str:
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return text.replace("'", "")

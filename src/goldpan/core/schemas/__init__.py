@@ -1,0 +1,58 @@
+"""The tables between stages: the one definition of every column.
+
+Times are UTC, enumerations are lower case, and logins of bots end in ``[bot]`` whichever API
+reported them. A null says that the source cannot see the value, never that it is zero.
+Each table is one Parquet file per repository, its rows sorted by `Table.order`.
+"""
+
+from __future__ import annotations
+
+from goldpan.core.schemas.mined import (
+    COMMENTS,
+    COMMITS,
+    ENTRIES,
+    EVENTS,
+    EVIDENCE,
+    FILES,
+    LEDGER,
+    MINED,
+    REFERENCES,
+    REPOSITORIES,
+    UNKNOWN,
+)
+from goldpan.core.schemas.people import (
+    ANNOTATIONS,
+    DECISIONS,
+)
+from goldpan.core.schemas.stages import (
+    CHANGES,
+    DUPLICATES,
+    PAIRS,
+    REVISIONS,
+    VERDICTS,
+)
+from goldpan.core.schemas.table import (
+    Table,
+)
+
+__all__ = [
+    "ANNOTATIONS",
+    "CHANGES",
+    "COMMENTS",
+    "COMMITS",
+    "DECISIONS",
+    "DUPLICATES",
+    "ENTRIES",
+    "EVENTS",
+    "EVIDENCE",
+    "FILES",
+    "LEDGER",
+    "MINED",
+    "PAIRS",
+    "REFERENCES",
+    "REPOSITORIES",
+    "REVISIONS",
+    "UNKNOWN",
+    "VERDICTS",
+    "Table",
+]

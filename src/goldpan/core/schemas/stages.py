@@ -1,0 +1,163 @@
+"""The tables of pairing, history and filtering."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from goldpan.core.schemas.table import COUNT, FLAG, TEXT, TEXTS, table
+
+PAIRS = table(
+    "pairs",
+    (
+        "An issue and a pull request that is believed to fix it; made by `goldpan pair` as "
+        "`pairs.RULES.parquet`, one file per set of rules."
+    ),
+    ("repo", TEXT, "the issue's repository"),
+    ("issue", COUNT),
+    ("pull_repo", TEXT, "the pull request's; differs from `repo` where the fix is from elsewhere"),
+    ("pull", COUNT),
+    ("signals", TEXTS),
+    ("keyword", TEXT, "the keyword closest to the description"),
+    (
+        "stance",
+        TEXT,
+        "how its strongest keyword is meant, as in `references`; null without a keyword",
+    ),
+    ("confirmed", FLAG, "the issue's timeline has a cross reference from the pull request"),
+    ("base_is_default", FLAG, "null for a pull request of another repository"),
+    ("merged", FLAG),
+    (
+        "evidence",
+        pa.list_(
+            pa.struct(
+                [
+                    ("signal", TEXT),
+                    ("where", TEXT),
+                    ("stance", TEXT),
+                    ("source_id", TEXT),
+                    ("excerpt", TEXT),
+                ]
+            )
+        ),
+        "one item per signal and place",
+    ),
+    ("rules", TEXT, "the pairing rules that found it"),
+    order=("repo", "issue", "pull_repo", "pull"),
+    key=("repo", "issue", "pull_repo", "pull"),
+)
+
+REVISIONS = table(
+    "revisions",
+    (
+        "The states before and after a pull request, for all merged pull requests and all of "
+        "fix pairs; made by `goldpan clone`."
+    ),
+    ("repo", TEXT),
+    ("number", COUNT, "the pull request"),
+    (
+        "state",
+        TEXT,
+        "`base`, `merge_base`, `merge_parent`, `diff` or `none`: see [history.md](history.md)",
+    ),
+    ("before_sha", TEXT, "the commit before the change; models see its tree"),
+    ("after_sha", TEXT, "the commit that holds what was merged"),
+    ("merge_base", TEXT, "of the base SHA and the head"),
+    ("commits_ahead", COUNT, "of the head over the merge base"),
+    (
+        "agrees",
+        FLAG,
+        (
+            "files, additions and deletions are those that GitHub announced; null where it "
+            "announced none"
+        ),
+    ),
+    ("notes", TEXTS, "oddities, such as `base_moved_on`"),
+    ("problem", TEXT, "why there is no state"),
+    order=("number",),
+    key=("number",),
+)
+
+CHANGES = table(
+    "changes",
+    "A file that a pull request changes, according to git; made by `goldpan clone`.",
+    ("repo", TEXT),
+    ("number", COUNT, "the pull request"),
+    ("path", TEXT, "after the change; of a removed file, before it"),
+    ("previous_path", TEXT, "of a renamed or copied file"),
+    ("status", TEXT, "`added`, `changed`, `copied`, `modified`, `removed`, `renamed`"),
+    ("kind", TEXT, "`text`, `binary`, `submodule`, `symlink`, `lfs`, `large`, `missing`"),
+    ("mode_before", TEXT, "git's six octal digits"),
+    ("mode_after", TEXT),
+    ("blob_before", TEXT, "git's identifier of the content"),
+    ("blob_after", TEXT),
+    ("size_before", COUNT, "bytes"),
+    ("size_after", COUNT),
+    ("additions", COUNT, "lines; null for files that are not text"),
+    ("deletions", COUNT),
+    (
+        "encoding",
+        TEXT,
+        "of both versions: `utf-8`, `utf-8-sig`, `utf-16-le`, `utf-16-be`, `latin-1`",
+    ),
+    ("line_ends", TEXT, "of the version before: `lf`, `crlf`, `cr`, `mixed`, `none`"),
+    ("final_newline", FLAG),
+    order=("number", "path"),
+    key=("number", "path"),
+)
+
+VERDICTS = table(
+    "verdicts",
+    (
+        "A criterion's verdict on an issue or a fix pair; made by `goldpan filter` as "
+        "`verdicts/OWNER/NAME/RULES/PROFILE.parquet`."
+    ),
+    ("repo", TEXT),
+    ("subject", TEXT, "`issue` or `pair`"),
+    ("issue", COUNT),
+    ("pull_repo", TEXT, "of a pair"),
+    ("pull", COUNT, "of a pair"),
+    ("stage", TEXT, "`filter`; `llm` for a review; `people` for annotation"),
+    ("criterion", TEXT, "see [filtering.md](filtering.md)"),
+    ("decides", FLAG, "whether the profile lets this criterion drop the subject"),
+    ("keep", FLAG, "null where the criterion could not judge, which counts as dropped"),
+    ("reason", TEXT, "a short code; null where kept"),
+    ("value", pa.float64(), "the measurement, where it is a number"),
+    ("evidence", TEXT, "what to look at"),
+    ("profile", TEXT),
+    ("settings", TEXT, "digest of the criterion's settings and version"),
+    order=("subject", "issue", "pull_repo", "pull", "stage", "criterion"),
+    key=("subject", "issue", "pull_repo", "pull", "stage", "criterion"),
+)
+
+DUPLICATES = table(
+    "duplicates",
+    (
+        "An issue whose text equals or nearly equals another's in the workspace; made by "
+        "`goldpan filter` as `verdicts/duplicates.parquet`."
+    ),
+    ("repo", TEXT),
+    ("number", COUNT, "the issue"),
+    ("cluster", TEXT, "the cluster's representative, as `owner/name#number`"),
+    ("representative_repo", TEXT),
+    ("representative_number", COUNT, "the earliest issue of the cluster"),
+    (
+        "relation",
+        TEXT,
+        (
+            "to the representative: `representative` (the row itself), `exact`, `near`, `sibling` "
+            "(near, but another task of the same template)"
+        ),
+    ),
+    (
+        "similarity",
+        pa.float64(),
+        "to the representative (Jaccard); chaining can bring it below the threshold",
+    ),
+    ("nearest_repo", TEXT),
+    ("nearest_number", COUNT, "the most similar issue that it was compared with"),
+    ("nearest_similarity", pa.float64(), "never below the threshold"),
+    ("size", COUNT, "issues in the cluster"),
+    ("settings", TEXT, "digest of the settings, with the version of the signatures"),
+    order=("repo", "number"),
+    key=("repo", "number"),
+)
