@@ -22,7 +22,7 @@ ENTRY = {
 
 
 def run(
-    *arguments: str | Path, folder: Path, program: str = "main", timeout: int = 60, **given: str
+    *arguments: str | Path, folder: Path, program: str = "goldpan.cli:main", **given: str
 ) -> Done:
     """Run a console script where no token, no `gh` and no network is to be had."""
     kept = {name: value for name, value in os.environ.items() if name not in HIDDEN}
@@ -33,7 +33,6 @@ def run(
         folder=folder,
         environment={**kept, **own, **given},
         program=program,
-        timeout=timeout,
     )
     assert "Traceback" not in done.out + done.err
     for trace in (folder / "tmp").glob("goldpan-error-*"):  # which a defect leaves behind

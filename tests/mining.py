@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +24,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
-from tests.program import Done, goldpan
+from tests.program import Done, Running, goldpan, start
 from tests.twin import Limits, Request, Twin, synthetic_world
 
 PACE = Pace(
@@ -64,20 +63,6 @@ ONE_PATH_ONLY = {
 """The columns in which the two paths cannot agree, and which of them sees the column at all.
 
 The ledger is about the replies themselves, of which each path has its own.
-"""
-
-_MINER = """
-import json, sys
-from pathlib import Path
-from goldpan.core.config import Settings
-from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import mine
-from goldpan.core.progress import Reporter
-told = json.loads(sys.argv[1])
-settings = told["settings"]
-settings["workspace"], settings["tokens"] = Path(settings["workspace"]), tuple(settings["tokens"])
-result = mine(Settings(**settings), told["repo"], Reporter(quiet=True), Pace(**told["pace"]))
-sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
 """
 
 Row = dict[str, Any]
@@ -132,20 +117,20 @@ def mine_twin(
     return mine(settings, repo or twin.world.main.full_name, notes or Notes(), PACE)
 
 
-def start_miner(twin: Twin, workspace: Path, via: Via, **given: Any) -> subprocess.Popen[bytes]:
+@contextmanager
+def start_miner(twin: Twin, workspace: Path, via: Via) -> Iterator[Running]:
     """Start to mine in another process, which ends with 0 when nothing is missing."""
-    settings = {
-        "workspace": str(workspace),
-        "api_url": twin.url,
-        "tokens": [TOKEN],
-        "via": via,
-        "workers": 1,
-        **given,
-    }
-    pace = {name: getattr(PACE, name) for name in Pace.__slots__}
-    told = {"settings": settings, "repo": twin.world.main.full_name, "pace": pace}
-    command = [sys.executable, "-c", _MINER, json.dumps(told)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    repo = twin.world.main.full_name
+    with start(workspace, twin.url, via, repo, program="tests.mining:mine_as_told") as miner:
+        yield miner
+
+
+def mine_as_told() -> None:
+    """Be the process of `start_miner`."""
+    workspace, url, via, repo = sys.argv[1:]
+    settings = Settings(Path(workspace), api_url=url, tokens=(TOKEN,), via=via, workers=1)
+    result = mine(settings, repo, Reporter(quiet=True), PACE)
+    sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
 
 
 def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
@@ -154,7 +139,7 @@ def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
     (workspace / "goldpan.toml").write_text("retries = 1\n", encoding="utf-8")
     place = ["--workspace", str(workspace), "--api-url", twin.url]
     environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
-    done = goldpan(*place, *options, environment=environment, program="mine_main")
+    done = goldpan(*place, *options, environment=environment, program="goldpan.cli:mine_main")
     assert "Traceback" not in done.err
     assert TOKEN not in done.out + done.err
     return done

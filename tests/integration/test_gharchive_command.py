@@ -36,11 +36,11 @@ def command(home: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
     return [sys.executable, "-W", "error", "-c", PROGRAM, *arguments], environment
 
 
-def run(home: Path, *arguments: str, timeout: int = 120) -> Done:
+def run(home: Path, *arguments: str) -> Done:
     """Run `goldpan mine` with these arguments; a defect of ours never passes."""
     _, environment = command(home, *arguments)
     done = goldpan(
-        *arguments, folder=home, environment=environment, program="mine_main", timeout=timeout
+        *arguments, folder=home, environment=environment, program="goldpan.cli:mine_main"
     )
     assert "Traceback" not in done.out + done.err
     assert "Goldpan itself failed" not in done.err

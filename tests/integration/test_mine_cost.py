@@ -96,7 +96,7 @@ def test_the_command_line_s_dry_run(via: Via, tmp_path: Path) -> None:
         done = goldpan(
             *(*options, "--api-url", twin.url, "--dry-run"),
             environment={**os.environ, "GITHUB_TOKEN": TOKEN},
-            program="mine_main",
+            program="goldpan.cli:mine_main",
         )
         assert done.code == 0, done.err
         assert twin.count <= 12

@@ -88,7 +88,6 @@ def test_the_command_makes_a_cluster_of_its_own(tmp_path: Path) -> None:
             *("build", "issue-type", "--engine", engine, "--processes", "2", "--json"),
             *("--workspace", tmp_path, "--output", tmp_path / engine),
             folder=tmp_path,
-            timeout=200,
             TMPDIR="/tmp",  # Ray's sockets lie there, whose paths have to be short
         )
         assert done.code == 0, done.err
