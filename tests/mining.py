@@ -24,7 +24,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
-from tests.program import Done, Running, goldpan, start
+from tests.program import MINE, Done, Running, goldpan, start
 from tests.twin import Limits, Request, Twin, synthetic_world
 
 PACE = Pace(
@@ -64,6 +64,8 @@ ONE_PATH_ONLY = {
 
 The ledger is about the replies themselves, of which each path has its own.
 """
+
+_MINER = "from tests.mining import mine_as_told; mine_as_told()"
 
 Row = dict[str, Any]
 Tables = dict[str, bytes]
@@ -121,7 +123,7 @@ def mine_twin(
 def start_miner(twin: Twin, workspace: Path, via: Via) -> Iterator[Running]:
     """Start to mine in another process, which ends with 0 when nothing is missing."""
     repo = twin.world.main.full_name
-    with start(workspace, twin.url, via, repo, program="tests.mining:mine_as_told") as miner:
+    with start(workspace, twin.url, via, repo, program=_MINER) as miner:
         yield miner
 
 
@@ -139,7 +141,7 @@ def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
     (workspace / "goldpan.toml").write_text("retries = 1\n", encoding="utf-8")
     place = ["--workspace", str(workspace), "--api-url", twin.url]
     environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
-    done = goldpan(*place, *options, environment=environment, program="goldpan.cli:mine_main")
+    done = goldpan(*place, *options, environment=environment, program=MINE)
     assert "Traceback" not in done.err
     assert TOKEN not in done.out + done.err
     return done

@@ -16,17 +16,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.places import ROOT
 
+MAIN = "from goldpan.cli import main; main()"
+MINE = "from goldpan.cli import mine_main; mine_main()"
 _PATIENCE = 600
 """Seconds after which a program that does not end is taken to hang; a loaded machine is slow."""
 
@@ -66,6 +68,12 @@ class Running:
         assert self._server.stdout is not None
         return self._done is not None or bool(select.select([self._server.stdout], [], [], 0)[0])
 
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition holds, which it must before the program ends."""
+        while not condition():
+            assert not self.ended() or condition(), f"it ended too early: {self.wait()}"
+            time.sleep(0.002)
+
     def wait(self) -> Done:
         """Wait for the program's end and return how it ended."""
         if self._done is None:
@@ -85,10 +93,10 @@ def goldpan(
     *arguments: str | Path,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
-    program: str = "goldpan.cli:main",
+    program: str = MAIN,
     room: int | None = None,
 ) -> Done:
-    """Run `goldpan`, or another function without arguments, where warnings are errors.
+    """Run `goldpan`, or another program of Python, where warnings are errors.
 
     It runs in `folder` with `environment`, which are this process's unless given; no file may
     grow beyond `room` bytes.
@@ -112,7 +120,7 @@ def start(
     *arguments: str | Path,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
-    program: str = "goldpan.cli:main",
+    program: str = MAIN,
     room: int | None = None,
 ) -> Iterator[Running]:
     """Start a program as `goldpan` does, one at a time; it is killed where the block ends first."""
@@ -217,8 +225,7 @@ def _become(job: dict[str, Any]) -> int:
             resource.setrlimit(resource.RLIMIT_FSIZE, (job["room"], job["room"]))
         signal.alarm(_PATIENCE)
         sys.argv = ["goldpan", *job["arguments"]]
-        module, _, function = job["program"].partition(":")
-        getattr(import_module(module), function)()
+        exec(job["program"], {"__name__": "__main__"})
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:  # noqa: BLE001 - as the interpreter would say it

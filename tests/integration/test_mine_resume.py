@@ -36,7 +36,7 @@ from tests.mining import (
     table_bytes,
     undisturbed,
 )
-from tests.program import Running, goldpan, start
+from tests.program import MINE, Running, goldpan, start
 from tests.twin import Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 
@@ -165,7 +165,7 @@ def test_interrupted_by_the_user(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         arguments = ["--repo", SLUICE, "--workspace", str(tmp_path), "--via", "graphql"]
         arguments += ["--api-url", twin.url]
-        miner = partial(start, *arguments, environment=environment, program="goldpan.cli:mine_main")
+        miner = partial(start, *arguments, environment=environment, program=MINE)
         twin.requests = Watched(interrupt)
         with miner() as first:
             running.append(first)
