@@ -226,6 +226,7 @@ def _become(job: dict[str, Any]) -> int:
         signal.alarm(_PATIENCE)
         sys.argv = ["goldpan", *job["arguments"]]
         exec(job["program"], {"__name__": "__main__"})
+        code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:  # noqa: BLE001 - as the interpreter would say it
