@@ -99,10 +99,13 @@ class Watched(list[Request]):
 
 def twin_settings(twin: Twin, workspace: Path, via: Via, **given: Any) -> Settings:
     """Return settings that lead to a twin."""
-    settings = Settings(
-        workspace=workspace, api_url=twin.url, tokens=(TOKEN,), via=via, workers=1, timeout=10.0
+    return replace(_settings(twin.url, workspace, via), **given)
+
+
+def _settings(url: str, workspace: Path, via: Via) -> Settings:
+    return Settings(
+        workspace=workspace, api_url=url, tokens=(TOKEN,), via=via, workers=1, timeout=120.0
     )
-    return replace(settings, **given)
 
 
 def mine_twin(
@@ -130,7 +133,9 @@ def start_miner(twin: Twin, workspace: Path, via: Via) -> Iterator[Running]:
 def mine_as_told() -> None:
     """Be the process of `start_miner`."""
     workspace, url, via, repo = sys.argv[1:]
-    settings = Settings(Path(workspace), api_url=url, tokens=(TOKEN,), via=via, workers=1)
+    settings = Settings(
+        Path(workspace), api_url=url, tokens=(TOKEN,), via=via, workers=1, timeout=120.0
+    )
     result = mine(settings, repo, Reporter(quiet=True), PACE)
     sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
 

@@ -51,7 +51,7 @@ class Annotators:
             httpx.Client(
                 base_url=run.server.url,
                 headers={"Authorization": f"Token {account.token}"},
-                timeout=60,
+                timeout=300,
                 trust_env=False,
             )
             for account in run.accounts

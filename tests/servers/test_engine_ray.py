@@ -16,8 +16,6 @@ from goldpan.core.errors import UsageError
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.ray_cluster import TwoNodes, two_nodes
 
-pytestmark = pytest.mark.timeout(900)
-
 
 @pytest.fixture
 def cluster() -> Iterator[TwoNodes]:

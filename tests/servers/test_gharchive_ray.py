@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from rich.progress import TaskID
 
 from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring, files
 from tests.mining import Notes
 from tests.ray_cluster import TwoNodes, two_nodes
-
-pytestmark = pytest.mark.timeout(900)
 
 
 class Killer(Notes):

@@ -8,8 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-import pytest
-
 from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile
@@ -21,7 +19,6 @@ from tests.integration.test_issue_type_build import files
 from tests.issue_hours import made_up_hours, write_hours
 from tests.ray_cluster import TwoNodes, two_nodes
 
-pytestmark = pytest.mark.timeout(900)
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -23,7 +23,6 @@ from tests.program import start
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
-pytestmark = pytest.mark.timeout(1200)
 
 FORM = find_form("fix-pair")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from graphql import (
@@ -29,6 +30,8 @@ from .store import World
 
 _CACHE_LIMIT = 2000
 
+Documents = dict[str, DocumentNode | list[dict[str, Any]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -50,18 +53,17 @@ class Rejected:
 
 @dataclass(slots=True)
 class GraphQLApi:
-    """Answers documents from a world; parsed and validated documents are kept."""
+    """Answers documents from a world; servers of one schema share what they validated."""
 
     world: World
     null_fields: Collection[Need] = ()
     lacks: Collection[Need] = ()
     _schema: GraphQLSchema = field(init=False)
-    _documents: dict[str, DocumentNode | list[dict[str, Any]]] = field(
-        init=False, default_factory=dict
-    )
+    _documents: Documents = field(init=False)
 
     def __post_init__(self) -> None:
-        self._schema = wired_schema(frozenset(self.null_fields), frozenset(self.lacks))
+        kind = (frozenset(self.null_fields), frozenset(self.lacks))
+        self._schema, self._documents = wired_schema(*kind), _documents_of(*kind)
 
     def prepare(self, payload: Any) -> Query | Rejected:
         """Check and price a request body."""
@@ -121,6 +123,11 @@ class GraphQLApi:
             self._documents.clear()
         self._documents[text] = made
         return made
+
+
+@cache
+def _documents_of(null_fields: frozenset[Need], lacks: frozenset[Need]) -> Documents:
+    return {}
 
 
 def errors_json(errors: Iterable[GraphQLError]) -> list[dict[str, Any]]:
