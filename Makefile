@@ -15,6 +15,8 @@ INSTALL := $(PIP) --no-deps --require-hashes --requirement
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Hundreds of processes would compile all that they import, each anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo demo-annotate quick test scale nightly check bench chaos docs lock clean
 

@@ -80,14 +80,14 @@ class Browser:
             asked["sessionId"] = self._session
         os.write(self._writer, json.dumps(asked).encode() + b"\0")
         while True:
-            told = self._receive(30)
+            told = self._receive(300)
             assert told is not None, f"no answer to {method}"
             if told.get("id") == self._next:
                 assert "error" not in told, told
                 return dict(told["result"])
             self.events.append(told)
 
-    def settle(self, event: str, seconds: float = 20) -> None:
+    def settle(self, event: str, seconds: float = 300) -> None:
         """Wait for an event, then a moment longer for what it sets off."""
         until = time.monotonic() + seconds
         while not any(told["method"] == event for told in self.events):
@@ -130,7 +130,7 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def until(self, condition: str, seconds: float = 30) -> None:
+    def until(self, condition: str, seconds: float = 300) -> None:
         """Wait until a condition holds in the page."""
         end = time.monotonic() + seconds
         while not self.ask(f"document.readyState === 'complete' && ({condition})"):

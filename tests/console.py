@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from tests.program import Done, goldpan
+from tests.program import MAIN, Done, goldpan
 
 PAN = "prospector/pan"
 TOKEN = "ghp_SecretOfTheMountain0042"
@@ -21,9 +21,7 @@ ENTRY = {
 }
 
 
-def run(
-    *arguments: str | Path, folder: Path, program: str = "main", timeout: int = 60, **given: str
-) -> Done:
+def run(*arguments: str | Path, folder: Path, program: str = MAIN, **given: str) -> Done:
     """Run a console script where no token, no `gh` and no network is to be had."""
     kept = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     (folder / "tmp").mkdir(exist_ok=True)
@@ -33,7 +31,6 @@ def run(
         folder=folder,
         environment={**kept, **own, **given},
         program=program,
-        timeout=timeout,
     )
     assert "Traceback" not in done.out + done.err
     for trace in (folder / "tmp").glob("goldpan-error-*"):  # which a defect leaves behind

@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-_OFFLINE = {"GOLDPAN_API_URL": "http://127.0.0.1:9", "COLUMNS": "120"}
+from tests import program
+from tests.program import Done
+
+_KEPT = TemporaryDirectory()
 
 
 def goldpan(*arguments: str, cwd: Path | None = None, **environment: str) -> str:
     """Run the program where every request would fail; return what it prints."""
     done = attempt(*arguments, cwd=cwd, **environment)
-    assert done.returncode == 0, f"{arguments}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    assert done.code == 0, f"{arguments}\n{done.out}{done.err}"
+    return done.out
 
 
-def attempt(
-    *arguments: str, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def attempt(*arguments: str, cwd: Path | None = None, **environment: str) -> Done:
     """Run the program, whatever comes of it."""
-    return subprocess.run(
-        [sys.executable, "-c", "from goldpan.cli import main; main()", *arguments],
-        env={
-            **os.environ,
-            "GOLDPAN_API_URL": "http://127.0.0.1:9",
-            "COLUMNS": "120",
-            **environment,
-        },
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+    return program.goldpan(*arguments, folder=cwd, environment=offline(**environment))
+
+
+def offline(**environment: str) -> dict[str, str]:
+    """Return an environment in which every request would fail."""
+    ours = {"GOLDPAN_API_URL": "http://127.0.0.1:9", "COLUMNS": "120"}
+    return {**os.environ, **ours, **environment}
 
 
 def make_demo(root: Path) -> Path:
-    """Run the demo in a directory and return its workspace."""
+    """Make a directory the workspace of a demo, which runs once for all tests; return it."""
+    return shutil.copytree(_demo(), root, dirs_exist_ok=True)
+
+
+@cache
+def _demo() -> Path:
+    root = Path(_KEPT.name) / "demo-workspace"
     goldpan("demo", "--workspace", str(root))
     return root

@@ -87,7 +87,7 @@ class Cell:
         times = 1 if self.when == "once" else None
         seconds = WHILE if self.when == "for a while" else None
         number = self.number if self.when in ("always, one entry", "once") else None
-        wait = 0 if ERRORS[self.error].kind != "cut" else 1
+        wait = 0 if ERRORS[self.error].kind != "cut" else 3
         fault = Fault(self.error, self.where, number, times=times, seconds=seconds, wait=wait)
         # A single issue is asked for only where its timeline was not found.
         lost = [Fault("404", "timeline", PLAIN, times=1)] if self.where == "issue" else []
@@ -223,7 +223,7 @@ def run_cell(cell: Cell, directory: Path) -> Outcome:
         mined: MineResult | None = None
         failure: MiningError | None = None
         try:
-            timeout = 0.4 if cell.error == "late" else 10.0
+            timeout = 1.5 if cell.error == "late" else 120.0
             mined = mine_twin(twin, place, cell.via, timeout=timeout, repo=RIFFLE)
             failure = mined.failure
         except MiningError as error:

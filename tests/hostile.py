@@ -201,7 +201,7 @@ def in_front_of(url: str, *marks: bytes) -> Behaviour:
         skipped = ("host", "content-length", "transfer-encoding", "accept-encoding")
         headers = {name: value for name, value in got.headers if name.lower() not in skipped}
         path = urlsplit(url).path + got.path
-        with httpx.Client(trust_env=False, timeout=30) as client:
+        with httpx.Client(trust_env=False, timeout=300) as client:
             asked = client.request(
                 got.method,
                 f"{url.removesuffix(urlsplit(url).path)}{path}",

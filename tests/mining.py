@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 from rich.console import Console
@@ -25,7 +24,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
-from tests.program import Done, goldpan
+from tests.program import MINE, Done, Running, goldpan, start
 from tests.twin import Limits, Request, Twin, synthetic_world
 
 PACE = Pace(
@@ -66,19 +65,7 @@ ONE_PATH_ONLY = {
 The ledger is about the replies themselves, of which each path has its own.
 """
 
-_MINER = """
-import json, sys
-from pathlib import Path
-from goldpan.core.config import Settings
-from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import mine
-from goldpan.core.progress import Reporter
-told = json.loads(sys.argv[1])
-settings = told["settings"]
-settings["workspace"], settings["tokens"] = Path(settings["workspace"]), tuple(settings["tokens"])
-result = mine(Settings(**settings), told["repo"], Reporter(quiet=True), Pace(**told["pace"]))
-sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
-"""
+_MINER = "from tests.mining import mine_as_told; mine_as_told()"
 
 Row = dict[str, Any]
 Tables = dict[str, bytes]
@@ -112,10 +99,13 @@ class Watched(list[Request]):
 
 def twin_settings(twin: Twin, workspace: Path, via: Via, **given: Any) -> Settings:
     """Return settings that lead to a twin."""
-    settings = Settings(
-        workspace=workspace, api_url=twin.url, tokens=(TOKEN,), via=via, workers=1, timeout=10.0
+    return replace(_settings(twin.url, workspace, via), **given)
+
+
+def _settings(url: str, workspace: Path, via: Via) -> Settings:
+    return Settings(
+        workspace=workspace, api_url=url, tokens=(TOKEN,), via=via, workers=1, timeout=120.0
     )
-    return replace(settings, **given)
 
 
 def mine_twin(
@@ -132,20 +122,27 @@ def mine_twin(
     return mine(settings, repo or twin.world.main.full_name, notes or Notes(), PACE)
 
 
-def start_miner(twin: Twin, workspace: Path, via: Via, **given: Any) -> subprocess.Popen[bytes]:
+@contextmanager
+def start_miner(twin: Twin, workspace: Path, via: Via) -> Iterator[Running]:
     """Start to mine in another process, which ends with 0 when nothing is missing."""
-    settings = {
-        "workspace": str(workspace),
-        "api_url": twin.url,
-        "tokens": [TOKEN],
-        "via": via,
-        "workers": 1,
-        **given,
-    }
-    pace = {name: getattr(PACE, name) for name in Pace.__slots__}
-    told = {"settings": settings, "repo": twin.world.main.full_name, "pace": pace}
-    command = [sys.executable, "-c", _MINER, json.dumps(told)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    repo = twin.world.main.full_name
+    with start(workspace, twin.url, via, repo, program=_MINER) as miner:
+        yield miner
+
+
+def mine_as_told() -> None:
+    """Be the process of `start_miner`."""
+    workspace, url, via, repo = sys.argv[1:]
+    settings = Settings(
+        Path(workspace),
+        api_url=url,
+        tokens=(TOKEN,),
+        via=cast("Via", via),
+        workers=1,
+        timeout=120.0,
+    )
+    result = mine(settings, repo, Reporter(quiet=True), PACE)
+    sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
 
 
 def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
@@ -154,7 +151,7 @@ def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
     (workspace / "goldpan.toml").write_text("retries = 1\n", encoding="utf-8")
     place = ["--workspace", str(workspace), "--api-url", twin.url]
     environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
-    done = goldpan(*place, *options, environment=environment, program="mine_main")
+    done = goldpan(*place, *options, environment=environment, program=MINE)
     assert "Traceback" not in done.err
     assert TOKEN not in done.out + done.err
     return done

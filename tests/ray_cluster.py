@@ -17,8 +17,8 @@ class TwoNodes:
     def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
         self.address: str = cluster.address
-        self.nodes = [self._node(), self._node()]
-        cluster.wait_for_nodes()
+        self.nodes: list[Any] = []
+        self.replace_dead()
 
     def _node(self) -> Any:
         return self._cluster.add_node(num_cpus=1, object_store_memory=_STORE)
@@ -27,6 +27,12 @@ class TwoNodes:
     def names(self) -> set[str]:
         """The nodes' names for Ray."""
         return {str(node.node_id) for node in self.nodes}
+
+    def replace_dead(self) -> None:
+        """Have two nodes again, whichever were killed."""
+        while len(self.nodes) < 2:
+            self.nodes.append(self._node())
+        self._cluster.wait_for_nodes()
 
     def kill(self, name: str) -> None:
         """Kill a node at once, with the work on it."""

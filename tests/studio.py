@@ -1,7 +1,6 @@
 """A real Label Studio server for tests, in an environment of its own.
 
-It is installed on first use, under pytest's cache directory or where
-`GOLDPAN_LABEL_STUDIO_VENV` says; a prepared database is kept beside it and copied, so that the
+It is installed on first use; a prepared database is kept beside it and copied, so that the
 server starts in seconds.
 """
 
@@ -9,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shutil
 import socket
 from collections.abc import Iterator
@@ -26,6 +24,7 @@ from goldpan.annotation.studio.project import Journal, open_project
 from goldpan.annotation.studio.serve import SERVER, Account, Running, prepare, running
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from tests.installing import installed_once
 
 QUIET = Reporter(quiet=True)
 REPO = "octo/gem"
@@ -51,7 +50,7 @@ class Annotators:
             httpx.Client(
                 base_url=run.server.url,
                 headers={"Authorization": f"Token {account.token}"},
-                timeout=60,
+                timeout=300,
                 trust_env=False,
             )
             for account in run.accounts
@@ -135,15 +134,7 @@ def free_port() -> int:
 @pytest.fixture(scope="session")
 def installed(request: pytest.FixtureRequest) -> Path:
     """Return where Label Studio is installed."""
-    given = os.environ.get("GOLDPAN_LABEL_STUDIO_VENV")
-    cache = request.config.cache
-    assert cache is not None
-    place = Path(given) if given else Path(cache.mkdir("label-studio")) / "environment"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with (place.parent / "label-studio.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        SERVER.install(place, QUIET)
-    return place
+    return installed_once(SERVER, request, "label-studio")
 
 
 @pytest.fixture(scope="session")

@@ -169,6 +169,6 @@ def test_alpha_is_fleiss_kappa_corrected_for_small_samples(rows: list[str]) -> N
 def test_five_thousand_items_take_seconds() -> None:
     rng = np.random.default_rng(0)
     rows = ["".join(rng.choice(list("abcde"), 5_000)) for _ in range(2)]
-    begun = time.perf_counter()
+    begun = time.process_time()
     agree("x", ratings(*rows))
-    assert time.perf_counter() - begun < 15
+    assert time.process_time() - begun < 15

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from goldpan.core.sealed import read_json
 from tests.demo_workspace import goldpan as program
 from tests.demo_workspace import make_demo
 from tests.hub import Hub
+from tests.program import goldpan as run
 
 REPO = "prospector/sluice"
 TASK = "nlbse23_issue_type"
@@ -163,12 +165,8 @@ def test_a_dataset_on_the_hub_is_loaded(
             "print(len(data), len(data.to_arrow()), data.family)"
         )
 
-        def load(name: str) -> subprocess.CompletedProcess[str]:
-            return subprocess.run(
-                [sys.executable, "-c", script, name], capture_output=True, text=True, check=False
-            )
-
+        load = partial(run, program=script)
         done = load("lab/questions")
-        assert done.stdout.split() == ["16", "16", "qa"], done.stderr
-        assert "holds no provenance.json" in load("lab/other").stderr
-        assert "PublishError" in load("lab/nothing").stderr
+        assert done.out.split() == ["16", "16", "qa"], done.err
+        assert "holds no provenance.json" in load("lab/other").err
+        assert "PublishError" in load("lab/nothing").err

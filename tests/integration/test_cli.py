@@ -18,6 +18,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.workspace import Workspace
 from tests.console import ENTRY, PAN, TOKEN, run, sentence
 from tests.mining import SLUICE
+from tests.program import MINE
 from tests.twin import Faults, Limits, Twin, synthetic_world, workload_world
 
 
@@ -125,7 +126,7 @@ def test_dry_runs_keep_nothing(tmp_path: Path, twin: Twin) -> None:
     names.write_text(f"# two\n\n {SLUICE} # main\nhttps://github.com/{PAN}.git\n{SLUICE}\n")
     given = ["--repos", str(names), "--api-url", twin.url, "--dry-run"]
     people = run("mine", *given, folder=tmp_path, GITHUB_TOKEN=TOKEN)
-    done = run(*given, "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN, program="mine_main")
+    done = run(*given, "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN, program=MINE)
     costs = json.loads(done.out)
     assert (people.code, done.code, done.err) == (0, 0, "")
     assert list(costs) == [SLUICE, PAN]

@@ -53,7 +53,6 @@ def run(script: str, *arguments: str) -> Any:
         env={**os.environ, **offline},
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr

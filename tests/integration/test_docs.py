@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +30,6 @@ def blocks(language: str, text: str = README) -> list[str]:
 
 def page(name: str) -> str:
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
-
-
-def attempt(
-    program: Sequence[str], folder: Path, environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", *program],
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize(
@@ -79,9 +62,11 @@ def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:
             assert done.out.strip(), command
         (example,) = blocks("python", text)
         example = example.replace("numpy/numpy", "prospector/sluice")
-        answer = attempt([example], tmp_path, environment)
-        assert answer.returncode == 0, f"{example}\n{answer.stdout}{answer.stderr}"
-        assert shown in answer.stdout
+        answer = goldpan(
+            folder=tmp_path, environment={**os.environ, **environment}, program=example
+        )
+        assert answer.code == 0, f"{example}\n{answer.out}{answer.err}"
+        assert shown in answer.out
 
 
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
@@ -98,7 +83,10 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             assert done.code == 0, f"{line}\n{done.err}"
             said = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
-    assert "16 rows: id, repo" in attempt([example], tmp_path, environment).stdout
+    assert (
+        "16 rows: id, repo"
+        in goldpan(folder=tmp_path, environment={**os.environ, **environment}, program=example).out
+    )
 
 
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:
@@ -124,10 +112,10 @@ def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
     examples = blocks("python", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
     assert len(examples) >= 5
-    done = attempt(["\nprint('---')\n".join(examples)], tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    printed = done.stdout.split("---\n")
+    done = goldpan(folder=tmp_path, program="\nprint('---')\n".join(examples))
+    assert done.code == 0, done.err
+    assert not done.err
+    printed = done.out.split("---\n")
     assert len(printed) == len(examples)
     assert all(each.strip() for each in printed)
     assert "Did you mean prospector/sluice" in printed[-1]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
@@ -21,6 +19,7 @@ from goldpan.evaluation.models.fasttext import TRAINER, Trainer, one_line
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import requirements
+from tests.installing import installed_once
 from tests.integration.test_evaluation_models import _of, comments, points, types
 
 pytest.importorskip("sklearn")
@@ -29,18 +28,8 @@ QUIET = Reporter(quiet=True)
 
 @pytest.fixture(scope="session")
 def environment(request: pytest.FixtureRequest) -> Path:
-    """Return where fastText is installed; skips where it cannot be."""
-    given = os.environ.get(TRAINER.variable)
-    cache = request.config.cache
-    assert cache is not None
-    place = Path(given) if given else Path(cache.mkdir("fasttext")) / "environment"
-    with (place.parent / "fasttext.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            TRAINER.install(place, QUIET)
-        except GoldpanError as error:
-            pytest.skip(str(error))
-    return place
+    """Return where fastText is installed."""
+    return installed_once(TRAINER, request, "fasttext")
 
 
 def _run(place: Path, data: TaskData, protocol: str = "default", **settings: Any) -> RunResult:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,7 +25,7 @@ from goldpan.evaluation.protocol import find_protocol, protocols
 from goldpan.evaluation.run import RunResult, identity, rescore, run
 from goldpan.evaluation.runs import read_runs
 from tests.evaluating import requirements
-from tests.places import ROOT
+from tests.program import goldpan
 
 QUIET = Reporter(quiet=True)
 DEFAULT = find_protocol("default")
@@ -148,12 +145,7 @@ run(Workspace(Path(sys.argv[1])), requirements(), Model("spy", fit), find_protoc
 
 
 def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _KILLED, str(tmp_path)],
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == -signal.SIGKILL
+    assert goldpan(tmp_path, program=_KILLED).code == -signal.SIGKILL
     with pytest.raises(UsageError, match="no finished run"):
         read_runs(Workspace(tmp_path))
     spy = _Spy()

@@ -325,9 +325,9 @@ def test_hostile_texts_cost_little(tmp_path: Path) -> None:
     more = ("\x00\x1b[31m", "\u202e", "'; DROP TABLE entries; --", "{{ x }}", "%s$minimum")
     entries = [issue(n, (part * 100_000)[:100_000]) for n, part in enumerate([*parts, *more], 1)]
     place = build(tmp_path, entries)
-    begun = time.monotonic()
+    begun = time.process_time()
     found = judge_all(place, {"external-check": {"code": False, "media": "external"}})
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 30
     assert {len(verdicts) for verdicts in found.values()} == {len(entries)}
     assert all(len(row["evidence"] or "") <= 200 for row in found["redundancy"].values())
 

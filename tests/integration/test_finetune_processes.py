@@ -1,7 +1,11 @@
-"""Several processes train together for real, by PyTorch; in `tests/scale` by DeepSpeed."""
+"""Several processes train together for real, by PyTorch.
+
+In `tests/scale` by DeepSpeed, and where rows do not fit.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,6 @@ from goldpan.core.errors import EvaluationError
 from tests.finetuning import (
     TOGETHER,
     TOGETHER_TASK,
-    everywhere,
     example_rows,
     fit,
     lesson,
@@ -20,30 +23,35 @@ from tests.finetuning import (
 __all__ = ["losses_alone"]
 
 _CROWDED = """
-import os
-if "LOCAL_RANK" in os.environ:
-    from goldpan.evaluation.finetune import training
-    learn = training._learn
-
-    def crowded(training, part, batch, total, *, last):
-        if len(part.rows) > 2:
-            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return learn(training, part, batch, total, last=last)
-
-    training._learn = crowded
+import json, sys
+import sys
+from pathlib import Path
+directory, _, size = sys.argv[1:]
+with open(Path(directory) / "sizes", "a") as sizes:
+    sizes.write(f"{size} ")
+told = {"too_large": True} if int(size) > 2 else {"problem": f"{size} rows fit", "remedy": "None"}
+(Path(directory) / "outcome.json").write_text(json.dumps(told))
 """
 
 
-def test_two_processes_train_as_one_and_halve_what_does_not_fit(
-    tmp_path: Path, losses_alone: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", everywhere(_CROWDED, tmp_path / "code"))
+def test_two_processes_train_as_one(tmp_path: Path, losses_alone: list[float]) -> None:
     given = lesson(*example_rows(TOGETHER_TASK), tmp_path / "work")
     made = fit("llama", given, **TOGETHER)
     assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)
-    assert (made.facts["processes"], made.facts["device_batch"]) == (2, 2)
+    assert (made.facts["processes"], made.facts["device_batch"]) == (2, 4)
     assert len(made.answer(given.train).values) == len(given.train)
     assert given.costs.input_tokens > made.facts["tokens"]
+
+
+def test_what_does_not_fit_into_a_process_is_halved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [sys.executable, "-c", _CROWDED]
+    monkeypatch.setattr("goldpan.evaluation.finetune.launch._launcher", lambda job: command)
+    with pytest.raises(EvaluationError, match="2 rows fit"):
+        fit("llama", lesson(*example_rows(TOGETHER_TASK), tmp_path), **TOGETHER)
+    (sizes,) = tmp_path.rglob("sizes")
+    assert sizes.read_text() == "4 2 "
 
 
 def test_what_goes_wrong_in_a_process_is_told(tmp_path: Path) -> None:

@@ -48,7 +48,6 @@ def _kill_after(steps: int, directory: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=False,
-        timeout=200,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
 

@@ -6,12 +6,9 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
-import time
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,24 +21,22 @@ from goldpan.miners.gharchive.hours import file_name
 from tests.gharchive_hours import utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
 from tests.places import ROOT
-from tests.program import Done, goldpan
+from tests.program import MINE, Done, Running, start
 
-PROGRAM = "from goldpan.cli import mine_main; mine_main()"
 HOURS = tuple(utc(2022, 1, 1) + timedelta(hours=index) for index in range(24))
 DAY = ("--from", "2022-01-01", "--to", "2022-01-01")
 
 
-def command(home: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
+def begin(home: Path, *arguments: str) -> AbstractContextManager[Running]:
+    """Start `goldpan mine` with these arguments."""
     environment = {**os.environ, "COLUMNS": "200", "TMPDIR": str(home), "GITHUB_TOKEN": "token"}
-    return [sys.executable, "-W", "error", "-c", PROGRAM, *arguments], environment
+    return start(*arguments, folder=home, environment=environment, program=MINE)
 
 
-def run(home: Path, *arguments: str, timeout: int = 120) -> Done:
-    """Run `goldpan mine` with these arguments; a defect of ours never passes."""
-    _, environment = command(home, *arguments)
-    done = goldpan(
-        *arguments, folder=home, environment=environment, program="mine_main", timeout=timeout
-    )
+def run(home: Path, *arguments: str) -> Done:
+    """Run `goldpan mine` to its end; a defect of ours never passes."""
+    with begin(home, *arguments) as running:
+        done = running.wait()
     assert "Traceback" not in done.out + done.err
     assert "Goldpan itself failed" not in done.err
     return done
@@ -121,13 +116,10 @@ def test_killed_and_run_again(
         server.pause = 0.05
         killed = 0
         for wanted in (4, 9):
-            line, environment = command(tmp_path, *arguments, "--source", server.url)
-            with subprocess.Popen(
-                line, cwd=tmp_path, env=environment, start_new_session=True
-            ) as process:
-                _wait(lambda: len(shards(tmp_path)) >= wanted, process)  # noqa: B023
-                os.killpg(process.pid, signal.SIGKILL)
-                killed += process.wait() == -signal.SIGKILL
+            with begin(tmp_path, *arguments, "--source", server.url) as running:
+                running.until(lambda: len(shards(tmp_path)) >= wanted)  # noqa: B023
+                running.signal_all(signal.SIGKILL)
+                killed += running.wait().code == -signal.SIGKILL
         assert killed == 2
         there = shards(tmp_path)
         server.pause = 0.0
@@ -149,20 +141,11 @@ def test_ctrl_c_says_how_to_go_on(source: Path, tmp_path: Path) -> None:
     arguments = ("gharchive", *DAY, "--processes", "2", "--concurrency", "1")
     with HourServer(source) as server:
         server.pause = 0.1
-        line, environment = command(tmp_path, *arguments, "--source", server.url)
-        with subprocess.Popen(
-            line,
-            cwd=tmp_path,
-            env=environment,
-            start_new_session=True,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
-            _wait(lambda: len(shards(tmp_path)) >= 3, process)
-            os.killpg(process.pid, signal.SIGINT)
-            assert process.stderr is not None
-            said = process.communicate(timeout=30)[1]
-        assert (process.returncode, said) == (
+        with begin(tmp_path, *arguments, "--source", server.url) as running:
+            running.until(lambda: len(shards(tmp_path)) >= 3)
+            running.signal_all(signal.SIGINT)
+            stopped = running.wait()
+        assert (stopped.code, stopped.err) == (
             130,
             "Stopped. Run the same command again to resume.\n",
         )
@@ -210,11 +193,3 @@ def test_every_column_and_option_is_documented(table: Table) -> None:
     assert re.findall(r"^\| `(\w+)` \|", section, re.M) == table.schema.names
     for parameter in get_command(mining.app).commands["gharchive"].params:  # type: ignore[attr-defined]
         assert [option for option in parameter.opts if f"`{option}`" not in text] == []
-
-
-def _wait(there: Any, process: subprocess.Popen[Any], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not there():
-        assert process.poll() is None, "it ended too early"
-        assert time.monotonic() < end
-        time.sleep(0.01)

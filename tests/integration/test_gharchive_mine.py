@@ -44,7 +44,7 @@ def bring(
     **wishes: object,
 ) -> ArchiveResult:
     request = ArchiveRequest(tuple(hours), ("IssuesEvent",), str(source))
-    settings = Settings(home, retries=retries, timeout=5.0, concurrency=3)
+    settings = Settings(home, retries=retries, timeout=120.0, concurrency=3)
     return mine_archive(settings, replace(request, **wishes), notes or Notes(), PACE)  # type: ignore[arg-type]
 
 

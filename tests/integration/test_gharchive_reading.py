@@ -336,7 +336,6 @@ def test_a_line_of_120_mb_takes_no_memory(filling: bytes, tmp_path: Path) -> Non
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
     )
     lines, events, corrupt, kilobytes = map(int, done.stdout.split())
     assert (lines, events, corrupt) == (3, 2, 1)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +15,7 @@ from goldpan.git.prefetch import prefetch
 from tests.git_repositories import REPO, Repository, fails
 from tests.git_server import GitServer
 from tests.mining import Notes
+from tests.program import start
 from tests.twin.history import git
 
 FILES = {b"a.py": b"a = 1\n", b"src/b.py": b"b = 1\n"}
@@ -197,12 +194,9 @@ def test_a_cut_fetch_leaves_no_clone_and_an_update_as_it_was(
 def test_a_killed_clone_is_made_anew(source: Repository, workspace: Workspace) -> None:
     for index in range(8):
         source.commit({b"noise": os.urandom(400_000)}, ref=f"refs/heads/{index}")
-    arguments = [str(workspace.root), str(source.path)]
-    with subprocess.Popen([sys.executable, "-c", _KILLED, *arguments]) as process:
-        while not list(workspace.root.glob("tmp/*/*.git/objects/pack/*")):
-            assert process.poll() is None
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
+    with start(workspace.root, source.path, program=_KILLED) as running:
+        running.until(lambda: any(workspace.root.glob("tmp/*/*.git/objects/pack/*")))
+        running.kill()
     assert not workspace.clone(REPO).exists()
     assert clone(workspace, REPO, Notes(), source=source.path).refs == 12
     git(f"--git-dir={workspace.clone(REPO)}", "fsck", "--full")

@@ -13,7 +13,7 @@ from goldpan.miners.estimate import Pace as RequestPace
 from goldpan.miners.github.sample import Sample, graphql_requests, sweep_requests
 from goldpan.miners.mine import predict
 from tests.mining import BOTH, PACE, SLUICE, TOKEN, Notes, mine_twin, twin_settings
-from tests.program import goldpan
+from tests.program import MINE, goldpan
 from tests.twin import Editor, Faults, Limits, Twin, synthetic_world, workload_world
 
 MILL = "workload/mill"
@@ -96,7 +96,7 @@ def test_the_command_line_s_dry_run(via: Via, tmp_path: Path) -> None:
         done = goldpan(
             *(*options, "--api-url", twin.url, "--dry-run"),
             environment={**os.environ, "GITHUB_TOKEN": TOKEN},
-            program="mine_main",
+            program=MINE,
         )
         assert done.code == 0, done.err
         assert twin.count <= 12

@@ -76,10 +76,10 @@ def test_one_kind_of_fault_on_every_third_request(kind: str, tmp_path: Path) -> 
 @both
 def test_too_slow_is_asked_again(via: Via, tmp_path: Path) -> None:
     faults = Faults(
-        rate=0.5, kinds=("slow",), slow_seconds=1.0, max_consecutive=1, only="Issues|/1"
+        rate=0.5, kinds=("slow",), slow_seconds=2.0, max_consecutive=1, only="Issues|/1"
     )
     with Twin(synthetic_world(), faults) as twin:
-        mined = mine_twin(twin, tmp_path, via, timeout=0.5, concurrency=8)
+        mined = mine_twin(twin, tmp_path, via, timeout=1.0, concurrency=8)
         assert twin.count > CLEAN_REQUESTS[via]
     assert gaps(mined) == []
     assert_same(table_bytes(tmp_path), undisturbed(via))

@@ -113,7 +113,7 @@ def test_a_token_that_expires_is_made_anew(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         twin.faults = Faults(chosen=[Fault("401", token="ghs_first", after=6)])
         mined = mine_twin(
-            twin, tmp_path, via, tokens=("ghs_first",), token_command=command, timeout=10.0
+            twin, tmp_path, via, tokens=("ghs_first",), token_command=command, timeout=120.0
         )
         assert gaps(mined) == []
         assert {request.token for request in twin.requests} == {"ghs_first", "ghs_second"}

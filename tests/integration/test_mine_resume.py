@@ -6,11 +6,10 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -37,7 +36,7 @@ from tests.mining import (
     table_bytes,
     undisturbed,
 )
-from tests.program import goldpan
+from tests.program import MINE, Running, goldpan, start
 from tests.twin import Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 
@@ -45,14 +44,13 @@ both = pytest.mark.parametrize("via", BOTH)
 CLEAN_REQUESTS: dict[Via, int] = {"graphql": 13, "rest": 123}
 START_REQUESTS: dict[Via, int] = {"graphql": 2, "rest": 3}
 _UNDER_WAY = 4
-_PATIENCE = 60
 
 
 class Killer:
     """Kills the miner after its n-th request: before the reply, or some time after it."""
 
     def __init__(self) -> None:
-        self.miner: subprocess.Popen[bytes] | None = None
+        self.miner: Running | None = None
         self._last = 0
         self._delay = 0.0
 
@@ -60,9 +58,10 @@ class Killer:
         self._last, self._delay = twin.count + after, delay
 
     def __call__(self, count: int) -> None:
-        if self.miner and self._delay and count == self._last:
+        if self.miner and self._delay and count >= self._last:
             threading.Timer(self._delay, self.miner.kill).start()
-        elif self.miner and not self._delay and count >= self._last:
+            self.miner = None
+        elif self.miner and count >= self._last:
             self.miner.kill()
 
 
@@ -79,10 +78,10 @@ def mine_and_kill(
         killer.arm(twin, *moment)
         with start_miner(twin, workspace, via) as miner:
             killer.miner = miner
-            _, said = miner.communicate(timeout=_PATIENCE)
-        if miner.returncode == 0:
+            ended = miner.wait()
+        if ended.code == 0:
             return killed
-        assert miner.returncode == -signal.SIGKILL, said.decode()
+        assert ended.code == -signal.SIGKILL, ended.err
         for path in workspace.rglob("tables/**/*.parquet"):
             pq.read_table(path)  # whole, or not there
     raise AssertionError("no miner lived to the end")
@@ -107,7 +106,7 @@ def test_killed_again_and_again(via: Via, tmp_path: Path) -> None:
 
 def test_killed_while_tables_are_made(tmp_path: Path) -> None:
     """All is fetched by then; each start that follows is killed a little later than the last."""
-    moments = ((1 if turn else 10, 0.001 + turn * 0.02) for turn in range(100))
+    moments = ((1 if turn else 10, 0.001 * 1.5**turn) for turn in range(100))
     with Twin(synthetic_world()) as twin:
         killed = mine_and_kill(twin, tmp_path, "graphql", moments)
         assert killed >= 3
@@ -122,7 +121,7 @@ def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
         twin.requests = Watched(killer)
         killer.arm(twin, 60)
         with start_miner(twin, tmp_path, "rest") as killer.miner:
-            killer.miner.communicate(timeout=_PATIENCE)
+            killer.miner.wait()
     made = goldpan("normalize", "--workspace", tmp_path)
     assert made.code == 0, made.err
     told = goldpan("status", "--workspace", tmp_path)
@@ -137,7 +136,7 @@ def test_a_resumed_run_says_so(tmp_path: Path) -> None:
         twin.requests = Watched(killer)
         killer.arm(twin, 50)
         with start_miner(twin, tmp_path, "rest") as killer.miner:
-            killer.miner.communicate(timeout=_PATIENCE)
+            killer.miner.wait()
         twin.requests = []
         mine_twin(twin, tmp_path, "rest", notes=notes)
         assert twin.count < CLEAN_REQUESTS["rest"] - 50 + 2 * 5 + _UNDER_WAY
@@ -156,29 +155,28 @@ def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
 def test_interrupted_by_the_user(tmp_path: Path) -> None:
     """Ctrl-C ends the command line with 130 and one plain line; it goes on later."""
     environment = {**os.environ, "GITHUB_TOKEN": TOKEN}
-    command = [sys.executable, "-c", "from goldpan.cli import mine_main; mine_main()"]
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[Running] = []
 
     def interrupt(count: int) -> None:
-        if count == START_REQUESTS["graphql"] + 4:
-            running[0].send_signal(signal.SIGINT)
+        if running and count >= START_REQUESTS["graphql"] + 4:
+            running.pop().send_signal(signal.SIGINT)
             time.sleep(0.3)
 
     with Twin(synthetic_world()) as twin:
-        arguments = [*command, "--repo", SLUICE, "--workspace", str(tmp_path), "--via", "graphql"]
+        arguments = ["--repo", SLUICE, "--workspace", str(tmp_path), "--via", "graphql"]
         arguments += ["--api-url", twin.url]
+        miner = partial(start, *arguments, environment=environment, program=MINE)
         twin.requests = Watched(interrupt)
-        with subprocess.Popen(
-            arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as miner:
-            running.append(miner)
-            _, said = miner.communicate(timeout=_PATIENCE)
-        assert miner.returncode == 130, said.decode()
-        assert "Stopped. Run the same command again to resume." in said.decode()
-        assert "Traceback" not in said.decode()
-        done = subprocess.run(arguments, env=environment, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()
-        assert "Going on where the last run stopped" in done.stderr.decode()
+        with miner() as first:
+            running.append(first)
+            stopped = first.wait()
+        assert stopped.code == 130, stopped.err
+        assert "Stopped. Run the same command again to resume." in stopped.err
+        assert "Traceback" not in stopped.err
+        with miner() as second:
+            done = second.wait()
+        assert done.code == 0, done.err
+        assert "Going on where the last run stopped" in done.err
     assert_same(table_bytes(tmp_path), undisturbed("graphql"))
     assert keys_kept_twice(tmp_path) == []
 
@@ -245,8 +243,7 @@ def test_killed_between_the_timelines_and_the_lists_of_relations(tmp_path: Path)
 
         twin.requests = Watched(react)
         with start_miner(twin, tmp_path, "rest") as killer.miner:
-            killer.miner.communicate(timeout=_PATIENCE)
-        assert killer.miner.returncode == -signal.SIGKILL
+            assert killer.miner.wait().code == -signal.SIGKILL
         killer.miner = None
         done = mine_twin(twin, tmp_path, "rest")
         assert done.coverage is not None

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +24,7 @@ from goldpan.llm.response_store import open_responses
 from tests.evaluating import rows
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said
 from tests.places import ROOT
+from tests.program import start
 from tests.prompting import (
     PRICES,
     QUIET,
@@ -282,25 +278,12 @@ ask(Path(sys.argv[1]), issues(30), At, batch=sys.argv[3] == "batch", poll_second
 """
 
 
-def _start(place: Path, server: OpenAIServer, way: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", _RUN, str(place), server.url, way]
-    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
-
-
-def _kill_when(process: subprocess.Popen[bytes], ready: Any) -> None:
-    end = time.monotonic() + 60
-    while not ready():
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-
-
 def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
     with OpenAIServer(labels("bug")) as server:
         server.delay = 0.03
-        _kill_when(_start(tmp_path, server, "single"), lambda: len(server.chats) >= 12)
+        with start(tmp_path, server.url, "single", program=_RUN) as running:
+            running.until(lambda: len(server.chats) >= 12)
+            running.kill()
         server.delay = 0
         done = ask(tmp_path, issues(30), server)
         # What was under way is lost, what was answered is not.
@@ -310,7 +293,9 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
 
 def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
     with OpenAIServer(labels("bug"), polls=10**9) as server:
-        _kill_when(_start(tmp_path, server, "batch"), lambda: server.batches)
+        with start(tmp_path, server.url, "batch", program=_RUN) as running:
+            running.until(lambda: bool(server.batches))
+            running.kill()
         for job in server.batches.values():
             job.polls = 0
         done = ask(tmp_path, issues(30), server, batch=True)

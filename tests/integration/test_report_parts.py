@@ -220,9 +220,9 @@ def test_what_is_no_diff_does_no_harm(diff: str) -> None:
 def test_hostile_diffs_take_little_time(old: str, new: str) -> None:
     count = max(1, 1_000_000 // len(old))
     diff = f"@@ -1,{count} +1,{count} @@\n" + f"-{old}\n" * count + f"+{new}\n" * count
-    start = time.perf_counter()
+    start = time.process_time()
     sides = side_by_side(diff)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert len(sides.rows) <= 160
     assert (sides.deleted, sides.inserted) == (count, count)
     assert len(sides.rows) + sides.left_out // 2 == count
@@ -333,4 +333,4 @@ def test_matplotlib_is_loaded_only_to_draw() -> None:
         "import goldpan.report.funnel_plot, goldpan.report.page, sys; "
         "assert not [name for name in sys.modules if name.startswith('matplotlib')]"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.llm.errors import EndpointError
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
+from tests.program import Running, start
 from tests.reviewing import QUOTE, each, keeps, number, review, rows, told, workspace
 
 _REVIEW = """
@@ -32,22 +31,10 @@ run_review(Workspace(Path(root)), ["Octo/Gem"], load_profile(str(Path(root) / "o
 """
 
 
-def start(place: Workspace, server: OpenAIServer, way: str) -> subprocess.Popen[bytes]:
+def reviewing(place: Workspace, server: OpenAIServer, way: str) -> AbstractContextManager[Running]:
     """Start a review in a process of its own."""
-    command = [sys.executable, "-c", _REVIEW, str(place.root), server.url, way]
-    return subprocess.Popen(command, env={**os.environ, "OPENAI_API_KEY": KEY})
-
-
-def kill_when(process: subprocess.Popen[bytes], ready: object) -> None:
-    """Kill a process as soon as `ready()` is true."""
-    assert callable(ready)
-    end = time.monotonic() + 30
-    while not ready():
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    environment = {**os.environ, "OPENAI_API_KEY": KEY}
+    return start(place.root, server.url, way, environment=environment, program=_REVIEW)
 
 
 def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: Path) -> None:
@@ -174,7 +161,9 @@ def test_half_the_price_and_never_more_than_allowed(tmp_path: Path) -> None:
 def test_a_killed_run_finds_its_batch_again(tmp_path: Path) -> None:
     place = workspace(tmp_path)
     with OpenAIServer(keeps, polls=10**9) as server:
-        kill_when(start(place, server, "batch"), lambda: server.batches)
+        with reviewing(place, server, "batch") as running:
+            running.until(lambda: bool(server.batches))
+            running.kill()
         for job in server.batches.values():
             job.polls = 0
         done = review(place, server, batch=True)
@@ -209,7 +198,9 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
     place = workspace(tmp_path, 30)
     with OpenAIServer(keeps) as server:
         server.delay = 0.03
-        kill_when(start(place, server, "single"), lambda: len(server.chats) >= 12)
+        with reviewing(place, server, "single") as running:
+            running.until(lambda: len(server.chats) >= 12)
+            running.kill()
         server.delay = 0
         before = len(server.chats)
         done = review(place, server)
@@ -223,11 +214,10 @@ def test_ctrl_c_keeps_what_was_under_way(tmp_path: Path) -> None:
     place = workspace(tmp_path, 30)
     with OpenAIServer(keeps) as server:
         server.delay = 0.1
-        process = start(place, server, "single")
-        while len(server.chats) < 8:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) != 0
+        with reviewing(place, server, "single") as running:
+            running.until(lambda: len(server.chats) >= 8)
+            running.send_signal(signal.SIGINT)
+            assert running.wait().code != 0
         server.delay = 0
         assert review(place, server).keep == {"question-answer": 30}
         assert len(server.chats) == 30

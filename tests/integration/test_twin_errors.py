@@ -115,13 +115,13 @@ def test_deliveries_that_break(name: str) -> None:
     with Twin(world) as twin, client(twin) as http:
         assert issues(http, world, [1]).status_code == 200  # later ones are quicker
         twin.faults = Faults(chosen=[Fault(name, wait=3, times=2)])
-        http.timeout = httpx.Timeout(1.5 if name == "late" else 30.0)
+        http.timeout = httpx.Timeout(1.5 if name == "late" else 300.0)
         expected = ValueError if name == "half" else httpx.TransportError
         with pytest.raises(expected):
             http.get(TIMELINE).json()
         with pytest.raises(expected):
             issues(http, world, [1]).json()
-        http.timeout = httpx.Timeout(30.0)
+        http.timeout = httpx.Timeout(300.0)
         assert http.get(TIMELINE).json() != []
         assert issues(http, world, [1]).json()["data"]["nodes"][0]["number"] == 1
 

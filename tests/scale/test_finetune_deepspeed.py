@@ -1,4 +1,4 @@
-"""Several processes train together by ZeRO-2, started by either launcher."""
+"""Several processes train together, by ZeRO-2 of either launcher, and where rows do not fit."""
 
 from __future__ import annotations
 
@@ -43,6 +43,30 @@ if "LOCAL_RANK" in os.environ:
 
     Task.advance = slowly
 """
+
+_CROWDED = """
+import os
+if "LOCAL_RANK" in os.environ:
+    from goldpan.evaluation.finetune import training
+    learn = training._learn
+
+    def crowded(training, part, batch, total, *, last):
+        if len(part.rows) > 2:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return learn(training, part, batch, total, last=last)
+
+    training._learn = crowded
+"""
+
+
+def test_two_processes_halve_what_does_not_fit(
+    tmp_path: Path, losses_alone: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", everywhere(_CROWDED, tmp_path / "code"))
+    given = lesson(*example_rows(TOGETHER_TASK), tmp_path / "work")
+    made = fit("llama", given, **TOGETHER)
+    assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)
+    assert (made.facts["processes"], made.facts["device_batch"]) == (2, 2)
 
 
 def test_zero_2_with_offload_by_the_launcher_of_deepspeed(

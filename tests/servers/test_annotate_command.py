@@ -22,7 +22,6 @@ from tests.program import Done
 from tests.studio import Annotators, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
-pytestmark = pytest.mark.timeout(1200)
 
 
 Goldpan = Callable[..., Done]

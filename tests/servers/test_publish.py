@@ -105,7 +105,6 @@ def test_a_round_trip(hub: Hub, dataset: Path, tmp_path: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr

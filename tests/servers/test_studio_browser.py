@@ -24,10 +24,7 @@ from tests.browser import Browser, needs_chromium
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, REPO, Annotators, fix_pairs
 
-pytestmark = [
-    needs_chromium,
-    pytest.mark.timeout(1200),
-]
+pytestmark = needs_chromium
 
 CHECKED = (
     "[...document.querySelectorAll('.gp-answer input:checked')]"

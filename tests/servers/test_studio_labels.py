@@ -24,7 +24,6 @@ from tests.console import run
 from tests.studio import QUIET, Annotators, part
 
 # The first test installs a server of about 1 GB and prepares its database.
-pytestmark = pytest.mark.timeout(1200)
 
 SENTENCES: tuple[tuple[str, list[str]], ...] = (
     ("Returns the pan, washed.", ["Summary"]),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -20,11 +19,10 @@ from goldpan.annotation.studio.pull import PullResult, pull, read_table
 from goldpan.annotation.studio.push import push
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
-from tests.places import ROOT
+from tests.program import start
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
-pytestmark = pytest.mark.timeout(1200)
 
 FORM = find_form("fix-pair")
 
@@ -261,14 +259,14 @@ def test_a_pull_that_was_cut_off_goes_on(
 
 
 KILLED = """
-import sys
+import os, sys
 from pathlib import Path
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.push import push
 from goldpan.core.workspace import Workspace
 from tests.studio import QUIET, fix_pairs
-server = Server(sys.argv[2], sys.stdin.readline().strip())
+server = Server(sys.argv[2], os.environ["STUDIO_TOKEN"])
 push(Workspace(Path(sys.argv[1])), server, "kills", find_form("fix-pair"), fix_pairs(1500), QUIET)
 """
 
@@ -276,20 +274,10 @@ push(Workspace(Path(sys.argv[1])), server, "kills", find_form("fix-pair"), fix_p
 def test_kills_leave_neither_gaps_nor_copies(tmp_path: Path, studio: Annotators) -> None:
     journal = tmp_path / "annotations" / "kills" / "tasks.jsonl"
     for size in (1, 20_000, 40_000):
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(tmp_path), studio.server.url],
-            stdin=subprocess.PIPE,
-            cwd=ROOT,
-        )
-        assert process.stdin is not None
-        process.stdin.write(studio.server.token.encode() + b"\n")
-        process.stdin.close()
-        while process.poll() is None:
-            if journal.exists() and journal.stat().st_size > size:
-                process.kill()
-                break
-            time.sleep(0.005)
-        process.wait()
+        environment = {**os.environ, "STUDIO_TOKEN": studio.server.token}
+        with start(tmp_path, studio.server.url, environment=environment, program=KILLED) as running:
+            running.until(lambda: journal.exists() and journal.stat().st_size > size)  # noqa: B023
+            running.kill()
     place = Workspace(tmp_path)
     push(place, studio.server, "kills", FORM, fix_pairs(1500), QUIET)
     with Studio(studio.server) as connection:

@@ -17,7 +17,6 @@ from goldpan.core.workspace import Workspace
 from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
-pytestmark = pytest.mark.timeout(1200)
 
 FORM = find_form("fix-pair")
 YES = {"verdict": ("fixes",)}

@@ -24,7 +24,6 @@ from goldpan.core.workspace import Workspace
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
-pytestmark = pytest.mark.timeout(1200)
 
 FORM = find_form("fix-pair")
 
@@ -71,9 +70,9 @@ def test_the_server_calls_after_each_answer(
             assert connection.webhooks(open_project(place, "called").number) == {url}
         (task,) = task_numbers(place, "called").values()
         answer = people.answer(1, task)
-        assert calls.get(timeout=60) == {"action": "ANNOTATION_CREATED"}
+        assert calls.get(timeout=300) == {"action": "ANNOTATION_CREATED"}
         people.call(1, "DELETE", f"/api/annotations/{answer}/")
-        assert calls.get(timeout=60) == {"action": "ANNOTATIONS_DELETED"}
+        assert calls.get(timeout=300) == {"action": "ANNOTATIONS_DELETED"}
         assert calls.empty()
         people.close()
     listening.shutdown()

@@ -196,9 +196,9 @@ def structure(text: str) -> list[str]:
     ],
 )
 def test_hostile_texts_are_escaped_in_linear_time(text: str) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     assert unescaped(escaped(text)) == text
-    assert time.monotonic() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 def test_a_copied_example_depends_on_seed_and_instance() -> None:

@@ -213,10 +213,10 @@ def test_arrays_are_read_as_they_were_written(
 def test_a_value_without_end_is_refused_in_linear_time(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b'{"Instances": ["' + b"a" * (80 * 2**20))
-    begun = time.monotonic()
+    begun = time.process_time()
     with pytest.raises(FieldError, match="longer than 64 MiB"):
         list(read_array(path, "Instances"))
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 30
 
 
 @given(

@@ -110,9 +110,9 @@ def test_claims_in_titles() -> None:
     ],
 )
 def test_hostile_claims_cost_little(text: str) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     list(find_claims(text, REPO, 1))
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 @given(st.text(alphabet="dupe of#12 \n>`*[]()s.?", max_size=60))

@@ -109,9 +109,9 @@ def test_people_who_speak_of_robots_are_none() -> None:
 
 def test_hostile_texts_cost_little() -> None:
     hostile = [part * 20_000 for part in ("<!--", ":a", "@a", "hi ", "👋", "# * ", "this issue ")]
-    begun = time.monotonic()
+    begun = time.process_time()
     assert not any(matches(hostile))
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_what_robots_say_and_open_is_marked(tmp_path: Path) -> None:

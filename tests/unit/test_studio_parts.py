@@ -206,7 +206,7 @@ def test_only_our_own_elements_are_drawn(one: str, other: str) -> None:
 
 
 def test_huge_texts_are_cut_and_quick() -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     for text in ("<" * 2_000_000, "\u202e" * 500_000, "```\n" * 200_000, "a\n\n" * 300_000):
         assert len(panel_html.document(text, text)) < 1_000_000
         assert len(panel_html.code(text)) < 500_000
@@ -214,7 +214,7 @@ def test_huge_texts_are_cut_and_quick() -> None:
     change = panel_html.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
     assert len(change) < 1_000_000
     assert "more changed lines are not shown" in change
-    assert time.monotonic() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:

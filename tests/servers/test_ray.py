@@ -1,0 +1,194 @@
+"""Ray on a real cluster of two nodes, one of which dies in each test and is replaced."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import pytest
+from rich.progress import TaskID
+
+from goldpan.builders.issue_type.build import build_issue_types, make_request
+from goldpan.builders.issue_type.closings import EventSource
+from goldpan.builders.issue_type.profile import load_profile
+from goldpan.core.engine import Engine, EngineError, UnitError, open_engine
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from tests.console import run
+from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
+from tests.gharchive_hours import write_day
+from tests.integration.test_gharchive_mine import TEN, bring
+from tests.integration.test_gharchive_mine import files as shards
+from tests.integration.test_issue_type_build import files
+from tests.issue_hours import made_up_hours, write_hours
+from tests.mining import Notes
+from tests.ray_cluster import TwoNodes, two_nodes
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[TwoNodes]:
+    with two_nodes() as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def cluster(running: TwoNodes) -> TwoNodes:
+    """Return the cluster with both nodes."""
+    running.replace_dead()
+    return running
+
+
+def test_a_node_dies_in_the_middle(cluster: TwoNodes, tmp_path: Path) -> None:
+    with open_engine("ray", 1, cluster.address) as engine:
+        seen: set[str] = set()
+        while seen != cluster.names:
+            seen |= set(engine.map(node_of, range(8)))
+        results = engine.map(partial(slow_line, tmp_path), range(10))
+        found = [next(results), next(results)]
+        number, node = under_way(tmp_path)
+        cluster.kill(node)
+        (tmp_path / "dead").write_text(node, encoding="utf-8")
+        (tmp_path / "dead").rename(tmp_path / "killed")
+        found += results
+        assert found == [f"{number}.txt" for number in range(10)]
+        lines = [(tmp_path / name).read_text(encoding="utf-8") for name in found]
+        assert lines == [f"line {number}\n" for number in range(10)]
+        begun = Counter(attempt[0] for attempt in attempts(tmp_path))
+        assert begun[number] >= 2
+
+        with pytest.raises(UsageError, match=r"^3: The number is odd\. Give another one\.$"):
+            list(engine.map(refuse_three, range(5)))
+        with pytest.raises(UnitError, match=r"^3: ZeroDivisionError: "):
+            list(engine.map(break_three, range(5)))
+    assert not sys.modules["ray"].is_initialized()
+    with open_engine("ray", 1, cluster.address) as engine:  # leaving it did not end the cluster
+        assert list(engine.map(square, range(5))) == [0, 1, 4, 9, 16]
+
+
+def under_way(directory: Path) -> tuple[str, str]:
+    """Return a unit that is not done, and the node that works on it."""
+    while True:
+        for number, node in reversed(attempts(directory)):
+            if not (directory / f"{number}.txt").exists():
+                return number, node
+        time.sleep(0.01)
+
+
+def attempts(directory: Path) -> list[tuple[str, str]]:
+    lines = (directory / "attempts").read_text(encoding="utf-8").splitlines()
+    return [(number, node) for number, node in map(str.split, lines)]
+
+
+def test_no_cluster_answers() -> None:
+    with pytest.raises(EngineError, match=r"No Ray cluster answers at 127\.0\.0\.1:1 "):
+        open_engine("ray", 1, "127.0.0.1:1")
+
+
+class Killer(Notes):
+    """Kills a node of a cluster when the third hour is done."""
+
+    def __init__(self, cluster: TwoNodes) -> None:
+        super().__init__()
+        self.cluster = cluster
+        self.killed = 0
+
+    def _update(self, task: TaskID | None, done: int, total: int) -> None:
+        if done == 3:
+            self.cluster.kill(min(self.cluster.names))
+            self.killed += 1
+
+
+def test_a_node_dies_while_hours_are_read(cluster: TwoNodes, tmp_path: Path) -> None:
+    write_day(tmp_path / "hours", TEN, 400)
+    assert bring(tmp_path / "here", tmp_path / "hours").complete
+    killer = Killer(cluster)
+    found = bring(
+        tmp_path / "there",
+        tmp_path / "hours",
+        engine="ray",
+        address=cluster.address,
+        notes=killer,
+    )
+    assert (found.complete, found.reused, killer.killed) == (True, 0, 1)
+    assert shards(tmp_path / "there") == shards(tmp_path / "here")
+
+
+class LosingANode:
+    """An engine under which a node dies after the third result."""
+
+    def __init__(self, engine: Engine, cluster: TwoNodes) -> None:
+        self._engine = engine
+        self._cluster = cluster
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return
+
+    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+        for count, result in enumerate(self._engine.map(work, units)):
+            if count == 2:
+                self._cluster.kill(min(self._cluster.names))
+            yield result
+
+
+def build(root: Path, engine: Engine, directory: str) -> Path:
+    request = make_request(
+        EventSource(Workspace(root), "gharchive", ()),
+        load_profile("default"),
+        balance="project:25",
+        directory=root / directory,
+    )
+    (written,) = build_issue_types(request, engine, Reporter(quiet=True)).written
+    return written.directory
+
+
+def test_a_node_dies_while_issue_types_are_built(cluster: TwoNodes, tmp_path: Path) -> None:
+    write_hours(tmp_path, made_up_hours(14, 50))
+    with open_engine("local", 1) as engine:
+        expected = files(build(tmp_path, engine, "local"))
+    with open_engine("ray", 1, cluster.address) as engine:
+        found = files(build(tmp_path, LosingANode(engine, cluster), "ray"))
+        assert len(cluster.names) == 1
+    assert found == expected
+    assert sorted(found) == [
+        "README.md",
+        "croissant.json",
+        "data/test-00000-of-00001.parquet",
+        "data/train-00000-of-00001.parquet",
+        "data/validation-00000-of-00001.parquet",
+        "provenance.json",
+    ]
+
+
+def test_the_command_makes_a_cluster_of_its_own(tmp_path: Path) -> None:
+    write_hours(tmp_path, made_up_hours(2, 30))
+    found = []
+    for engine in ("local", "ray"):
+        done = run(
+            *("build", "issue-type", "--engine", engine, "--processes", "2", "--json"),
+            *("--workspace", tmp_path, "--output", tmp_path / engine),
+            folder=tmp_path,
+            TMPDIR="/tmp",  # Ray's sockets lie there, whose paths have to be short
+        )
+        assert done.code == 0, done.err
+        assert json.loads(done.out)["units"] == 2
+        found.append(files(tmp_path / engine))
+    assert found[0] == found[1]
