@@ -131,14 +131,19 @@ class _Header:
     checked: bool
 
 
-def encode(meta: Mapping[str, Any], body: bytes, length: int = 0) -> tuple[bytes, bytes]:
-    """Return a record's header and body as written; blanks fill it up to `length` bytes."""
+def encode(
+    meta: Mapping[str, Any], body: bytes, length: int = 0, digest: str | None = None
+) -> tuple[bytes, bytes]:
+    """Return a record's header and body as written; blanks fill it up to `length` bytes.
+
+    `digest` is the body's SHA-256, where that is known.
+    """
     frame = _PACKER.compress(body)
     told = {
         **meta,
         "size": len(body),
         "packed": len(frame),
-        "sha256": hashlib.sha256(body).hexdigest(),
+        "sha256": digest or hashlib.sha256(body).hexdigest(),
     }
     text = orjson.dumps(told)
     text = text.ljust(length - _PREAMBLE.size - DIGEST - len(frame))
