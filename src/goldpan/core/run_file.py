@@ -37,7 +37,7 @@ _CHECKED = _PREAMBLE.size - 4
 _OLD_PREAMBLE = struct.Struct("<II")
 DIGEST = 16
 """The bytes that end a header."""
-_LEVEL = 3
+_LEVEL = 1  # level 3 saves 4 % of the room and takes a third more time
 _READ, _SEARCH = 4_096, 1 << 20
 _CUT, _BROKEN = "a record is cut off", "a record's header is broken"
 _ZEROS = 4  # a frame ends in a checksum, so a written one does not end in so many

@@ -96,9 +96,10 @@ def mine_backup(settings: Settings, source: Path, repo: str, reporter: Reporter)
         raise _no_entry(source, passed)
     with workspace.lock(repo):
         found = chain((first,), entries)
-        if not _take(settings, workspace, found, passed, listing, repo, reporter):
+        runs = _take(settings, workspace, found, passed, listing, repo, reporter)
+        if runs is None:
             normalize(workspace, repo, reporter, workers=settings.workers)
-    return measure_coverage(workspace, repo)
+    return measure_coverage(workspace, repo, runs)
 
 
 def _take(
@@ -109,10 +110,10 @@ def _take(
     listing: Listing,
     repo: str,
     reporter: Reporter,
-) -> bool:
+) -> list[Record] | None:
     """Archive the entries, and make the tables meanwhile where nothing was archived before.
 
-    Returns whether the tables were made.
+    Returns, where the tables were made, the records that tell of runs.
     """
     parsed = Facts(repo, ("github.com",), {}, {})
     with (
@@ -137,12 +138,13 @@ def _take(
             )
         known = read_facts(archive.records)
         if not fresh or known is None or known.repo != parsed.repo:
-            return False
+            return None
         live, seals = find_live(archive.records), archive.seals()
+        runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
         del journal  # merging needs the memory
         archive.records.clear()
         parsing.publish(repo, known, live, seals, reporter)
-        return True
+        return runs
 
 
 def _archive(

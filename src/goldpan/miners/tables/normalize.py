@@ -29,7 +29,7 @@ from goldpan.miners.tables.chunks import PARSED, Chunk, do_without_pandas, parse
 from goldpan.miners.tables.current_records import Live, find_live
 from goldpan.miners.tables.merge import merge
 
-_CHUNK_BYTES = 8 << 20
+_CHUNK_BYTES = 16 << 20
 _KEPT_META = ("part", "nodes", "number", "kind")
 
 
