@@ -105,7 +105,7 @@ def test_a_worker_that_is_ended_is_told(
 ) -> None:
     shutil.copytree(mined, tmp_path / "w")
     monkeypatch.setattr(module, "_CHUNK_BYTES", 1)
-    monkeypatch.setattr(module, "_parse_chunk", die)
+    monkeypatch.setattr(module, "parse_chunk", die)
     with pytest.raises(WorkspaceError, match="workers = 1"):
         again(tmp_path / "w", 2)
     assert table_bytes(tmp_path / "w") == table_bytes(mined)

@@ -79,14 +79,23 @@ class Archive:
             self._open(newest + 1)
         return self._run
 
-    def append(self, meta: dict[str, Any], body: bytes = b"", *, sync: bool = True) -> Record:
+    def append(
+        self,
+        meta: dict[str, Any],
+        body: bytes = b"",
+        *,
+        sync: bool = True,
+        digest: str | None = None,
+    ) -> Record:
         """Write one record and return it, with `sync` once it is safe on disk.
 
-        The first record of a run also seals the runs before it, and `end` seals its own.
+        `digest` is the body's SHA-256, where that is known. The first record of a run also seals
+        the runs before it, and `end` seals its own.
         """
         if self._file is None or self._path is None:
             raise RuntimeError("the archive is not open for writing")
-        meta, body = mask_record(meta, body)
+        meta, masked = mask_record(meta, body)
+        digest = digest if masked == body else None
         meta = {name: value for name, value in meta.items() if name not in (SEAL, EARLIER)}
         if not self._digests and self._run > 1:
             seals = self.seals()
@@ -94,7 +103,7 @@ class Archive:
             meta[EARLIER] = seals
         if meta.get("part") == END:
             meta[SEAL] = seal_of(self._digests)
-        head, frame = encode(meta, body)
+        head, frame = encode(meta, masked, digest=digest)
         try:
             _write(self._file, head + frame, self._end, sync=sync)
         except OSError as error:
@@ -107,7 +116,7 @@ class Archive:
             self._path,
             self._end + len(head),
             len(frame),
-            len(body),
+            len(masked),
             len(self.records),
             self._run,
             meta,

@@ -37,7 +37,7 @@ _CHECKED = _PREAMBLE.size - 4
 _OLD_PREAMBLE = struct.Struct("<II")
 DIGEST = 16
 """The bytes that end a header."""
-_LEVEL = 3
+_LEVEL = 1  # level 3 saves 4 % of the room and takes a third more time
 _READ, _SEARCH = 4_096, 1 << 20
 _CUT, _BROKEN = "a record is cut off", "a record's header is broken"
 _ZEROS = 4  # a frame ends in a checksum, so a written one does not end in so many
@@ -131,14 +131,19 @@ class _Header:
     checked: bool
 
 
-def encode(meta: Mapping[str, Any], body: bytes, length: int = 0) -> tuple[bytes, bytes]:
-    """Return a record's header and body as written; blanks fill it up to `length` bytes."""
+def encode(
+    meta: Mapping[str, Any], body: bytes, length: int = 0, digest: str | None = None
+) -> tuple[bytes, bytes]:
+    """Return a record's header and body as written; blanks fill it up to `length` bytes.
+
+    `digest` is the body's SHA-256, where that is known.
+    """
     frame = _PACKER.compress(body)
     told = {
         **meta,
         "size": len(body),
         "packed": len(frame),
-        "sha256": hashlib.sha256(body).hexdigest(),
+        "sha256": digest or hashlib.sha256(body).hexdigest(),
     }
     text = orjson.dumps(told)
     text = text.ljust(length - _PREAMBLE.size - DIGEST - len(frame))

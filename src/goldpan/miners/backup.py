@@ -34,7 +34,8 @@ from goldpan.miners.tables.normalize import Parsing, normalize
 from goldpan.miners.tables.rows import MALFORMED
 from goldpan.text.mentions import LARGEST_NUMBER
 
-_AHEAD = 16  # entries that wait to be archived
+_BATCH = 1 << 20  # bytes of entries that are archived at once
+_AHEAD = 2  # such batches that wait
 _NAMED = 5  # files and entries that a message names
 _LONGEST = 300  # characters of what is told of one of them
 _MB = 1_000_000
@@ -103,9 +104,10 @@ def mine_backup(
         raise _no_entry(source, passed)
     with workspace.lock(repo):
         found = chain((first,), entries)
-        if not _take(settings, workspace, found, passed, listing, repo, reporter, license):
+        runs = _take(settings, workspace, found, passed, listing, repo, reporter, license)
+        if runs is None:
             normalize(workspace, repo, reporter, workers=settings.workers)
-    return measure_coverage(workspace, repo)
+    return measure_coverage(workspace, repo, runs)
 
 
 def _take(
@@ -117,10 +119,10 @@ def _take(
     repo: str,
     reporter: Reporter,
     license: str | None,
-) -> bool:
+) -> list[Record] | None:
     """Archive the entries, and make the tables meanwhile where nothing was archived before.
 
-    Returns whether the tables were made.
+    Returns, where the tables were made, the records that tell of runs.
     """
     parsed = Facts(repo, ("github.com",), {}, {})
     with (
@@ -147,12 +149,13 @@ def _take(
             )
         known = read_facts(archive.records)
         if not fresh or known is None or known.repo != parsed.repo:
-            return False
+            return None
         live, seals = find_live(archive.records), archive.seals()
+        runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
         del journal  # merging needs the memory
         archive.records.clear()
         parsing.publish(repo, known, live, seals, reporter)
-        return True
+        return runs
 
 
 def _archive(
@@ -161,19 +164,19 @@ def _archive(
     """Archive entries while the next ones are read; returns the newest facts of the repository."""
     home: _Entry | None = None
     with ThreadPoolExecutor(1) as writer:
-        waiting: deque[Future[Record | None]] = deque()
+        waiting: deque[Future[list[Record]]] = deque()
 
         def take_one() -> None:
-            record = waiting.popleft().result()
-            if record is not None and parsing is not None:
-                parsing.add(record)
+            for record in waiting.popleft().result():
+                if parsing is not None:
+                    parsing.add(record)
 
-        for entry in entries:
-            home = entry if entry.at_home else home
-            waiting.append(writer.submit(_keep, journal, entry))
+        for batch in _batches(entries):
+            home = next((entry for entry in reversed(batch) if entry.at_home), home)
+            waiting.append(writer.submit(_keep, journal, batch))
             if len(waiting) > _AHEAD:
                 take_one()
-            task.advance(entry.done // _MB - task.done)
+            task.advance(batch[-1].done // _MB - task.done)
         while waiting:
             take_one()
     if home is None:
@@ -182,20 +185,38 @@ def _archive(
     return _base_repo(data["pull"]) if data else None
 
 
-def _keep(journal: Journal, entry: _Entry) -> Record | None:
-    """Archive an entry, unless it is there byte for byte."""
-    key = f"backup|{entry.number}|{hashlib.sha256(entry.body).hexdigest()}"
-    if journal.find(key) is not None:
-        return None
-    return journal.keep(
-        "backup",
-        [key],
-        {"file": entry.place},
-        _reply(entry.body),
-        sync=False,
-        number=entry.number,
-        kind=entry.kind,
-    )
+def _batches(entries: Iterator[_Entry]) -> Iterator[list[_Entry]]:
+    batch: list[_Entry] = []
+    size = 0
+    for entry in entries:
+        batch.append(entry)
+        size += len(entry.body)
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _keep(journal: Journal, entries: list[_Entry]) -> list[Record]:
+    """Archive entries but those that are there byte for byte, and return their records."""
+    kept = []
+    for entry in entries:
+        digest = hashlib.sha256(entry.body).hexdigest()
+        key = f"backup|{entry.number}|{digest}"
+        if journal.find(key) is None:
+            record = journal.keep(
+                "backup",
+                [key],
+                {"file": entry.place},
+                _reply(entry.body),
+                sync=False,
+                digest=digest,
+                number=entry.number,
+                kind=entry.kind,
+            )
+            kept.append(record)
+    return kept
 
 
 def _reply(body: bytes) -> Reply:

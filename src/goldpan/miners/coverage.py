@@ -77,9 +77,16 @@ class Coverage:
         return self.finished and not self.gaps
 
 
-def measure_coverage(workspace: Workspace, repo: str) -> Coverage:
-    """Measure one repository's coverage; raises `WorkspaceError` where nothing was mined."""
-    records = Archive(workspace.raw(repo)).records
+def measure_coverage(
+    workspace: Workspace, repo: str, records: list[Record] | None = None
+) -> Coverage:
+    """Measure one repository's coverage; raises `WorkspaceError` where nothing was mined.
+
+    `records` are the archive's, where they are known; with tables, where runs begin and end is
+    enough.
+    """
+    if records is None:
+        records = Archive(workspace.raw(repo)).records
     begin, finished, newest = _last_run(workspace, repo, records)
     plan = begin.meta["plan"]
     if workspace.table(repo, "entries").exists():

@@ -86,14 +86,16 @@ class Journal:
         reply: Reply,
         *,
         sync: bool = True,
+        digest: str | None = None,
         **more: Any,
     ) -> Record:
-        """Archive a reply."""
+        """Archive a reply; `digest` is the SHA-256 of its body, where that is known."""
         return self._append(
             part,
             keys,
             reply.body,
             sync=sync,
+            digest=digest,
             request=dict(request),
             status=reply.status,
             headers=reply.kept_headers,
@@ -137,7 +139,14 @@ class Journal:
                 yield record
 
     def _append(
-        self, part: str, keys: Sequence[str], body: bytes = b"", *, sync: bool = True, **more: Any
+        self,
+        part: str,
+        keys: Sequence[str],
+        body: bytes = b"",
+        *,
+        sync: bool = True,
+        digest: str | None = None,
+        **more: Any,
     ) -> Record:
         meta = {
             "part": part,
@@ -146,7 +155,7 @@ class Journal:
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             **more,
         }
-        record = self.archive.append(meta, body, sync=sync)
+        record = self.archive.append(meta, body, sync=sync, digest=digest)
         self._remember(record)
         return record
 

@@ -25,9 +25,16 @@ class Rehearsal(Archive):
         self._number = self.runs if resume else self.runs + 1
         return self._number
 
-    def append(self, meta: dict[str, Any], body: bytes = b"", *, sync: bool = True) -> Record:
+    def append(
+        self,
+        meta: dict[str, Any],
+        body: bytes = b"",
+        *,
+        sync: bool = True,
+        digest: str | None = None,
+    ) -> Record:
         """Remember what a record would say."""
-        del sync
+        del sync, digest
         path = self.directory / f"run-{self._number:04}.zst"
         record = Record(path, 0, 0, len(body), len(self.records), self._number, meta)
         self.records.append(record)

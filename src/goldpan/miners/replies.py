@@ -180,6 +180,11 @@ def reason_of(error: Mapping[str, Any]) -> str:
     return f"{error.get('type') or 'error'}: {error.get('message', '')}"
 
 
+def is_forbidden(error: Mapping[str, Any]) -> bool:
+    """Tell a part that the token may not see: asking again cannot help."""
+    return error.get("type") == "FORBIDDEN"
+
+
 def _judge_graphql(data: Any) -> tuple[Verdict, str]:
     errors = errors_of(data)
     if not isinstance(data, dict) or ("data" not in data and not errors):

@@ -16,16 +16,16 @@ from goldpan.text.markdown import Block, blocks, paragraphs
 from goldpan.text.mentions import GITHUB, Mention, find_mentions, leading_mention
 
 _WORD = r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
+_STEMS = ("fix", "clos", "resolv")
 _KEYWORD = re.compile(rf"(?<!\w)(?ai:({_WORD}))(?::\s*|\s+)")
 
-# What raw Markdown must hold for a keyword to show up. Between keyword and reference stand only
-# characters that may vanish or be white space; "<[]&" may hide anything, a backslash may stand
-# before any punctuation mark, and a numeric entity may be any letter.
+# What raw Markdown in lower case must hold for a keyword to show up. Between keyword and reference
+# stand only characters that may vanish or be white space; "<[]&" may hide anything, a backslash may
+# stand before any punctuation mark, and a numeric entity may be any letter.
 _CANDIDATE = re.compile(
     rf"(?<![A-Za-z0-9]){_WORD}[\s:*_~\\]*+"
     r"(?:[<\[\]&]|#[1-9]|gh\\?-[1-9]|https?[:\\&]"
-    r"|[a-z0-9][\w\\-]{0,78}(?:&|/[\w.\\-]{1,200}(?:&|#[1-9])))",
-    re.IGNORECASE,
+    r"|[a-z0-9][\w\\-]{0,78}(?:&|/[\w.\\-]{1,200}(?:&|#[1-9])))"
 )
 
 Stance = Literal["stated", "partial", "supposed", "asked", "negated"]
@@ -106,12 +106,21 @@ def find_closing_keywords(
 
 def may_close(text: str) -> bool:
     """Tell cheaply whether a Markdown text may hold a closing keyword; False is certain."""
-    return "&#" in text or (_holds_stem(text) and _CANDIDATE.search(text) is not None)
+    if "&#" in text:
+        return True
+    lower = text.lower()
+    for stem in _STEMS:  # plain searches are many times as fast as the expression
+        at = lower.find(stem)
+        while at >= 0:
+            if _CANDIDATE.match(lower, at):
+                return True
+            at = lower.find(stem, at + 1)
+    return False
 
 
 def _holds_stem(text: str) -> bool:
     lower = text.lower()
-    return "fix" in lower or "clos" in lower or "resolv" in lower
+    return any(stem in lower for stem in _STEMS)
 
 
 def closing_keywords(block: Block, hosts: tuple[str, ...] = GITHUB) -> Iterator[ClosingKeyword]:

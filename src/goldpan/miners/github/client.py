@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -397,8 +397,3 @@ def _shown(url: str) -> str:
 
 def _host(url: str) -> str:
     return urlsplit(url).netloc
-
-
-def is_forbidden(error: Mapping[str, Any]) -> bool:
-    """Tell a part that the token may not see: asking again cannot help."""
-    return error.get("type") == "FORBIDDEN"

@@ -6,9 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from goldpan.miners.github.client import is_forbidden
 from goldpan.miners.github.queries import CONNECTIONS, RELATIONS, lists_by_summary
-from goldpan.miners.replies import Reply, errors_of, reason_of
+from goldpan.miners.replies import Reply, errors_of, is_forbidden, reason_of
 
 Part = Literal[
     "entry",

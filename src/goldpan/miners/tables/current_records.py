@@ -18,23 +18,11 @@ from goldpan.core.archive import Record
 from goldpan.miners.github.graphql_lists import PART_OF
 from goldpan.miners.github.rest_lists import PART_OF_LIST
 from goldpan.miners.repair import unresolved
+from goldpan.miners.tables.rows import PART_OF_RECORD
 
 RELATIONS = ("sub_issues", "blocked_by", "blocking")
 FLOORED = ("timeline", "files", "review_comments", "links", *RELATIONS)
 """The parts of an entry that a complete observation lists anew."""
-
-PART_OF_RECORD = {
-    "entries": "entry",
-    "more": "timeline",
-    "issues": "entry",
-    "issue": "entry",
-    "pulls": "entry",
-    "pull": "entry",
-    "pull_comments": "review_comments",
-    "complete": "files",
-    "backup": "entry",
-}
-"""Which part of an entry a reply holds, where it is not called the same."""
 
 NOT_YET = "not fetched yet: run the same mine command again"
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sys
 from collections.abc import Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from importlib.abc import MetaPathFinder
-from pathlib import Path
-from typing import Any, Self
+from dataclasses import replace
+from typing import Self
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
@@ -27,44 +24,13 @@ from goldpan.core.progress import Reporter
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import MINED
 from goldpan.core.workspace import Workspace, publish
-from goldpan.miners.backup_shapes import read_shape
 from goldpan.miners.facts import Facts, read_facts
-from goldpan.miners.replies import parse_json
-from goldpan.miners.tables import parse_graphql, parse_rest
-from goldpan.miners.tables.current_records import PART_OF_RECORD, Live, find_live
+from goldpan.miners.tables.chunks import PARSED, Chunk, do_without_pandas, parse_chunk
+from goldpan.miners.tables.current_records import Live, find_live
 from goldpan.miners.tables.merge import merge
-from goldpan.miners.tables.parts import write_parts
-from goldpan.miners.tables.rows import MALFORMED, Rows
 
-_CHUNK_BYTES = 8 << 20
-_PARSED = {
-    "entries",
-    "more",
-    "issues",
-    "issue",
-    "pulls",
-    "pull",
-    "comments",
-    "review_comments",
-    "pull_comments",
-    "timeline",
-    "files",
-    "sub_issues",
-    "blocked_by",
-    "blocking",
-    "backup",
-}
+_CHUNK_BYTES = 16 << 20
 _KEPT_META = ("part", "nodes", "number", "kind")
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    index: int
-    repo: str
-    hosts: tuple[str, ...]
-    directory: Path
-    records: tuple[Record, ...]
-    pulls: frozenset[int]
 
 
 def normalize(
@@ -118,7 +84,7 @@ class Parsing:
         self._pool: ProcessPoolExecutor | None = None
         self._batch: list[Record] = []
         self._bytes = self._index = self._count = 0
-        self._waiting: list[_Chunk] = []  # until there is work for more than one process
+        self._waiting: list[Chunk] = []  # until there is work for more than one process
         self._running: list[Future[int]] = []
 
     def __enter__(self) -> Self:
@@ -132,7 +98,7 @@ class Parsing:
 
     def add(self, record: Record) -> None:
         """Take a record, or pass over one that holds no rows."""
-        if record.meta["part"] not in _PARSED:
+        if record.meta["part"] not in PARSED:
             return
         meta = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
         self._batch.append(replace(record, meta=meta))
@@ -161,17 +127,17 @@ class Parsing:
         """Make a chunk of what has come, and have it parsed where others wait with it."""
         records = tuple(self._batch)
         facts = self._facts
-        chunk = _Chunk(self._index, facts.repo, facts.hosts, self._scratch, records, self._pulls)
+        chunk = Chunk(self._index, facts.repo, facts.hosts, self._scratch, records, self._pulls)
         self._batch, self._bytes, self._index = [], 0, self._index + 1
         self._waiting.append(chunk)
         if self._workers < 2 or len(self._waiting) + len(self._running) < 2:
             return
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            pool = ProcessPoolExecutor(self._workers, context, _do_without_pandas)
+            pool = ProcessPoolExecutor(self._workers, context, do_without_pandas)
             self._pool = self._stack.enter_context(pool)
         try:
-            self._running += [self._pool.submit(_parse_chunk, one) for one in self._waiting]
+            self._running += [self._pool.submit(parse_chunk, one) for one in self._waiting]
         except BrokenProcessPool:
             raise _ended() from None
         self._waiting.clear()
@@ -179,7 +145,7 @@ class Parsing:
     def _finish(self, reporter: Reporter) -> None:
         with reporter.task("Parsing raw replies", self._count) as task:
             for chunk in self._waiting:
-                task.advance(_parse_chunk(chunk))
+                task.advance(parse_chunk(chunk))
             try:
                 for done in as_completed(self._running):
                     task.advance(done.result())
@@ -189,72 +155,9 @@ class Parsing:
             self._pool.shutdown()  # merging needs the memory
 
 
-class _NoPandas(MetaPathFinder):
-    def find_spec(self, name: str, path: object, target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name=name)
-
-
-def _do_without_pandas() -> None:
-    """Spare a process 50 MB and 0.3 s: pyarrow asks pandas about every list that it is given."""
-    sys.meta_path.insert(0, _NoPandas())
-
-
 def _ended() -> WorkspaceError:
     return WorkspaceError(
         "A process that parses replies was ended from outside, perhaps for memory",
         "Set workers = 1 in goldpan.toml and run goldpan normalize; in a script of "
         "your own, call Goldpan below if __name__ == '__main__'",
     )
-
-
-def _parse_chunk(chunk: _Chunk) -> int:
-    """Parse a chunk's records and write its part files; returns how many records it held."""
-    rows = Rows(chunk.repo, chunk.hosts)
-    for record in chunk.records:
-        rows.begin(record.sequence)
-        _parse(rows, record, chunk.pulls)
-    write_parts(chunk.directory, chunk.index, rows.tables())
-    return len(chunk.records)
-
-
-def _parse(rows: Rows, record: Record, pulls: frozenset[int]) -> None:
-    """Parse a record; what cannot be read of it is noted, and costs nothing else."""
-    body, meta = record.read(), record.meta
-    try:
-        data: Any = parse_json(body)
-        _parse_part(rows, meta, data, pulls)
-    except MALFORMED as error:
-        reason = f"{record.name} cannot be read ({type(error).__name__}: {error})"
-        numbers = [node[1] for node in meta.get("nodes") or ()] or [meta.get("number")]
-        for number in numbers:
-            rows.lose(number, PART_OF_RECORD.get(meta["part"], meta["part"]), reason)
-
-
-def _parse_part(rows: Rows, meta: dict[str, Any], data: Any, pulls: frozenset[int]) -> None:
-    number: Any = meta.get("number")
-    match meta["part"]:
-        case "entries":
-            parse_graphql.parse_entries(rows, data, meta["nodes"])
-        case "more":
-            parse_graphql.parse_more(rows, data, meta["nodes"])
-        case "issues":
-            parse_rest.parse_issues(rows, data)
-        case "issue":
-            rows.attempt(number, "entry", parse_rest.parse_entry, data)
-        case "pulls":
-            parse_rest.parse_pulls(rows, data)
-        case "pull":
-            rows.attempt(number, "entry", parse_rest.parse_pull, data)
-        case "comments":
-            parse_rest.parse_comments(rows, data)
-        case "review_comments" | "pull_comments":
-            parse_rest.parse_review_comments(rows, data)
-        case "timeline":
-            parse_rest.parse_timeline(rows, number, data, is_pull=number in pulls)
-        case "files":
-            parse_rest.parse_files(rows, number, data)
-        case "sub_issues" | "blocked_by" | "blocking" as part:
-            parse_rest.parse_relations(rows, number, data, part)
-        case "backup":
-            rows.attempt(number, "entry", parse_rest.parse_backup, read_shape(data) or data)

@@ -16,6 +16,7 @@ from goldpan.miners.tables.texts import add_commit, read_text
 _NUMBER = re.compile(r"/(?:issues|pulls|pull)/(\d+)")
 _ADDRESS = re.compile(r"/repos/([^/]+/[^/]+)/(?:issues|pulls)/(\d+)")
 _EVENTS = set(EVENTS.values())
+_PASSED_OVER = WITHOUT_ROWS - {"commented", "reviewed", "committed", "cross-referenced", "closed"}
 
 
 def parse_issues(rows: Rows, data: list[dict[str, Any]]) -> None:
@@ -228,7 +229,9 @@ def add_comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_
 
 
 def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
-    kind, own, at = item["event"], End(rows.repo, number), item.get("created_at")
+    kind = item["event"]
+    if kind in _PASSED_OVER:
+        return
     if kind in _EVENTS:
         _history(rows, number, kind, item)
     match kind:
@@ -259,8 +262,10 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
             source = inner(item.get("source"), "issue")
             if source and source.get("number"):
                 repo = inner(source.get("repository"), "full_name") or rows.repo
-                add_link(rows, number, "cross_referenced", End(repo, source["number"]), own, at=at)
+                end, own = End(repo, source["number"]), End(rows.repo, number)
+                add_link(rows, number, "cross_referenced", end, own, at=item.get("created_at"))
         case "closed" if item.get("commit_id"):
+            own, at = End(rows.repo, number), item.get("created_at")
             add_link(rows, number, "closed_by", End(rows.repo), own, at=at, sha=item["commit_id"])
         case _ if kind not in _EVENTS and kind not in WITHOUT_ROWS:
             rows.facets["unknown"].append((number, kind, rows.sequence))

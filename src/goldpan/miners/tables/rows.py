@@ -114,6 +114,19 @@ PART_OF_KIND = {
     "review": "reviews",
     "review_comment": "review_comments",
 }
+PART_OF_RECORD = {
+    "entries": "entry",
+    "more": "timeline",
+    "issues": "entry",
+    "issue": "entry",
+    "pulls": "entry",
+    "pull": "entry",
+    "pull_comments": "review_comments",
+    "complete": "files",
+    "backup": "entry",
+}
+"""Which part of an entry a reply holds, where it is not called the same."""
+
 NOBODY = 0
 """Stands for the number where nothing tells which entry it was."""
 
@@ -129,6 +142,7 @@ class Rows:
     )
     sequence: int = 0
     _next_row: int = 0
+    _is_careful: bool = True
 
     def begin(self, sequence: int) -> None:
         """Take the rows that follow as parsed from this archive record."""
@@ -140,17 +154,39 @@ class Rows:
         self._next_row += 1
         return self._next_row
 
+    def read(self, parse: Callable[..., None], *given: Any) -> None:
+        """Parse a record; only where that fails, anew with care for each of its items."""
+        lengths = self._lengths()
+        self._is_careful = False
+        try:
+            parse(self, *given)
+            return
+        except MALFORMED:
+            self._cut(lengths)
+        finally:
+            self._is_careful = True
+        parse(self, *given)
+
     def attempt(
         self, number: object, part: str, parse: Callable[..., None], *given: Any, **named: Any
     ) -> None:
         """Parse one item; where that fails, nothing stays of it but what was lost."""
-        lengths = tuple(map(len, self.facets.values()))
+        if not self._is_careful:
+            parse(self, *given, **named)
+            return
+        lengths = self._lengths()
         try:
             parse(self, *given, **named)
         except MALFORMED as error:
-            for rows, length in zip(self.facets.values(), lengths, strict=True):
-                del rows[length:]
+            self._cut(lengths)
             self.lose(number, part, f"an item cannot be read ({type(error).__name__}: {error})")
+
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(map(len, self.facets.values()))
+
+    def _cut(self, lengths: tuple[int, ...]) -> None:
+        for rows, length in zip(self.facets.values(), lengths, strict=True):
+            del rows[length:]
 
     def page(
         self, number: int, part: str, announced: object, received: int, unit: str = ""

@@ -26,8 +26,9 @@ def read_text(
     if not text or not isinstance(text, str):
         return
     found = rows.facets["mentions"]
+    mentions = find_mentions(text, hosts=rows.hosts)
     line, counted = 1, 0
-    for mention in find_mentions(text, hosts=rows.hosts):
+    for mention in mentions:
         start = mention.start
         line += text.count("\n", counted, start)
         counted = start
@@ -53,9 +54,9 @@ def read_text(
                 row,
             )
         )
-    if not of_pull:
-        return
     markdown = where not in ("title", "commit")
+    if not of_pull or not (markdown or mentions):  # only markup hides a reference
+        return
     for keyword in find_closing_keywords(text, markdown=markdown, hosts=rows.hosts):
         found.append(
             (
