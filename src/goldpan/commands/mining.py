@@ -54,7 +54,7 @@ def mine(
         Path | None, typer.Option(help="Read a metadata backup: a folder, or .jsonl[.xz|.gz].")
     ] = None,
     concurrency: Annotated[
-        int | None, typer.Option(help="The most requests under way at once. (default: 4)")
+        int | None, typer.Option(help="The most concurrent requests. (default: 4)")
     ] = None,
     patience: Annotated[
         str | None,
