@@ -31,7 +31,7 @@ def filtered(found: Sequence[FilterResult]) -> None:
             titled(
                 one.repo,
                 f" by profile {one.profile}: {rows:,} subjects in {one.seconds:.1f} s, "
-                f"{len(one.judged)} criteria judged, {len(one.reused)} as before",
+                f"{len(one.judged)} criteria judged, {len(one.reused)} reused",
             )
         )
         funnel(one.issues)
