@@ -199,7 +199,7 @@ def test_a_full_disk(via: Via, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     with Twin(synthetic_world()) as twin:
         monkeypatch.setattr(archive_module, "_write", write)
-        with pytest.raises(WorkspaceError, match=r"No space left on device\. Make room"):
+        with pytest.raises(WorkspaceError, match=r"No space left on device\. Free some space"):
             mine_twin(twin, tmp_path, via)
         assert written > 15_000
         monkeypatch.undo()
