@@ -22,6 +22,24 @@ import pytest
 PROGRAM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
+OUTLINE = """(() => {
+  const headings = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')];
+  const levels = headings.map(one => +one.tagName[1]);
+  const landmarks = [...document.querySelectorAll(
+    '[role=region], section[aria-label], section[aria-labelledby]')];
+  const names = landmarks.map(
+    one => one.ariaLabel ?? document.getElementById(one.getAttribute('aria-labelledby')).innerText);
+  return {
+    main: document.querySelectorAll('main').length,
+    nav: document.querySelectorAll('nav').length,
+    jumps: levels.filter((level, at) => level > (levels[at - 1] ?? 0) + 1),
+    repeated: names.filter((name, at) => names.indexOf(name) !== at),
+    unmarked: [...document.querySelectorAll('.scroll')].filter(
+      one => getComputedStyle(one).backgroundAttachment !== 'local, local, scroll, scroll').length,
+  };
+})()"""
+"""Landmarks, headings that skip a level, and boxes that do not show that they scroll."""
+ONE_OUTLINE = {"main": 1, "nav": 1, "jumps": [], "repeated": [], "unmarked": 0}
 needs_chromium = pytest.mark.usefixtures("chromium")
 QUIET = (
     "--headless=new",

@@ -41,7 +41,7 @@ def _common(program: Any) -> str:
     return "\n\n".join(
         [
             "## Options of the program",
-            "They stand before the command.",
+            "They come before the command.",
             _options(program, "goldpan"),
         ]
     )

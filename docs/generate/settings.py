@@ -13,7 +13,7 @@ from goldpan.evaluation.protocol import protocols
 
 _WORKSPACE = """\
 `goldpan.toml` in the workspace; `goldpan init` writes one that explains itself. The environment
-overrides the file, and flags override both. Tokens never stand in it: see
+overrides the file, and flags override both. Never put tokens in it: see
 [GITHUB_TOKEN](../guide.md#mining)."""
 _REVIEW = """\
 The TOML file of `goldpan review --settings FILE`; flags override it. The key comes from

@@ -48,7 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert "Nothing is missing." in done.out
     assert "issues: 68 in, 16 kept" in done.out
     assert "fix pairs: 32 in, 11 kept" in done.out
-    assert "0 requests sent, 27 answered by the archive" in done.out
+    assert "0 requests sent, 27 answered from the archive" in done.out
     for built in ("qa: 16", "fault-localization: 10", "code-edit: 11"):
         assert f"{built} examples" in done.out
     assert f"Open {root / 'report.html'} in a browser" in done.out

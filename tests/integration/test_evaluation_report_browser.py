@@ -26,7 +26,7 @@ from goldpan.report.comparison.plots import (
 )
 from goldpan.report.evaluation import EvaluationFiles, write_evaluation
 from goldpan.report.figures import inline_figure
-from tests.browser import Browser, needs_chromium
+from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.reporting import HOSTILE
 
@@ -99,6 +99,16 @@ def test_everything_is_seen_and_nothing_sticks_out(
     seen = "[...document.querySelectorAll('.plot svg')].filter(one => one.checkVisibility()"
     seen += " && one.getBoundingClientRect().height < 100).length"
     assert browser.ask(seen) == 0
+
+
+def test_the_outline_is_in_order_and_boxes_show_that_they_scroll(
+    browser: Browser, page: Path
+) -> None:
+    browser.open(page, 390, 844)
+    assert browser.ask(OUTLINE) == ONE_OUTLINE
+    edges = "[...document.querySelectorAll('.matrix .scroll')].map(one =>"
+    edges += " getComputedStyle(one).borderRightWidth)"
+    assert set(browser.ask(edges)) == {"1px"}
 
 
 CUT = """[...document.querySelectorAll('svg')].flatMap(figure => {

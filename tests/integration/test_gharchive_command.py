@@ -103,7 +103,7 @@ def test_people_see_what_is_missing_as_ranges(source: Path, tmp_path: Path) -> N
     assert "hours missing" in done.out
     assert "  2022-01-01-3 to 2022-01-01-5 missing: HTTP 404\n" in done.out
     assert "  2022-01-01-9 missing: HTTP 404\n" in done.out
-    assert "Every hour is whole" not in done.out
+    assert "Every hour is complete" not in done.out
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])

@@ -214,5 +214,5 @@ def test_a_full_disk_is_told(
         "echo 'fatal: write error: No space left on device' >&2; exit 128;; esac\n",
     )
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    with pytest.raises(GitError, match=r"the disk is full .*Make room"):
+    with pytest.raises(GitError, match=r"the disk is full .*Free some space"):
         clone(workspace, REPO, Notes(), source=source.path)

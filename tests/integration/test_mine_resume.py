@@ -145,7 +145,7 @@ def test_a_resumed_run_says_so(tmp_path: Path) -> None:
 
 def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin, Workspace(tmp_path).lock(SLUICE):
-        with pytest.raises(WorkspaceError, match=r"Another goldpan works on .*--workspace of its"):
+        with pytest.raises(WorkspaceError, match=r"Another goldpan works on .*another --workspace"):
             mine_twin(twin, tmp_path)
         assert operations(twin.requests) == {"Dialect": 1, "Repository": 1}
         assert not list(tmp_path.rglob("*.zst"))
@@ -197,7 +197,7 @@ def test_a_full_disk(via: Via, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     with Twin(synthetic_world()) as twin:
         monkeypatch.setattr(archive_module, "_write", write)
-        with pytest.raises(WorkspaceError, match=r"No space left on device\. Make room"):
+        with pytest.raises(WorkspaceError, match=r"No space left on device\. Free some space"):
             mine_twin(twin, tmp_path, via)
         assert written > 15_000
         monkeypatch.undo()

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from goldpan.report.page import write_report
-from tests.browser import Browser, needs_chromium
+from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.reporting import (
     HOSTILE,
     OTHER,
@@ -110,6 +110,14 @@ def test_everything_is_seen_and_nothing_sticks_out(
         && !one.closest('.scroll, pre, .sr');
     }).map(one => one.outerHTML.slice(0, 200))"""
     assert browser.ask(past) == []
+
+
+@pytest.mark.parametrize("page", ["hostile", "long", "fenced"])
+def test_the_outline_is_in_order_and_boxes_show_that_they_scroll(
+    browser: Browser, pages: dict[str, Path], page: Page
+) -> None:
+    browser.open(pages[page], 390, 844)
+    assert browser.ask(OUTLINE) == ONE_OUTLINE
 
 
 def test_the_style_sheet_is_accepted_and_follows_the_scheme(

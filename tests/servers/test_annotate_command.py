@@ -60,8 +60,8 @@ def test_people_decide_what_is_rebuilt(
 ) -> None:
     project = ("--project", "rebuild")
     form = ("--form", "fix-pair", "--dataset", place.dataset("code-edit"))
-    assert "11 subjects added, 0 were there" in goldpan("annotate", "push", *project, *form).out
-    assert "0 subjects added, 11 were there" in goldpan("annotate", "push", *project, *form).out
+    assert "11 subjects added, 0 already there" in goldpan("annotate", "push", *project, *form).out
+    assert "0 subjects added, 11 already there" in goldpan("annotate", "push", *project, *form).out
     for number, task in task_numbers(place, "rebuild").items():
         studio.answer(1, task, "fixes")
         studio.answer(2, task, "unrelated" if number == 22 else "fixes")

@@ -111,7 +111,7 @@ class Dataset:
     def sql(self, query: str, **values: object) -> pa.Table:
         """Return the result of a DuckDB SQL query; `data` has all rows and their `split`.
 
-        Each split is a table of its own name, too. `values` are the query's ``$name`` parameters.
+        Each split is also a table of that name. `values` are the query's ``$name`` parameters.
         """
         with connect() as connection:
             tables = {name: self.to_arrow(name) for name in self.splits}

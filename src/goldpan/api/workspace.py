@@ -278,9 +278,9 @@ class Workspace:
     ) -> Dataset:
         """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
-        `require` names reviews that have to keep every row; `answer` says which replies of ``qa``
+        `require` names reviews that must keep every row; `answer` says which replies of ``qa``
         are answers where the profile's choice shall not count; card and provenance tell how the
-        rows fare against each `gold` set. The dataset lies in `output`, by
+        rows fare against each `gold` set. The dataset is written to `output`, by
         default in the workspace; its `built` says what became of what was considered.
         """
         from goldpan.api.dataset import Dataset
@@ -336,7 +336,7 @@ class Workspace:
         """Run models on tasks or datasets, once per seed; finished runs are not repeated.
 
         `settings` are those of the model. Raises what the first run that fails raises; those
-        before it are kept, so that the next call goes on there.
+        before it are kept, so that the next call resumes there.
         """
         from goldpan.api.evaluation import Evaluation
 
@@ -365,7 +365,7 @@ class Workspace:
     ) -> Plan:
         """Return the runs that `evaluate` would do, to run or price one by one.
 
-        `directory` holds the rows of the tasks, where they lie outside the workspace.
+        `directory` has the rows of the tasks, if they are outside the workspace.
         """
         from goldpan.api.evaluation import make_plan
 

@@ -27,7 +27,7 @@ class BuildContext:
     raw: Mapping[int, tuple[str, ...]]
     """The archived replies by entry number."""
     dropped: Counter[str] = field(default_factory=Counter)
-    """Subjects that passed the filters and gave no row, by reason."""
+    """Subjects that passed the filters and have no row, by reason."""
     redacted: Counter[str] = field(default_factory=Counter)
     """Redactions in texts, by kind."""
 

@@ -123,7 +123,7 @@ def print_filtered(found: Sequence[FilterResult]) -> None:
             titled(
                 one.repo,
                 f" by profile {one.profile}: {rows:,} subjects in {one.seconds:.1f} s, "
-                f"{len(one.judged)} criteria judged, {len(one.reused)} as before",
+                f"{len(one.judged)} criteria judged, {len(one.reused)} reused",
             )
         )
         print_basis([one.basis])

@@ -58,7 +58,7 @@ def gharchive(
         int | None, typer.Option(help="Files fetched at once. (default: 2)")
     ] = None,
     keep_downloads: Annotated[
-        bool, typer.Option("--keep-downloads", help="Keep fetched files beside their events.")
+        bool, typer.Option("--keep-downloads", help="Keep downloaded files.")
     ] = False,
     workspace: Directory = None,
     json: Json = False,

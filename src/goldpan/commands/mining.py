@@ -67,7 +67,7 @@ def mine(
     ] = None,
     license: License = None,
     concurrency: Annotated[
-        int | None, typer.Option(help="The most requests under way at once. (default: 4)")
+        int | None, typer.Option(help="The most concurrent requests. (default: 4)")
     ] = None,
     patience: Annotated[
         str | None,

@@ -45,11 +45,11 @@ class Settings:
     token_command: str = field(default="", repr=False)
     """A command that prints a token, asked at the start and when GitHub refuses the old one."""
     concurrency: int = 4
-    """The most requests under way at once; a run begins with one and follows GitHub's answers."""
+    """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
     retries: int = 3
-    """How often one request is tried before the run goes on without it, and comes back later."""
+    """How often a request is tried before the run continues without it and retries later."""
     patience: float = 3_600.0
-    """Seconds for which a GitHub that answers nothing at all is waited for."""
+    """Seconds to wait while GitHub does not answer at all."""
     timeout: float = 60.0
     """Seconds without a byte before a request is given up."""
     workers: int = 0

@@ -67,7 +67,7 @@ QA = Family(
     title="Question answering",
     task=(
         "Given the title and the body of an issue, answer it. The reference is one reply that "
-        "answers; the whole dialogue is kept beside it."
+        "answers; the whole dialogue is also a column."
     ),
     source="FAUN-Eval, sections 3.4.1 and 4.2, Figure 2a",
     citation=_FAUN_EVAL,
@@ -82,7 +82,7 @@ QA = Family(
         *_ISSUE,
         Column("question_role", _TEXT, "The asker's author association with the repository."),
         Column("answer", _TEXT, "The reply that serves as reference.", holds="prose"),
-        Column("answer_role", _TEXT, "The author association of who gave that reply."),
+        Column("answer_role", _TEXT, "The author association of that reply's author."),
         Column("answer_comment_id", _COUNT, "GitHub's identifier of the comment that answers."),
         Column("answer_created_at", _TIME, "When the reference was written."),
         Column(

@@ -83,7 +83,7 @@ class Family:
     def batches(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
         """Pack rows, as builders yield them, into what `write_dataset` takes.
 
-        Raises `ValueError` for a row that lacks a column, lest it be published as null.
+        Raises `ValueError` for a row that lacks a column, which would be published as null.
         """
         schema = self.schema.append(pa.field(GROUP, pa.string()))
         names = set(self.schema.names)

@@ -141,13 +141,13 @@ class Task:
     """Rows that the source holds, to check imports by: `total`, and by SPLIT, ``label:LABEL``,
     ``SPLIT/LABEL`` or ``repo:PROJECT``."""
     announced: Mapping[str, int] = field(default_factory=dict)
-    """Totals that papers tell, by paper and table; they need not be what the source holds."""
+    """Totals that papers state, by paper and table; the source may have others."""
     suites: tuple[str, ...] = ()
     """Benchmarks it belongs to: selu, nlbse22, nlbse23, nlbse24, faun-eval."""
     columns: TaskColumns = field(default_factory=TaskColumns)
     """Where the source, or the builder's dataset, keeps the text and the target."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What the reader needs beside the files and columns, such as how labels are written."""
+    """Further settings of the reader, such as how labels are written."""
 
     @property
     def label_names(self) -> tuple[str, ...]:

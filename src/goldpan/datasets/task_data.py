@@ -37,7 +37,7 @@ class TaskData:
     data_hash: str
     """SHA-256 of all rows, whatever their split."""
     split_hash: str
-    """SHA-256 of which row lies in which split."""
+    """SHA-256 of the assignment of rows to splits."""
     split: str = ""
     """How rows were split, as `--split` writes it, with its seed; empty where it is not known."""
 

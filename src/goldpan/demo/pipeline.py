@@ -79,7 +79,7 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
     place = Workspace(settings.workspace)
     profile = load_profile("default")
     console = Terminal()
-    console.print(f"{REPO} is made up and ships with Goldpan: nothing was asked of the network.")
+    console.print(f"{REPO} is an invented repository that ships with Goldpan; no network is used.")
     with place.lock(REPO):
         _refuse_others(place)
         shipped = files("goldpan.demo")
@@ -119,7 +119,7 @@ def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Ter
             publish({copy: target})
     open_requests = estimate_review(place, [REPO], profile, REVIEW, reporter).requests
     if open_requests:
-        console.print(f"No review: {place.root / 'reviews'} holds none of the demo's answers.")
+        console.print(f"No review: {place.root / 'reviews'} has none of the demo's answers.")
     else:
         reviewing.print_reviewed(run_review(place, [REPO], profile, REVIEW, reporter))
 
@@ -177,5 +177,5 @@ def _show_way_on(console: Terminal, place: Workspace, report: Path) -> None:
         console.print(f"  goldpan {command}")
     console.print(
         f"\n{REPO} went from raw replies to datasets and an evaluated baseline; "
-        f"{place.root} holds every step. Open {report} in a browser, or run goldpan open {where}."
+        f"{place.root} has every step. Open {report} in a browser, or run goldpan open {where}."
     )

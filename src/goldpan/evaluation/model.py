@@ -79,7 +79,7 @@ class TrainingContext:
     """All rows of the task, those of the test too, without targets; sorted by id."""
     seed: int
     directory: Path
-    """For checkpoints: what lies there is there again when the run goes on after a kill."""
+    """For checkpoints: its content is available again when an interrupted run resumes."""
     reporter: Reporter
     costs: Costs
     learning: SelectionInfo = field(default_factory=SelectionInfo)
@@ -103,7 +103,7 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model by name, with the settings that tell its runs apart."""
+    """A model by name, with the settings that identify its runs."""
 
     name: str
     fit: Callable[[TrainingContext], Fitted]
@@ -116,6 +116,6 @@ class Model:
     predict_train: bool = True
     """Whether it answers train rows too, to see overfitting; not where answers cost money."""
     task_facts: Callable[[Task], Mapping[str, Any]] | None = None
-    """What of a task's file tells runs apart beside the settings, such as its prompt."""
+    """Parts of a task's file that also identify a run, such as its prompt."""
     estimate: Callable[[TrainingContext, pa.Table], Estimate] | None = None
     """Says what answering rows would cost; of models that cost money."""

@@ -63,21 +63,21 @@ class RunRecord(_Part):
     """The record of a finished run: task, model, seed, settings, environment and scores."""
 
     format: int
-    """Of the file; another one is refused."""
+    """Version of the file's format; others are refused."""
     task: str
     """The task's name."""
     metric: str
     """The metric that ranks."""
     labels: tuple[str, ...]
-    """Of a classification task, in the order of scores."""
+    """The labels of a classification task, in the order of scores."""
     data_hash: str
     """SHA-256 of all rows, whatever their split."""
     split_hash: str
-    """SHA-256 of which row lies in which split."""
+    """SHA-256 of the assignment of rows to splits."""
     model: str
     """The model's name."""
     settings: Mapping[str, Any]
-    """The model's, with what of the task's file bears on it; `ablate` names what was left out."""
+    """The model's and the relevant ones of the task; `ablate` names what was left out."""
     protocol: Protocol
     """The rules by which settings were chosen and the test was opened."""
     seed: int

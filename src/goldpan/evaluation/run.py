@@ -71,7 +71,7 @@ class RunResult:
 
     directory: Path
     result: Mapping[str, Any]
-    """What `result.json` holds, as it stands there."""
+    """The content of `result.json`."""
     again: bool
     """Whether it was finished before."""
 

@@ -39,7 +39,7 @@ class EndpointSettings:
     api_key: str | None = field(default=None, repr=False)
     """From OPENAI_API_KEY alone."""
     temperature: float | None = 0.0
-    """None leaves it to the endpoint: some models allow no other value."""
+    """None uses the endpoint's default: some models allow no other value."""
     seed: int | None = 0
     """None sends none."""
     max_tokens: int = 1_000
@@ -49,9 +49,9 @@ class EndpointSettings:
     max_characters: int = 48_000
     """The most characters of the texts of a request; longer ones are cut by the rule."""
     concurrency: int = 8
-    """Requests under way at once."""
+    """The most concurrent requests."""
     retries: int = 4
-    """How often a request is sent again after a rate limit, a server error or a cut."""
+    """How often a request is repeated after a rate limit, a server error or a broken connection."""
     timeout: float = 120.0
     """Seconds without a byte before a request is given up."""
     batch: bool = False
@@ -59,11 +59,11 @@ class EndpointSettings:
     batch_requests: int = 10_000
     """The most requests of one batch; OpenAI allows 50,000."""
     poll_seconds: float = 30.0
-    """How long to wait before a batch is asked after again."""
+    """Seconds between queries of a batch's state."""
     wait: bool = True
-    """Whether to wait for batches; else a later run collects them."""
+    """Whether to wait for batches; otherwise a later run collects them."""
     max_cost: float | None = None
-    """What all may cost, with what it cost in earlier runs; asking stops before."""
+    """The most that all requests may cost, including earlier runs; stops before exceeding it."""
     prices: Mapping[str, Price] = field(default_factory=dict)
     """By model."""
 

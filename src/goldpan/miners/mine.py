@@ -39,7 +39,7 @@ class MineResult:
     via: Path
     requests: int
     free: int
-    """Of the requests, those that cost nothing of the limit (304)."""
+    """Requests that did not count against the limit (304)."""
     points: int
     seconds: float
     predicted: Estimate

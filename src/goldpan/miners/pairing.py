@@ -84,8 +84,8 @@ class Signal:
 
     name: str
     query: str
-    """SQL over `entries`, `commits`, `refs` and `repositories` that gives a row a pair:
-    `pull_repo`, `pull` and `issue`, and as it likes `source_id` and `excerpt`. ``$repo`` is the
+    """SQL over `entries`, `commits`, `refs` and `repositories` that returns one row per pair:
+    `pull_repo`, `pull` and `issue`, and optionally `source_id` and `excerpt`. ``$repo`` is the
     repository."""
 
 

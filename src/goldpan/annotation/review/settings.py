@@ -26,15 +26,15 @@ class ReviewSettings(EndpointSettings):
     subjects: tuple[str, ...] = ("issue", "pair")
     """The kinds of subjects to review."""
     samples: int = 1
-    """How often each model is asked, with seeds that differ; more need a temperature."""
+    """How often each model is asked, with different seeds; more than one needs a temperature."""
     bounded_schema: bool = False
     """Whether the schema limits lengths: for llama.cpp and vLLM; OpenAI refuses it."""
     agreement: float = 1.0
-    """The share of all votes that the verdict needs; else people decide."""
+    """The share of votes that a verdict needs; otherwise people decide."""
     confidence: float = 0.0
-    """The least confidence of a vote that counts; one below it is unsure."""
+    """The minimum confidence of a vote; one below it counts as unsure."""
     limit: int | None = None
-    """Review only so many subjects of each kind and repository, drawn by hash."""
+    """At most this many subjects of each kind per repository, drawn by hash."""
 
     def __post_init__(self) -> None:
         check_endpoint(self)

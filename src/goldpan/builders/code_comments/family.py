@@ -55,7 +55,7 @@ CODE_COMMENTS = Family(
         ),
         Column("position", _COUNT, "The sentence's place in the comment, from 0."),
         Column("sentences", _COUNT, "How many sentences the comment has."),
-        Column("sentence", _TEXT, "The sentence as it stands, without its marks.", holds="prose"),
+        Column("sentence", _TEXT, "The sentence as written, without comment marks.", holds="prose"),
         Column(
             "text",
             _TEXT,

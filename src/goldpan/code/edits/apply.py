@@ -107,7 +107,7 @@ def _find(
         replace = _with_line_ends(replace, lines, starts[0] + len(wanted)) if starts else ""
     if not starts:
         raise NoMatchError(
-            f"{name} does not match: its SEARCH ({_count(len(wanted))}) stands nowhere in the "
+            f"{name} does not match: its SEARCH ({_count(len(wanted))}) occurs nowhere in the "
             f"file{_nearest(lines, wanted)}",
             "Copy the SEARCH from the file as it is, white space included",
         )

@@ -75,7 +75,7 @@ def _make(name: str, given: Mapping[str, Any]) -> Model:
 MODELS = (
     Entry(
         "majority",
-        "Always the commonest answer of train, the median for numbers.",
+        "Always the most frequent answer of train, the median for numbers.",
         partial(_make, "majority"),
     ),
 )

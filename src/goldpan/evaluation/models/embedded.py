@@ -97,7 +97,7 @@ MODELS = (
     Entry(
         _NAME,
         "Logistic regression, or ridge for numbers, on embeddings of a frozen encoder: "
-        "weights=minilm or weights=DIRECTORY; context=neighbours adds the texts around.",
+        "weights=minilm or weights=DIRECTORY; context=neighbours adds the surrounding texts.",
         _model,
     ),
 )

@@ -250,7 +250,7 @@ def _model(given: Mapping[str, Any]) -> Model:
 MODELS = (
     Entry(
         NAME,
-        "fastText in an environment of its own, which install=yes makes; grid=paper is SELU's; "
+        "fastText in its own environment, which install=yes creates; grid=paper is SELU's; "
         "averaged word vectors and ridge regression for numbers.",
         _model,
     ),

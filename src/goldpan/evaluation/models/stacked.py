@@ -280,8 +280,8 @@ MODELS = (
     Entry(
         _NAME,
         "Support vector machines on words and on embeddings, stacked with an encoder that is "
-        "fine-tuned once for all tasks about the same texts; context=places adds how near texts "
-        "stand in a document, epochs=0 leaves the encoder as it is, seeds=2 averages two.",
+        "fine-tuned once for all tasks on the same texts; context=places adds how close texts "
+        "are in a document, epochs=0 leaves the encoder as it is, seeds=2 averages two.",
         _model,
     ),
 )

@@ -117,8 +117,8 @@ def _model(given: Mapping[str, Any]) -> Model:
 MODELS = (
     Entry(
         _NAME,
-        "Linear support vector machine on words, their ends and shapes, and the words beside "
-        "them, for tags.",
+        "Linear support vector machine on words, their endings and shapes, and neighbouring "
+        "words, for tags.",
         _model,
     ),
 )

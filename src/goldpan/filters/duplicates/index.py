@@ -86,7 +86,7 @@ class TextIndex:
             except BrokenProcessPool:
                 raise WorkspaceError(
                     "A process that compares texts was ended from outside, perhaps for memory",
-                    "Set workers = 1 in goldpan.toml and try again; in a script of your own, "
+                    "Set workers = 1 in goldpan.toml and try again; in your own script, "
                     "call Goldpan below if __name__ == '__main__'",
                 ) from None
 

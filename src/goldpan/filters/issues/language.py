@@ -18,9 +18,9 @@ class Settings:
     languages: tuple[str, ...] = ("en",)
     """ISO 639 codes."""
     least_characters: int = 20
-    """Letters of prose below which no language is told; what is mostly code has few."""
+    """Fewer letters of prose than this leave the language undecided."""
     unknown: bool = True
-    """Whether an issue stays whose prose is too short or too odd to tell its language."""
+    """Whether to keep an issue whose language cannot be determined."""
 
 
 _QUERY = """

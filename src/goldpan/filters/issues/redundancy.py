@@ -19,14 +19,14 @@ class Settings:
     events: bool = True
     """Whether GitHub's own marks count: closed as a duplicate, marked as one."""
     labels: tuple[str, ...] = ("duplicate", "is duplicate", "resolution-duplicate", "dupe")
-    """Labels that say so, without what stands before a colon or slash; case does not matter."""
+    """Labels that mean duplicate, without a prefix that ends in a colon or slash, in any case."""
     keywords: bool = True
     """Whether other words than `Duplicate of #12` count: `dupe of`, `duplicates`, `same as`,
     `already reported in` before a reference, and `closing as a duplicate`."""
     guesses: bool = False
     """Whether `possibly a duplicate of #12` counts."""
     body: bool = True
-    """Whether the title and the body count beside the comments."""
+    """Whether the title and the body count, too."""
     literal: bool = False
     """Whether `Duplicate of #12` counts wherever a comment contains it: quoted, in code or
     negated; the paper's words."""

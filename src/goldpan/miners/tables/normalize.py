@@ -158,6 +158,6 @@ class Parsing:
 def _ended() -> WorkspaceError:
     return WorkspaceError(
         "A process that parses replies was ended from outside, perhaps for memory",
-        "Set workers = 1 in goldpan.toml and run goldpan normalize; in a script of "
-        "your own, call Goldpan below if __name__ == '__main__'",
+        "Set workers = 1 in goldpan.toml and run goldpan normalize; in your own "
+        "script, call Goldpan below if __name__ == '__main__'",
     )
