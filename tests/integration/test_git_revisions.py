@@ -232,4 +232,4 @@ def test_without_tables_or_clone(case: Case) -> None:
     write_tables(case.workspace, [])
     with pytest.raises(GitError, match="Run goldpan clone"):
         read_history(case.workspace, REPO, Notes())
-    assert case.read() == History(REPO, 0, 0, {}, {}, (), 0)
+    assert case.read() == History(REPO, 0, 0, {}, {}, (), 0, 0)

@@ -29,15 +29,25 @@ Datasets = Annotated[
 
 
 def apply_edit(
-    patch: Annotated[Path, typer.Argument(help="A file with SEARCH/REPLACE blocks.")],
+    patch: Annotated[
+        Path, typer.Argument(help="A file with SEARCH/REPLACE blocks, or a unified diff.")
+    ],
     root: Annotated[Path, typer.Option(help="Where the files lie.")] = Path(),
     check: Annotated[bool, typer.Option("--check", help="Change nothing, only try.")] = False,
+    lenient: Annotated[
+        bool,
+        typer.Option("--lenient", help="White space at the ends of lines may differ, too."),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Apply SEARCH/REPLACE blocks to files: all of them, or none."""
+    """Apply SEARCH/REPLACE blocks or a unified diff to files: all of them, or none.
+
+    Line ends of the patch may be others than the file's, which stay. Whatever was forgiven is
+    told, block by block.
+    """
     from goldpan.code.edits.files import apply_patch
 
-    applied = apply_patch(patch, root, write=not check)
+    applied = apply_patch(patch, root, write=not check, lenient=lenient)
     print_result(json, asdict(applied), lambda: show.applied(applied))
 
 

@@ -75,6 +75,8 @@ def applied(found: Applied) -> None:
     for file in found.files:
         line = clean(f"{file.action} ") + clean(file.path)
         console.print(line + clean(f" ({_count(file.blocks, 'block')})"))
+        for forgiven in file.forgiven:
+            console.print(clean(f"  forgiven in {forgiven}"))
     console.print(f"{_count(len(found.files), 'file')} {done}")
 
 
