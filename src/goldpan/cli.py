@@ -114,7 +114,7 @@ class _Pipeline(LazyGroup):
         "apply-edit": Entry(
             "commands.datasets.apply_edit",
             _BUILD,
-            "Apply SEARCH/REPLACE blocks to files, all of them or none.",
+            "Apply SEARCH/REPLACE blocks or a unified diff to files, all of them or none.",
         ),
         "evaluate": Entry(
             "commands.evaluating.app",

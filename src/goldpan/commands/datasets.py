@@ -37,15 +37,25 @@ _MOST_CHANGES = 30
 
 
 def apply_edit(
-    patch: Annotated[Path, typer.Argument(help="A file with SEARCH/REPLACE blocks.")],
+    patch: Annotated[
+        Path, typer.Argument(help="A file with SEARCH/REPLACE blocks, or a unified diff.")
+    ],
     root: Annotated[Path, typer.Option(help="The directory of the files.")] = Path(),
     check: Annotated[bool, typer.Option("--check", help="Only check; change nothing.")] = False,
+    lenient: Annotated[
+        bool,
+        typer.Option("--lenient", help="Accept other white space at the ends of lines."),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Apply SEARCH/REPLACE blocks to files, all of them or none."""
+    """Apply SEARCH/REPLACE blocks or a unified diff to files, all of them or none.
+
+    The patch's line ends may differ from the file's, which stay. The output says for each block
+    which differences were ignored.
+    """
     from goldpan.code.edits.files import apply_patch
 
-    applied = apply_patch(patch, root, write=not check)
+    applied = apply_patch(patch, root, write=not check, lenient=lenient)
     print_result(json, asdict(applied), lambda: print_applied(applied))
 
 
@@ -169,6 +179,8 @@ def print_applied(found: Applied) -> None:
     for file in found.files:
         line = clean(f"{file.action} ") + clean(file.path)
         console.print(line + clean(f" ({_count(file.blocks, 'block')})"))
+        for forgiven in file.forgiven:
+            console.print(clean(f"  ignored: {forgiven}"))
     console.print(f"{_count(len(found.files), 'file')} {done}")
 
 

@@ -13,7 +13,15 @@ from goldpan.code.edits.edit import (
     NoMatchError,
     OverlapError,
 )
-from goldpan.code.edits.lines import as_characters, number_lines, split_lines
+from goldpan.code.edits.lines import (
+    LINE_ENDS,
+    SPACES,
+    Forgiveness,
+    as_characters,
+    line_end,
+    number_lines,
+    split_lines,
+)
 
 _MOST_PLACES = 10
 """Places of an ambiguous SEARCH that are told; more are only said to exist."""
@@ -30,6 +38,8 @@ class _Place:
     end: int
     replace: str
     block: int
+    forgiven: str | None = None
+    """What its SEARCH differs in from these lines."""
 
 
 class _Index:
@@ -66,11 +76,17 @@ def apply_edits(before: str, edits: Sequence[Edit], *, lenient: bool = False) ->
 
     Raises `NoMatchError`, `AmbiguousError` or `OverlapError`, naming blocks and lines from 1.
     """
+    return apply_forgiving(before, edits, Forgiveness(lenient, lenient))[0]
+
+
+def apply_forgiving(
+    before: str, edits: Sequence[Edit], forgive: Forgiveness
+) -> tuple[str, list[str]]:
+    """Return the file after, as `apply_edits` does, and what was forgiven in which block."""
     lines = split_lines(before)
-    exact = _Index(lines, str)
-    loose = _Index(lines, str.rstrip) if lenient else None
+    indexes = _indexes(lines, forgive)
     found = [
-        _find(lines, exact, loose, edit, block, f"Block {block} of {len(edits)}")
+        _find(lines, indexes, edit, block, f"Block {block} of {len(edits)}")
         for block, edit in enumerate(edits, start=1)
     ]
     written: list[str] = []
@@ -85,11 +101,30 @@ def apply_edits(before: str, edits: Sequence[Edit], *, lenient: bool = False) ->
             )
         written += [*lines[done : place.start], place.replace]
         last, done = place, place.end
-    return "".join([*written, *lines[done:]])
+    told = [f"block {place.block}: {place.forgiven}" for place in found if place.forgiven]
+    return "".join([*written, *lines[done:]]), told
+
+
+def _indexes(lines: list[str], forgive: Forgiveness) -> list[tuple[str | None, _Index]]:
+    """Return where a SEARCH is looked up, one after the other, and what each forgives."""
+    indexes: list[tuple[str | None, _Index]] = [(None, _Index(lines, str))]
+    if forgive.line_ends:
+        indexes.append((LINE_ENDS, _Index(lines, _bare)))
+    if forgive.spaces:
+        indexes.append((SPACES, _Index(lines, str.rstrip)))
+    return indexes
+
+
+def _bare(line: str) -> str:
+    return line.rstrip("\r\n")
 
 
 def _find(
-    lines: list[str], exact: _Index, loose: _Index | None, edit: Edit, block: int, name: str
+    lines: list[str],
+    indexes: Sequence[tuple[str | None, _Index]],
+    edit: Edit,
+    block: int,
+    name: str,
 ) -> _Place:
     """Return the only place of an edit in the file."""
     wanted = split_lines(edit.search)
@@ -101,10 +136,8 @@ def _find(
                 "Put the lines next to the insertion into SEARCH and REPLACE",
             )
         return _Place(0, 0, edit.replace, block)
-    replace, starts = edit.replace, exact.find(wanted)
-    if not starts and loose:
-        starts = loose.find(wanted)
-        replace = _with_line_ends(replace, lines, starts[0] + len(wanted)) if starts else ""
+    looked_up = ((what, index.find(wanted)) for what, index in indexes)
+    forgiven, starts = next((one for one in looked_up if one[1]), (None, []))
     if not starts:
         raise NoMatchError(
             f"{name} does not match: its SEARCH ({_count(len(wanted))}) occurs nowhere in the "
@@ -118,20 +151,23 @@ def _find(
             f"{name} is ambiguous: its SEARCH matches at lines {told}{more}",
             "Give it more of the lines around the change",
         )
-    return _Place(starts[0], starts[0] + len(wanted), replace, block)
+    start, end = starts[0], starts[0] + len(wanted)
+    replace = _with_line_ends(edit.replace, lines, start, end) if forgiven else edit.replace
+    return _Place(start, end, replace, block, forgiven)
 
 
-def _with_line_ends(replace: str, lines: list[str], end: int) -> str:
-    """Return lines that end as those of the file do, where they replace lines up to `end`."""
-    line_end = _line_end(lines[0]) or "\n"
-    bare = [line.rstrip("\r\n") for line in split_lines(replace)]
-    ends = [line_end] * len(bare)
-    ends[-1:] = [line_end if _line_end(lines[end - 1]) else ""]
-    return "".join(line + line_end for line, line_end in zip(bare, ends, strict=False))
+def _with_line_ends(replace: str, lines: list[str], start: int, end: int) -> str:
+    """Return lines that end as those of the file do that they replace: `start` to `end`.
 
-
-def _line_end(line: str) -> str:
-    return line[len(line.rstrip("\r\n")) :]
+    In a file of several line ends a line that stays keeps its own.
+    """
+    usual = line_end(lines[start]) or line_end(lines[0]) or "\n"
+    own = {_bare(line): line_end(line) for line in reversed(lines[start:end]) if line_end(line)}
+    bare = [_bare(line) for line in split_lines(replace)]
+    ends = [own.get(line, usual) for line in bare]
+    if not line_end(lines[end - 1]):
+        ends[-1:] = [""]
+    return "".join(line + end for line, end in zip(bare, ends, strict=False))
 
 
 def _nearest(lines: list[str], wanted: list[str]) -> str:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 from uuid import uuid4
 
-from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.apply import apply_forgiving
 from goldpan.code.edits.edit import EditError, FileEdits, FileError
 from goldpan.code.edits.encodings import encode, readings
+from goldpan.code.edits.lines import Forgiveness
 from goldpan.code.edits.parse import parse_edits
+from goldpan.code.edits.unified import apply_hunks, is_unified, parse_unified, refuse_binary
+from goldpan.git.paths import path_text
+from goldpan.git.unified import FileDiff
 
 Action = Literal["created", "modified", "removed"]
 
@@ -25,6 +30,9 @@ class AppliedFile:
     path: str
     action: Action
     blocks: int
+    """Or hunks of a unified diff."""
+    forgiven: tuple[str, ...] = ()
+    """In what a block differs from the lines that it stands for, as ``block 2: line ends``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +71,19 @@ def apply_patch_files(
 ) -> Applied:
     """Apply a patch to the files below `root`: to all of them, or with an error to none.
 
+    The patch has SEARCH/REPLACE blocks or is a unified diff. Where its line ends are others than
+    the file's, those of the file stay; with `lenient` white space at the ends of lines may differ
+    as well. Both are told.
+
     Files keep their encoding and mode; each is replaced by one rename. Without `write` all is
     tried and nothing changed. Raises `EditError`: a path that leaves the root, even through a
     link, or leads into `.git` is refused, as is a file that is not there or not text.
     """
-    files = parse_edits(patch_text)
-    if not files:
-        raise FileError("The patch has no block", "Give text with SEARCH/REPLACE blocks")
     steps: dict[Path, _Step] = {}
-    for edits in files:
-        step = _plan(edits, root, lenient=lenient)
+    for step in _steps(patch_text, root, Forgiveness(line_ends=True, spaces=lenient)):
         if step.target in steps:
             raise FileError(
-                f"{edits.path!r} and {steps[step.target].told.path!r} are the same file",
+                f"{step.told.path!r} and {steps[step.target].told.path!r} are the same file",
                 "Name each file in one way",
             )
         steps[step.target] = step
@@ -84,7 +92,20 @@ def apply_patch_files(
     return Applied(tuple(step.told for step in steps.values()), write)
 
 
-def _plan(edits: FileEdits, root: Path, *, lenient: bool) -> _Step:
+def _steps(patch_text: str, root: Path, forgive: Forgiveness) -> Iterator[_Step]:
+    files = parse_edits(patch_text)
+    if files:
+        yield from (_plan(edits, root, forgive) for edits in files)
+    elif is_unified(patch_text):
+        for file in parse_unified(patch_text):
+            yield from _plan_diff(file, root, forgive)
+    else:
+        raise FileError(
+            "The patch has no block", "Give text with SEARCH/REPLACE blocks, or a unified diff"
+        )
+
+
+def _plan(edits: FileEdits, root: Path, forgive: Forgiveness) -> _Step:
     if edits.path is None:
         raise FileError(
             "The first block of the patch names no file", "Put its path on the line above it"
@@ -95,26 +116,62 @@ def _plan(edits: FileEdits, root: Path, *, lenient: bool) -> _Step:
         raise FileError(
             f"{edits.path!r} is not there", "Correct the path or --root, or leave SEARCH empty"
         )
-    try:
-        after = _apply(before or b"", edits, lenient=lenient)
-    except EditError as error:
-        raise type(error)(f"{edits.path!r}: {error.problem}", error.remedy) from None
+    after, forgiven = _apply(
+        edits.path,
+        before or b"",
+        lambda text: apply_forgiving(text, edits.edits, forgive),
+        removes=edits.removes,
+    )
     action: Action = "removed" if after is None else "created" if before is None else "modified"
-    return _Step(AppliedFile(edits.path, action, len(edits.edits)), target, before, after)
+    told = AppliedFile(edits.path, action, len(edits.edits), forgiven)
+    return _Step(told, target, before, after)
 
 
-def _apply(before: bytes, edits: FileEdits, *, lenient: bool) -> bytes | None:
-    """Return the content after, read in the first encoding in which the edits apply."""
+def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_Step]:
+    """Yield what a unified diff does to a file; to both names of one that moves."""
+    path, old = path_text(file.after), path_text(file.before)
+    refuse_binary(file)
+    target = _resolve(path, root)
+    source = _resolve(old, root)
+    before = _read(old, source)
+    if (before is None) != (file.letter == "A"):
+        there = "there already" if before is not None else "not there"
+        raise FileError(f"{old!r} is {there}", "Correct the path or --root")
+    after, forgiven = _apply(
+        path,
+        before or b"",
+        lambda text: apply_hunks(text, file.hunks, forgive),
+        removes=file.letter == "D",
+    )
+    if file.letter in "RC" and target != source:
+        told = AppliedFile(path, "created", len(file.hunks), forgiven)
+        yield _Step(told, target, _read(path, target), after)
+        if file.letter == "R":
+            yield _Step(AppliedFile(old, "removed", 0), source, before, None)
+        return
+    action: Action = "removed" if after is None else "created" if before is None else "modified"
+    yield _Step(AppliedFile(path, action, len(file.hunks), forgiven), target, before, after)
+
+
+def _apply(
+    path: str,
+    before: bytes,
+    change: Callable[[str], tuple[str, list[str]]],
+    *,
+    removes: bool,
+) -> tuple[bytes | None, tuple[str, ...]]:
+    """Return the content after, read in the first encoding in which the change applies."""
     problems: list[EditError] = []
     for reading in readings(before):
         try:
-            text = apply_edits(reading.text, edits.edits, lenient=lenient)
-            if edits.removes and text:
-                raise FileError("There is more in it than DELETE removes", "Give all of it")
-            return None if edits.removes else encode(text, reading.encoding)
+            text, forgiven = change(reading.text)
+            if removes and text:
+                raise FileError("There is more in it than the patch removes", "Give all of it")
+            return None if removes else encode(text, reading.encoding), tuple(forgiven)
         except EditError as error:
             problems.append(error)
-    raise problems[0] if problems else FileError("It is binary", "Edits are for text files")
+    first = problems[0] if problems else FileError("It is binary", "Edits are for text files")
+    raise type(first)(f"{path!r}: {first.problem}", first.remedy)
 
 
 def _resolve(path: str, root: Path) -> Path:

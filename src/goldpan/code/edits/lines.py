@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
+LINE_ENDS = "line ends"
+SPACES = "white space at the ends of lines"
 MOST_CHARACTERS = 0x110000
 """How many different lines can have a character of their own."""
 _LINE = re.compile(r"[^\r\n]*+(?:\r\n|\n|\r)|[^\r\n]++")
+
+
+@dataclass(frozen=True, slots=True)
+class Forgiveness:
+    """In what the lines of a patch may differ from those of a file and stand for them."""
+
+    line_ends: bool = False
+    spaces: bool = False
+
+
+def line_end(line: str) -> str:
+    """Return the end of a line: LF, CRLF, CR or nothing."""
+    return line[len(line.rstrip("\r\n")) :]
 
 
 def split_lines(text: str) -> list[str]:

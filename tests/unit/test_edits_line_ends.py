@@ -1,0 +1,190 @@
+"""Patches whose line ends are not those of the file, and what is forgiven."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from goldpan.cli import app
+from goldpan.code.edits.edit import Edit, EditError, FileError, MalformedError, NoMatchError
+from goldpan.code.edits.files import Applied, apply_patch_files
+from goldpan.code.edits.format import format_edits
+from tests.drawing import examples
+
+BEFORE = "one\ntwo\nthree\nfour\nfive\n"
+AFTER = "one\n2\n2b\nthree\nfour\nfive\n"
+BLOCKS = format_edits("a.txt", [Edit("two\n", "2\n2b\n")])
+
+
+def crlf(text: str) -> str:
+    return text.replace("\n", "\r\n")
+
+
+def diff(root: Path, before: bytes, after: bytes, name: str = "a.txt") -> str:
+    """Return what git says of two versions."""
+    for side, data in (("a", before), ("b", after)):
+        (root / side).mkdir(parents=True, exist_ok=True)
+        (root / side / name).write_bytes(data)
+    command = ("git", "diff", "--no-index", "--no-prefix", "--no-color", "a", "b")
+    return subprocess.run(command, cwd=root, capture_output=True, check=False).stdout.decode()
+
+
+def apply(root: Path, patch: str, before: bytes, *, lenient: bool = False) -> tuple[bytes, Applied]:
+    root.mkdir(exist_ok=True)
+    (root / "a.txt").write_bytes(before)
+    done = apply_patch_files(patch, root, write=True, lenient=lenient)
+    return (root / "a.txt").read_bytes(), done
+
+
+@pytest.fixture
+def unified(tmp_path: Path) -> str:
+    return diff(tmp_path / "git", BEFORE.encode(), AFTER.encode())
+
+
+@pytest.mark.parametrize("patch_ends", ["LF", "CRLF"])
+@pytest.mark.parametrize("file_ends", ["LF", "CRLF"])
+@pytest.mark.parametrize("kind", ["blocks", "unified"])
+def test_a_patch_of_either_line_end_applies_to_a_file_of_either(
+    tmp_path: Path, unified: str, kind: str, file_ends: str, patch_ends: str
+) -> None:
+    patch = BLOCKS if kind == "blocks" else unified
+    patch = crlf(patch) if patch_ends == "CRLF" else patch
+    before, after = (crlf(text) if file_ends == "CRLF" else text for text in (BEFORE, AFTER))
+    found, done = apply(tmp_path / "x", patch, before.encode())
+    assert found == after.encode()
+    # Carriage returns at every line of a patch are its own: what counts is the file.
+    first = "block 1" if kind == "blocks" else "hunk 1"
+    wanted = (f"{first}: line ends",) if file_ends == "CRLF" else ()
+    assert done.files[0].forgiven == wanted
+
+
+def test_a_diff_of_a_crlf_file_as_git_writes_it(tmp_path: Path) -> None:
+    patch = diff(tmp_path / "git", crlf(BEFORE).encode(), crlf(AFTER).encode())
+    found, done = apply(tmp_path / "x", patch, crlf(BEFORE).encode())
+    assert (found, done.files[0].forgiven) == (crlf(AFTER).encode(), ())
+    found, done = apply(tmp_path / "x", patch, BEFORE.encode())
+    assert (found, done.files[0].forgiven) == (AFTER.encode(), ("hunk 1: line ends",))
+
+
+def test_lines_that_stay_keep_their_ends_in_a_file_of_several(tmp_path: Path) -> None:
+    patch = format_edits("a.txt", [Edit("one\ntwo\nthree\n", "one\n2\nthree\n")])
+    found, _ = apply(tmp_path / "x", patch, b"one\r\ntwo\r\nthree\nfour\n")
+    assert found == b"one\r\n2\r\nthree\nfour\n"
+
+
+def test_a_patch_that_changes_line_ends_does_that(tmp_path: Path) -> None:
+    patch = format_edits("a.txt", [Edit("two\r\n", "two\n")])
+    assert apply(tmp_path / "x", patch, b"one\r\ntwo\r\n")[0] == b"one\r\ntwo\n"
+
+
+def test_white_space_is_forgiven_where_that_is_asked_for(tmp_path: Path, unified: str) -> None:
+    before = BEFORE.replace("two\n", "two  \n").replace("three", "three\t").encode()
+    for patch, name in ((BLOCKS, "block 1"), (unified, "hunk 1")):
+        with pytest.raises(NoMatchError, match="two"):
+            apply(tmp_path / "x", patch, before)
+        found, done = apply(tmp_path / "x", patch, before, lenient=True)
+        assert found == AFTER.replace("three", "three\t").encode()
+        assert done.files[0].forgiven == (f"{name}: white space at the ends of lines",)
+
+
+def test_the_program_says_what_it_forgave(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\r\ntwo \r\n")
+    (tmp_path / "patch").write_text(BLOCKS)
+    command = ["apply-edit", str(tmp_path / "patch"), "--root", str(tmp_path)]
+    assert CliRunner().invoke(app, command).exit_code != 0
+    done = CliRunner().invoke(app, [*command, "--lenient"])
+    assert done.exit_code == 0
+    assert "forgiven in block 1: white space at the ends of lines\n" in done.output
+    assert (tmp_path / "a.txt").read_bytes() == b"one\r\n2\r\n2b\r\n"
+
+
+def test_files_that_a_diff_makes_moves_and_removes(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "core.autocrlf=false")
+        told = subprocess.run(("git", *who, *arguments), cwd=work, capture_output=True, check=True)
+        return told.stdout.decode()
+
+    git("init", "--quiet")
+    (work / "gone.txt").write_text("gone\n")
+    (work / "old.txt").write_text(BEFORE)
+    git("add", ".")
+    git("commit", "--quiet", "-m", "before")
+    git("rm", "--quiet", "gone.txt")
+    git("mv", "old.txt", "moved with space.txt")
+    (work / "moved with space.txt").write_text(AFTER)
+    (work / "new.txt").write_text("new")
+    git("add", ".")
+    patch = git("diff", "--cached", "-M10")
+    git("reset", "--quiet", "--hard")
+    done = apply_patch_files(f"Here it is:\n\n{patch}", work, write=True)
+    assert {(one.path, one.action) for one in done.files} == {
+        ("gone.txt", "removed"),
+        ("moved with space.txt", "created"),
+        ("old.txt", "removed"),
+        ("new.txt", "created"),
+    }
+    git("add", ".")
+    assert git("diff", "--cached", "-M10") == patch
+
+
+def test_a_diff_without_the_lines_of_git(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BEFORE)
+    patch = (
+        "--- a.txt\t2024-01-01 10:00\n+++ a.txt\t2024-01-02 10:00\n@@ -2 +2,2 @@\n-two\n+2\n+2b\n"
+        "--- /dev/null\n+++ b/c/new.txt\n@@ -0,0 +1 @@\n+new\n"
+    )
+    apply_patch_files(patch, tmp_path, write=True)
+    assert (tmp_path / "a.txt").read_text() == AFTER
+    assert (tmp_path / "c" / "new.txt").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "error", "problem"),
+    [
+        ("--- a.txt\n+++ a.txt\n@@ -2 +2 @@\n-too\n+2\n", NoMatchError, "line 2 of the file is"),
+        ("--- a.txt\n+++ a.txt\n@@ -9 +9 @@\n-two\n+2\n", NoMatchError, "a file of 5 lines"),
+        ("--- a.txt\n+++ a.txt\n@@ -5,2 +5,2 @@\n five\n-x\n+y\n", NoMatchError, "over the end"),
+        ("--- a.txt\n+++ a.txt\n@@ -2,3 +2,3 @@\n-two\n", MalformedError, "it is cut off"),
+        ("--- no.txt\n+++ no.txt\n@@ -1 +1 @@\n-two\n+2\n", FileError, "'no.txt' is not there"),
+        ("--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+2\n", FileError, "'a.txt' is there already"),
+        ("--- ../a\n+++ ../a\n@@ -1 +1 @@\n-two\n+2\n", FileError, "leads out of"),
+        (
+            "diff --git a/a.txt b/a.txt\nBinary files a/a.txt and b/a.txt differ\n",
+            FileError,
+            "no lines",
+        ),
+        ("Nothing at all", FileError, "no block"),
+    ],
+)
+def test_diffs_that_do_not_apply(
+    tmp_path: Path, patch: str, error: type[EditError], problem: str
+) -> None:
+    (tmp_path / "a.txt").write_text(BEFORE)
+    with pytest.raises(error, match=problem):
+        apply_patch_files(patch, tmp_path, write=True)
+    assert (tmp_path / "a.txt").read_text() == BEFORE
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "- x", "+ y", " c", "\\ z", "@@ -1 +1 @@"]), max_size=8)
+
+
+@examples(25)
+@given(TEXTS, TEXTS, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_what_git_writes_applies(
+    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str], end: str, last: bool
+) -> None:
+    root = tmp_path_factory.mktemp("diff")
+    before, after = (
+        (end.join(lines) + (end if last and lines else "")).encode() for lines in (old, new)
+    )
+    patch = diff(root / "git", before, after)
+    if patch:
+        assert apply(root / "x", patch, before)[0] == after
