@@ -14,7 +14,7 @@ PAPER = (
     "redundancy",
     "external-check",
     "event-count",
-    "robots",
+    "bots",
     "participants",
     "merged",
     "one-to-one",
@@ -42,17 +42,17 @@ def test_faun_eval_has_the_papers_thresholds_and_literal_rules() -> None:
     assert (told["event-count"]["maximum"], told["event-count"]["count"]) == (10, "timeline")
     assert told["participants"]["minimum"] == 2
     assert told["single-file"]["maximum"] == 1
-    assert told["robots"]["login_rule"] == "contains"
+    assert told["bots"]["login_rule"] == "contains"
     assert told["suffix"]["tests"] == "contains"
     assert told["redundancy"]["literal"]
-    before_robots = PAPER[: PAPER.index("robots")]
-    assert all(told[name]["robots"] for name in before_robots)
+    before_robots = PAPER[: PAPER.index("bots")]
+    assert all(told[name]["bots"] for name in before_robots)
 
 
 def test_default_keeps_the_papers_order_and_adds_to_it() -> None:
     profile = load_profile("default")
     assert tuple(name for name in profile.decide if name in PAPER) == PAPER
-    assert not any(told.get("robots") for told in profile.plain()["settings"].values())
+    assert not any(told.get("bots") for told in profile.plain()["settings"].values())
     assert set(profile.settings["issue-kept"].criteria) <= set(profile.decide)
 
 

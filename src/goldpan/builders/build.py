@@ -133,8 +133,8 @@ def build(
         clusters = _clusters(duplicates)
         with reporter.task(f"{recipe.family.name} examples", funnel.kept) as task:
             for repo, judged in verdicts.items():
-                robots = profile.settings["robots"]
-                with open_material(workspace, repo, robots, duplicates, 1) as view:
+                bots = profile.settings["bots"]
+                with open_material(workspace, repo, bots, duplicates, 1) as view:
                     stock = BuildContext(view, sources(workspace, repo), dropped, redacted)
                     stock.keep(judged, recipe.subject, (*recipe.required, *reviews))
                     with blamed("dataset", recipe.family.name):

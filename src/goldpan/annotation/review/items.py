@@ -35,9 +35,9 @@ def read_cases(
     the profile as it stands.
     """
     verdicts = current_verdicts(workspace, repo, profile)
-    robots = profile.settings["robots"]
+    bots = profile.settings["bots"]
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, robots, none, 1) as view:
+    with open_material(workspace, repo, bots, none, 1) as view:
         view.keep(verdicts, kind.subject, kind.required)
         if limit is not None:
             _draw(view, limit)

@@ -39,9 +39,9 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 CRITERION = Criterion(
     name="answered",
     subject="issue",
-    definition="Keeps closed issues that somebody other than the asker, and no robot, replied to.",
+    definition="Keeps closed issues that somebody other than the asker, and no bot, replied to.",
     source="Goldpan: a question without a reply has no reference answer",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )

@@ -39,9 +39,9 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 CRITERION = Criterion(
     name="participants",
     subject="issue",
-    definition="Keeps issues that at least two people wrote in, robots not counted.",
+    definition="Keeps issues that at least two people wrote in, bots not counted.",
     source="FAUN-Eval, section 3.3.1, Participant Count",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )
