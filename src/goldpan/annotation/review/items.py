@@ -50,7 +50,7 @@ def prepare(case: ReviewItem) -> ReviewItem:
     parts = []
     suspicions: Counter[str] = Counter()
     for part in case.parts:
-        suspicions.update(f"{part.name}: {found}" for found in find_injection(part.text))
+        suspicions.update(f"{part.name}: {suspicion}" for suspicion in find_injection(part.text))
         text = without_tokens(for_prompt(redact(for_prompt(part.text)).text))
         parts.append(replace(part, text=text))
     return replace(case, parts=tuple(parts), suspicions=tuple(suspicions))

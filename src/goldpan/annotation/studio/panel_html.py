@@ -54,15 +54,15 @@ def sentence(body: str | None) -> str:
 
 def prose(text: str | None) -> str:
     """Return a text in paragraphs and fences, cut where it is very long."""
-    found = excerpt(text, MOST_CHARACTERS, MOST_CHARACTERS)
+    parts_of_text = excerpt(text, MOST_CHARACTERS, MOST_CHARACTERS)
     parts = [
         f"<pre>{escape(block.text)}</pre>" if block.code else f"<p>{escape(block.text)}</p>"
-        for block in (*found.shown, *found.more)
+        for block in (*parts_of_text.shown, *parts_of_text.more)
     ]
     if not parts:
         parts.append(nothing("No text."))
-    if found.left_out:
-        parts.append(nothing(f"{found.left_out:,} characters more are not shown."))
+    if parts_of_text.left_out:
+        parts.append(nothing(f"{parts_of_text.left_out:,} characters more are not shown."))
     return "".join(parts)
 
 
