@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.score import score
 from goldpan.report.comparison.materials import Material
 from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
@@ -156,7 +156,7 @@ def _without(system: System, task: Task, seen: Collection[str]) -> float | None:
         many = task.type == "text-generation" and len(table) > _MOST_TEXTS
         if len(table) < _FEWEST_ROWS or many:
             return None
-        value = turned(score(task, table, resamples=0)).value
+        value = ranking_score(score(task, table, resamples=0)).value
         if value is None:
             return None
         values.append(value)
@@ -203,7 +203,7 @@ def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
     for run in sorted(
         compared.elsewhere, key=lambda one: (one.task, one.model, split_of(one), one.seed)
     ):
-        score = turned(run.scores)
+        score = ranking_score(run.scores)
         settings = ", ".join(f"{key}={value}" for key, value in sorted(run.record.settings.items()))
         data, split = split_of(run)
         rows.append(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.ecser import Part, Skipped, Study, shown_metrics
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Counts
 from goldpan.report.document import Cell, Content, Fold, Group, Matrix, Table, Text, cut, folded
@@ -102,7 +102,7 @@ def score_table(compared: ComparisonResult, systems: Sequence[System] | None = N
 
 def told_score(runs: Sequence[Run]) -> Cell:
     """Return the score of a model's runs on a task, with what is known of its spread."""
-    found = [turned(run.scores) for run in runs]
+    found = [ranking_score(run.scores) for run in runs]
     values = [one.value for one in found if one.value is not None]
     if not values:
         return None

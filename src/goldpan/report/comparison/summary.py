@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.ecser import chosen_by
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.run import TEST
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
@@ -256,8 +256,8 @@ def _fitted(compared: ComparisonResult) -> Iterator[str]:
         gaps = [
             train - test
             for run in one.every()
-            if (train := turned(run.train_scores).value) is not None
-            and (test := turned(run.scores).value) is not None
+            if (train := ranking_score(run.train_scores).value) is not None
+            and (test := ranking_score(run.scores).value) is not None
         ]
         if gaps and sum(gaps) / len(gaps) > _OVERFIT:
             lost.append((sum(gaps) / len(gaps), one.name))
