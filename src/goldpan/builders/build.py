@@ -135,10 +135,10 @@ def build(
             for repo, judged in verdicts.items():
                 bots = profile.settings["bots"]
                 with open_material(workspace, repo, bots, duplicates, 1) as view:
-                    stock = BuildContext(view, sources(workspace, repo), dropped, redacted)
-                    stock.keep(judged, recipe.subject, (*recipe.required, *reviews))
+                    context = BuildContext(view, sources(workspace, repo), dropped, redacted)
+                    context.keep(judged, recipe.subject, (*recipe.required, *reviews))
                     with blamed("dataset", recipe.family.name):
-                        for row in recipe.rows(stock):
+                        for row in recipe.rows(context):
                             task.advance()
                             yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
@@ -184,10 +184,12 @@ def build(
 
 def _plugins(workspace: Workspace, recipe: Recipe, repos: Sequence[str]) -> dict[str, str]:
     """Return the digests of the plugins on which the rows depend."""
-    found = digests(("dataset", recipe.family.name), *(("criterion", name) for name in criteria()))
+    plugins = digests(
+        ("dataset", recipe.family.name), *(("criterion", name) for name in criteria())
+    )
     for repo in repos:
-        found |= read_lineage(workspace.tables(repo), "pair").get("plugins", {})
-    return found
+        plugins |= read_lineage(workspace.tables(repo), "pair").get("plugins", {})
+    return plugins
 
 
 def _reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:

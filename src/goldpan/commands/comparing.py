@@ -180,7 +180,7 @@ def print_compared(found: ComparisonResult, written: Sequence[Written]) -> None:
     """Show the ranking, what it means, and where files lie."""
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
-    from goldpan.report.comparison.ranking import place
+    from goldpan.report.comparison.ranking import rank_range
     from goldpan.report.comparison.summary import heading, sentences
     from goldpan.report.numbers import formatted
 
@@ -195,7 +195,7 @@ def print_compared(found: ComparisonResult, written: Sequence[Written]) -> None:
             table.add_column(name, justify="right")
         for one in comparison.standings[:_MOST]:
             value = one.median if by_median else one.mean
-            table.add_row(place(one), clean(one.model), formatted(value), str(one.tier))
+            table.add_row(rank_range(one), clean(one.model), formatted(value), str(one.tier))
         console.print(table)
         if len(comparison.standings) > _MOST:
             console.print(f"and {len(comparison.standings) - _MOST} more")

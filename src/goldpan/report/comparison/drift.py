@@ -106,5 +106,5 @@ def _average(values: Sequence[float | None]) -> float | None:
     return math.fsum(known) / len(known) if len(known) == len(values) else None
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _less(left: float | None, other: float | None) -> float | None:
+    return None if left is None or other is None else left - other
