@@ -143,19 +143,19 @@ class Workspace:
         names = known_repositories(self._layout, repos, "tables")
         if source is not None and len(names) != 1:
             raise UsageError("--source holds one repository", "Give exactly one --repo")
-        place, host = self._layout, self.settings.git_host
+        workspace, host = self._layout, self.settings.git_host
         token = self.settings.tokens[0] if self.settings.tokens else None
-        found = []
+        results = []
         with self._reporter() as reporter:
             client = partial(connect, self.settings, reporter)
             for name in names:
-                with place.lock(name):
-                    cloned = clone(place, name, reporter, source=source, token=token, host=host)
+                with workspace.lock(name):
+                    cloned = clone(workspace, name, reporter, source=source, token=token, host=host)
                     history = read_history(
-                        place, name, reporter, client=client, token=token, host=host
+                        workspace, name, reporter, client=client, token=token, host=host
                     )
-                found.append((cloned, history))
-        return found
+                results.append((cloned, history))
+        return results
 
     def pair(self, *repos: str, rules: str = "default") -> list[PairResult]:
         """Find the pull requests that fix issues, with the evidence for each pair."""
@@ -205,7 +205,7 @@ class Workspace:
         """Walk from an example, as ``qa:OWNER/NAME#NUMBER``, back to replies and git objects."""
         from goldpan.trace import trace
 
-        return trace(self._layout, example_id, [Path(each) for each in datasets])
+        return trace(self._layout, example_id, [Path(dataset) for dataset in datasets])
 
     def review(
         self,
@@ -338,12 +338,12 @@ class Workspace:
         from goldpan.miners.coverage import measure_coverage
         from goldpan.miners.tables.inputs import check_replies
 
-        found = []
+        coverages = []
         for name in known_repositories(self._layout, repos, "raw"):
             coverage = measure_coverage(self._layout, name)  # tells damage from what was cut off
             check_replies(self._layout, name)
-            found.append(coverage)
-        return found
+            coverages.append(coverage)
+        return coverages
 
     def check(self) -> CheckResult:
         """Verify every file of the workspace by the digest that is kept with it."""
@@ -387,10 +387,15 @@ class Workspace:
 
         names = known_repositories(self._layout, repos, "tables")
         if datasets is None:  # imported tasks, which tell of no repository, lie there too
-            found = finished_datasets(self._layout)
-            paths = [each for each in found if read_provenance(each).get("family") in FAMILIES]
+            directories = finished_datasets(self._layout)
+            paths = [
+                path for path in directories if read_provenance(path).get("family") in FAMILIES
+            ]
         else:
-            paths = [each.path if isinstance(each, Dataset) else Path(each) for each in datasets]
+            paths = [
+                dataset.path if isinstance(dataset, Dataset) else Path(dataset)
+                for dataset in datasets
+            ]
         return write_report(self._layout, names, load_profile(str(profile)), paths, Path(output))
 
     def _existing(self) -> Layout:

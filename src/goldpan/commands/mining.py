@@ -100,7 +100,9 @@ def mine(
             raise UsageError("No repository was named", "Give --repo OWNER/NAME or --repos FILE")
         if repair:
             done = list(lab.repair(*names).values())
-            print_result(json, [asdict(one) for one in done], lambda: print_repairs(names, done))
+            print_result(
+                json, [asdict(repaired) for repaired in done], lambda: print_repairs(names, done)
+            )
             return
         if from_backup is not None:
             if len(names) != 1:
@@ -158,16 +160,18 @@ def pair(
 ) -> None:
     """Find the pull requests that fix issues, with the evidence for each pair."""
     with opened(json, workspace=workspace) as lab:
-        found = lab.pair(*(repo or ()), rules=rules)
-    print_result(json, [asdict(one) for one in found], lambda: print_pairs(found))
+        results = lab.pair(*(repo or ()), rules=rules)
+    print_result(json, [asdict(result) for result in results], lambda: print_pairs(results))
 
 
 def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
     """Show announced against stored counts, and list what is missing with the reason."""
     with opened(json, workspace=workspace) as lab:
-        found = lab.status(*(repo or ()))
-    print_result(json, [asdict(one) for one in found], lambda: print_status(found))
-    finish([one.complete for one in found])
+        coverages = lab.status(*(repo or ()))
+    print_result(
+        json, [asdict(coverage) for coverage in coverages], lambda: print_status(coverages)
+    )
+    finish([coverage.complete for coverage in coverages])
 
 
 def print_mined(results: Sequence[MineResult]) -> None:
@@ -222,54 +226,56 @@ def print_estimates(costs: Mapping[str, Estimate]) -> None:
     Terminal(soft_wrap=False).print(table)
 
 
-def print_status(found: Sequence[Coverage]) -> None:
+def print_status(coverages: Sequence[Coverage]) -> None:
     """Show the coverage of several repositories."""
-    for one in found:
-        print_coverage(one)
+    for coverage in coverages:
+        print_coverage(coverage)
 
 
-def print_coverage(found: Coverage, *, title: bool = True) -> None:
+def print_coverage(coverage: Coverage, *, title: bool = True) -> None:
     """Show announced against stored counts and what is missing."""
     console = Terminal(soft_wrap=False)
     if title:
-        since = f", entries updated since {found.since}" if found.since else ""
-        console.print(titled(found.repo, f" via {found.via}, {found.mined_at}{since}"))
+        since = f", entries updated since {coverage.since}" if coverage.since else ""
+        console.print(titled(coverage.repo, f" via {coverage.via}, {coverage.mined_at}{since}"))
     table = Table("", "announced", "stored", box=None, header_style="dim")
-    for count in found.counts:
+    for count in coverage.counts:
         announced = "-" if count.announced is None else f"{count.announced:,}"
         table.add_row(count.kind, announced, f"{count.stored:,}")
     console.print(table)
-    if not found.finished:
+    if not coverage.finished:
         console.print("The last run did not end: the same goldpan mine command goes on.")
-    for one in found.unknown:
-        place = f"{one.count:,} times, as in #{one.number}"
-        console.print(clean(f"Unknown {one.kind} {one.name}: {place}"))
-    if not found.gaps:
-        console.print("Nothing is missing." if found.finished else "")
+    for unknown in coverage.unknown:
+        where = f"{unknown.count:,} times, as in #{unknown.number}"
+        console.print(clean(f"Unknown {unknown.kind} {unknown.name}: {where}"))
+    if not coverage.gaps:
+        console.print("Nothing is missing." if coverage.finished else "")
         return
-    console.print(f"{len(found.gaps):,} missing:")
-    for gap in found.gaps[:_MOST_GAPS]:
-        place = f"#{gap.number}" if gap.number is not None else "repository"
-        console.print(clean(f"  {place} {gap.part} {gap.state}: ") + clean(gap.reason))
-    if len(found.gaps) > _MOST_GAPS:
-        console.print(f"  and {len(found.gaps) - _MOST_GAPS:,} more: see the table ledger.parquet")
+    console.print(f"{len(coverage.gaps):,} missing:")
+    for gap in coverage.gaps[:_MOST_GAPS]:
+        where = f"#{gap.number}" if gap.number is not None else "repository"
+        console.print(clean(f"  {where} {gap.part} {gap.state}: ") + clean(gap.reason))
+    if len(coverage.gaps) > _MOST_GAPS:
+        console.print(
+            f"  and {len(coverage.gaps) - _MOST_GAPS:,} more: see the table ledger.parquet"
+        )
 
 
 def print_repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
     """Show what mending the archives of repositories gave, and what to do next."""
     console = Terminal()
-    for name, one in zip(names, done, strict=True):
-        if not one.lost and not one.aside:
+    for name, repair in zip(names, done, strict=True):
+        if not repair.lost and not repair.aside:
             console.print(f"{name}: nothing is damaged.")
             continue
-        console.print(f"{name}: {one.kept:,} sound replies kept, {len(one.lost):,} lost.")
-        for path in one.aside:
+        console.print(f"{name}: {repair.kept:,} sound replies kept, {len(repair.lost):,} lost.")
+        for path in repair.aside:
             console.print(f"  The damaged file is kept as {path}")
-        for lost in one.lost:
+        for lost in repair.lost:
             whose = f" of #{lost.number}" if lost.number is not None else ""
             what = (lost.part or "replies") + whose
             console.print(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
-        if one.backups:
+        if repair.backups:
             console.print(
                 f"  Only the backup has these again: goldpan mine --repo {name} --from-backup PATH"
             )
@@ -286,19 +292,19 @@ def print_tables(counts: Mapping[str, Mapping[str, int]]) -> None:
     Terminal(soft_wrap=False).print(table)
 
 
-def print_pairs(found: Sequence[PairResult]) -> None:
+def print_pairs(pair_results: Sequence[PairResult]) -> None:
     """Show how many pairs each signal gave."""
     console = Terminal()
-    for one in found:
-        console.print(titled(one.repo, f": {one.pairs:,} fix pairs by rules {one.rules}"))
+    for result in pair_results:
+        console.print(titled(result.repo, f": {result.pairs:,} fix pairs by rules {result.rules}"))
         table = Table("signal", "pairs", box=None, header_style="dim")
-        for signal, count in one.by_signal.items():
+        for signal, count in result.by_signal.items():
             table.add_row(signal, f"{count:,}")
         console.print(table)
-        if one.unconfirmed:
+        if result.unconfirmed:
             console.print(
-                f"Closing keywords that no cross reference confirms: {one.unconfirmed:,} "
+                f"Closing keywords that no cross reference confirms: {result.unconfirmed:,} "
                 "(--rules unconfirmed takes them all the same)"
             )
-        if one.elsewhere:
-            console.print(f"Links to issues of other repositories: {one.elsewhere:,}")
+        if result.elsewhere:
+            console.print(f"Links to issues of other repositories: {result.elsewhere:,}")

@@ -100,16 +100,16 @@ def load_settings(
     """
     environment = os.environ if environment is None else environment
     register_environment(environment)
-    given = {key: value for key, value in flags.items() if value is not None}
+    chosen = {key: value for key, value in flags.items() if value is not None}
     workspace = Path(
-        cast("str | Path", given.pop("workspace", None))
+        cast("str | Path", chosen.pop("workspace", None))
         or environment.get("GOLDPAN_WORKSPACE")
         or DEFAULT_WORKSPACE
     )
     values = read_settings_file(workspace)
     if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
         values["api_url"] = url
-    values |= given
+    values |= chosen
     values["since"] = _time(values.get("since"))
     if "patience" in values:
         values["patience"] = _duration(values["patience"])
@@ -173,10 +173,10 @@ def _time(value: object) -> datetime | None:
 
 
 def _duration(value: object) -> float:
-    found = _DURATION.fullmatch(str(value).strip().lower())
-    if not found or isinstance(value, bool):
+    match = _DURATION.fullmatch(str(value).strip().lower())
+    if not match or isinstance(value, bool):
         raise UsageError(f"--patience {value} is no time", "Write it as 90s, 30m or 2h")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _check(settings: Settings) -> None:
