@@ -56,7 +56,7 @@ class IsolatedEnv:
     def install(self, directory: Path, reporter: Reporter) -> None:
         """Install it, which takes a minute or two; raises `GoldpanError` where that fails.
 
-        What lies in `place` stays: a user may have named a folder that holds something else.
+        What lies in `directory` stays: a user may have named a folder that holds something else.
         """
         if self.is_installed(directory):
             return

@@ -42,7 +42,7 @@ def read_task(file: str, text: str) -> Task:
 
 
 def task_of(values: Mapping[str, Any], source: str) -> Task:
-    """Make a task of plain data; raises `UsageError` that begins with `place`."""
+    """Make a task of plain data; raises `UsageError` that begins with `source`."""
     if problem := next(_unknown_keys(values), None):
         raise UsageError(f"{source}: {problem[0]}", problem[1])
     try:

@@ -71,8 +71,8 @@ class Running:
     process: subprocess.Popen[bytes] = field(repr=False)
 
 
-def _program(environment_path: Path) -> Path:
-    return environment_path / "bin" / "label-studio"
+def _program(installation: Path) -> Path:
+    return installation / "bin" / "label-studio"
 
 
 def check_port(port: int) -> None:
@@ -89,22 +89,22 @@ def check_port(port: int) -> None:
 
 
 def prepare(
-    environment_path: Path, directory: Path, annotators: Sequence[str], reporter: Reporter
+    installation: Path, directory: Path, annotators: Sequence[str], reporter: Reporter
 ) -> tuple[Account, ...]:
     """Make the server's database and the accounts that it lacks; return all, the owner first.
 
-    `place` is where the server is installed. The first time takes half a minute. Passwords are
-    kept in `accounts.json`; only its owner can read the directory. Raises `UsageError` for what is
-    no e-mail address.
+    `installation` is where the server is installed. The first time takes half a minute. Passwords
+    are kept in `accounts.json`; only its owner can read the directory. Raises `UsageError` for what
+    is no e-mail address.
     """
     for address in annotators:
         if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST:
             raise UsageError(
                 f"{address!r} is no e-mail address", "Give --annotator name@example.org"
             )
-    if not SERVER.is_installed(environment_path):
+    if not SERVER.is_installed(installation):
         raise StudioError(
-            f"Label Studio is not installed in {environment_path}",
+            f"Label Studio is not installed in {installation}",
             "Run goldpan annotate serve --install",
         )
     make_directory(directory)
@@ -119,7 +119,7 @@ def prepare(
                 new = Account(address, secrets.token_urlsafe(9), secrets.token_hex(20))
                 account = known.setdefault(address, new)
                 _note(path, known, ready)
-                _create(environment_path, directory, account)
+                _create(installation, directory, account)
                 ready.add(address)
                 _note(path, known, ready)
             progress.advance()
@@ -163,17 +163,17 @@ def serve(
     server is not installed or does not come up.
     """
     check_port(port)
-    environment_path = SERVER.default_place(os.environ if environment is None else environment)
+    installation = SERVER.default_place(os.environ if environment is None else environment)
     if installing:
-        SERVER.install(environment_path, reporter)
-    accounts = prepare(environment_path, directory, annotators, reporter)
-    with running(environment_path, directory, port, accounts) as run:
+        SERVER.install(installation, reporter)
+    accounts = prepare(installation, directory, annotators, reporter)
+    with running(installation, directory, port, accounts) as run:
         yield run
 
 
 @contextmanager
 def running(
-    environment_path: Path, directory: Path, port: int, accounts: Sequence[Account]
+    installation: Path, directory: Path, port: int, accounts: Sequence[Account]
 ) -> Iterator[Running]:
     """Run a prepared server while the block runs; its output goes to `server.log`.
 
@@ -183,7 +183,7 @@ def running(
     begun = time.monotonic()
     url = f"http://127.0.0.1:{port}"
     command = [
-        str(_program(environment_path)),
+        str(_program(installation)),
         "start",
         "--no-browser",
         "--internal-host",
@@ -208,10 +208,10 @@ def running(
         _stop(process)
 
 
-def _create(environment_path: Path, directory: Path, account: Account) -> None:
+def _create(installation: Path, directory: Path, account: Account) -> None:
     # The password stands in the environment, not among the arguments that all users can read.
     done = subprocess.run(  # noqa: S603 - the server in its own environment
-        [str(_program(environment_path)), "init", "--quiet"],
+        [str(_program(installation)), "init", "--quiet"],
         env=_environment(directory, account),
         cwd=directory,
         stdin=subprocess.DEVNULL,

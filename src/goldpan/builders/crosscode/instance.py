@@ -71,7 +71,7 @@ def read_instances(path: Path) -> Iterator[Instance]:
 
 
 def instance_of(value: object, index: int) -> Instance:
-    """Return what an element of a data file holds; `place` is its number there, from 0.
+    """Return what an element of a data file holds; `index` is its number there, from 0.
 
     An input of several texts is joined. Case does not count in names, an instance without a
     number goes by its place, and without a split it is for training. Raises `FieldError`.

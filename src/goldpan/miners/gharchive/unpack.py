@@ -54,7 +54,7 @@ class Unpacking:
 
 
 def unpack(path: Path, unpacking: Unpacking) -> Iterator[bytes]:
-    """Yield a file's content in pieces of at most some MB, and note in `found` what is wrong.
+    """Yield a file's content in pieces of at most some MB, and note in `unpacking` what is wrong.
 
     After a damaged member a line end is put in, so that nothing joins what was cut.
     Raises `OSError` where the file cannot be read.
@@ -100,7 +100,7 @@ def _member(file: BinaryIO, start: int, unpacking: Unpacking) -> Generator[bytes
 def _salvage(
     file: BinaryIO, start: int, yielded: int, unpacking: Unpacking
 ) -> Generator[bytes, None, int | None]:
-    """Unpack a member up to its wrong byte, leaving out what was `given` already."""
+    """Unpack a member up to its wrong byte, leaving out what was `yielded` already."""
     file.seek(start)
     inflater = zlib.decompressobj(_GZIP)
     at = start
