@@ -184,17 +184,17 @@ def _task_of(workspace: Workspace, data: Dataset) -> str:
     tasks = load_tasks(tasks_directory(workspace.path))
     if data.family in tasks:
         return data.family
-    runs = [
+    names = [
         task.name
         for task in tasks.values()
         if task.source.access == "built" and task.source.builder == data.family
     ]
-    if len(runs) == 1:
-        return runs[0]
+    if len(names) == 1:
+        return names[0]
     raise UsageError(
         f"No task is that of {data.path}"
-        if not runs
-        else f"{data.path} is of several tasks: {', '.join(runs)}",
+        if not names
+        else f"{data.path} is of several tasks: {', '.join(names)}",
         "Name one of goldpan tasks list, with the rows in the workspace",
     )
 

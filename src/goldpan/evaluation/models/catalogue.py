@@ -58,13 +58,13 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
         return entries[name].make(settings)
 
 
-def settled(name: str, defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def settled(name: str, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a model's settings with what was given, in the types of its defaults.
 
     Raises `UsageError` for a setting that the model does not know or of another type.
     """
     made = dict(defaults)
-    for key, value in settings.items():
+    for key, value in given.items():
         if key not in defaults:
             known = ", ".join(defaults) or "none"
             raise UsageError(f"The model {name} has no setting {key!r}", f"It has {known}")
