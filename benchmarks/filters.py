@@ -1,7 +1,7 @@
 """Speed of the filters on a real repository's tables repeated under new numbers.
 
 Beside it, where there is one, datatrove does the same work on the same discussions: lengths,
-robots, events and participants. Install it in an environment of its own with
+bots, events and participants. Install it in an environment of its own with
 ``pip install "datatrove[processing]==0.10.1" orjson`` and name its Python by
 ``--datatrove-python`` or the variable GOLDPAN_DATATROVE_PYTHON.
 """
@@ -42,7 +42,7 @@ WORKERS = 2
 ISSUES = 20_000
 SLOW = ("language", "near-duplicates")
 """Criteria with limits of their own, see `benchmarks/duplicates.py` for the second."""
-SHARED = ("comment-scale", "event-count", "robots", "participants")
+SHARED = ("comment-scale", "event-count", "bots", "participants")
 """What datatrove is asked to do as well."""
 _NUMBERS = {ENTRIES: ("number",), COMMENTS: ("number",), REFERENCES: ("number", "target_number")}
 
@@ -90,12 +90,12 @@ def _save(target: Workspace, table: Table, repo: str, rows: pa.Table) -> None:
 def measure_issue_filters(workspace: Workspace, repo: str, size: Size) -> float:
     """Print what each criterion for issues takes; return the seconds of the shared ones."""
     profile = load_profile("default")
-    # Repeating a repository repeats its comments, which would make robots of everybody.
-    robots = replace(profile.settings["robots"], repeated=10**9)
+    # Repeating a repository repeats its comments, which would make bots of everybody.
+    bots = replace(profile.settings["bots"], repeated=10**9)
     seconds: dict[str, float] = {}
     begun = time.perf_counter()
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, robots, none, WORKERS) as view:
+    with open_material(workspace, repo, bots, none, WORKERS) as view:
         opened = time.perf_counter() - begun
         for criterion in criteria().values():
             if criterion.subject == "issue":
@@ -108,7 +108,7 @@ def measure_issue_filters(workspace: Workspace, repo: str, size: Size) -> float:
         f"{repo}: {size.entries:,} entries, {issues:,} of them issues with {megabytes:,.0f} MB of "
         "discussions"
     )
-    print(f"  {'reading, robots marked':24} {opened:6.2f} s")
+    print(f"  {'reading, bots marked':24} {opened:6.2f} s")
     for name, took in seconds.items():
         print(f"  {name:24} {took:6.2f} s {issues / took:12,.0f} issues/s")
     cheap = opened + sum(took for name, took in seconds.items() if name not in SLOW)
@@ -176,7 +176,7 @@ def _write_discussions(workspace: Workspace, repo: str, folder: Path) -> None:
     """Write each issue with its comments as a document, dealt out to the processes."""
     profile = load_profile("default")
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, profile.settings["robots"], none, WORKERS) as view:
+    with open_material(workspace, repo, profile.settings["bots"], none, WORKERS) as view:
         rows = view.sql(
             "SELECT number, list(author ORDER BY source, comment_id) AS authors, "
             "list(author_type ORDER BY source, comment_id) AS types, "

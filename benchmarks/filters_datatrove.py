@@ -1,4 +1,4 @@
-"""Filters by length, robots, events and participants in datatrove: see `benchmarks/filters.py`."""
+"""Filters by length, bots, events and participants in datatrove: see `benchmarks/filters.py`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def by_people(document: Any) -> bool:
 
 
 def scaled(document: Any) -> bool:
-    """Keep 200 to 10 million characters, robots' left out."""
+    """Keep 200 to 10 million characters, bots' left out."""
     said = document.metadata
     spoken = zip(said["authors"], said["types"], said["texts"], strict=True)
     size = sum(len(text) for author, kind, text in spoken if not _is_robot(author, kind))

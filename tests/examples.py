@@ -24,8 +24,8 @@ PROVENANCE = Provenance(
             {"raw/run-0001.zst": "ab" * 32},
         ),
     ),
-    profile={"name": "default", "decide": ["robots"]},
-    digests={"robots": "0123456789abcdef"},
+    profile={"name": "default", "decide": ["bots"]},
+    digests={"bots": "0123456789abcdef"},
     settings={"family": "qa"},
     counts={"no-answer": 3},
     redactions={"email": 4},
@@ -34,7 +34,7 @@ CARD = CardInputs(
     summary="Made for a test.",
     subjects="issues",
     considered=500,
-    funnel=(FunnelStep("robots", "Issues that a human wrote.", 10, 490),),
+    funnel=(FunnelStep("bots", "Issues that a human wrote.", 10, 490),),
     limits=("It is small.",),
 )
 

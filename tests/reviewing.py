@@ -50,7 +50,7 @@ def _files(count: int, bodies: tuple[tuple[str, str], ...]) -> dict[str, bytes]:
 
 
 def filtered(place: Workspace) -> Workspace:
-    """Filter a workspace by a profile that drops what robots wrote."""
+    """Filter a workspace by a profile that drops what bots wrote."""
     run_filters(place, [REPO], profile(place), QUIET)
     return place
 
@@ -58,7 +58,7 @@ def filtered(place: Workspace) -> Workspace:
 def profile(place: Workspace) -> Profile:
     """Return the profile of these workspaces."""
     path = place.root / "own.toml"
-    path.write_text('decide = ["robots"]', encoding="utf-8")
+    path.write_text('decide = ["bots"]', encoding="utf-8")
     return load_profile(str(path))
 
 

@@ -24,7 +24,7 @@ QUIET = Reporter(quiet=True)
 
 
 def make(
-    place: Workspace, family: str = "qa", decide: str = '["robots"]', split: str = "none"
+    place: Workspace, family: str = "qa", decide: str = '["bots"]', split: str = "none"
 ) -> BuildResult:
     """Filter and build with a profile of one's own."""
     path = place.root / "own.toml"
@@ -44,7 +44,7 @@ def rows(built: BuildResult) -> list[dict[str, Any]]:
 
 
 def talk(number: int, **given: Any) -> list[dict[str, Any]]:
-    """Return the comments of an issue: a stranger's, a robot's, a maintainer's."""
+    """Return the comments of an issue: a stranger's, a bot's, a maintainer's."""
     return [
         comment(number, "I see this too", "dave", author_association="none"),
         comment(number, "Marked as stale", "stale[bot]", author_type="bot"),

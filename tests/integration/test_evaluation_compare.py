@@ -19,7 +19,7 @@ from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.answers import projects
 from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs, mean_score
 from goldpan.evaluation.comparison_units import complete
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.metrics.result import Interval, Metric, Scores
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.nlbse import BASELINE
@@ -190,13 +190,13 @@ def metric(name: str, value: float | None, *, higher: bool) -> Scores:
 
 
 def test_errors_are_turned_round() -> None:
-    found = turned(metric("smape", 0.3, higher=False))
+    found = ranking_score(metric("smape", 0.3, higher=False))
     assert (found.name, found.value) == ("1 - smape", 0.7)
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((0.5, 0.8))
-    assert turned(metric("mae", 2.0, higher=False)).value == -2.0
-    assert turned(metric("f1", 0.4, higher=True)).value == 0.4
-    assert turned(metric("mae", None, higher=False)).reason == "why"
+    assert ranking_score(metric("mae", 2.0, higher=False)).value == -2.0
+    assert ranking_score(metric("f1", 0.4, higher=True)).value == 0.4
+    assert ranking_score(metric("mae", None, higher=False)).reason == "why"
 
 
 def test_a_run_without_a_score_is_named(place: Workspace) -> None:

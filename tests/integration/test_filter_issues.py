@@ -46,7 +46,7 @@ def test_comment_scale(tmp_path: Path) -> None:
     assert dropped(found) == {**short, 8: "too-long"}
     assert [found[number]["value"] for number in (1, 4, 5, 6)] == [199, 0, 200, 200]
     assert set(dropped(judge(place, "comment-scale", title=True))) == {4, 7}
-    assert set(dropped(judge(place, "comment-scale", robots=True))) == {1, 3, 4}
+    assert set(dropped(judge(place, "comment-scale", bots=True))) == {1, 3, 4}
 
 
 MARKED = timedelta(hours=1)
@@ -117,7 +117,7 @@ def test_redundancy_by_words(tmp_path: Path) -> None:
     assert found[2]["evidence"] == "802: Sorry, dupe of #9"
     assert dropped(judge(place, "redundancy", keywords=False)) == {1: "marker"}
     assert dropped(judge(place, "redundancy", guesses=True)) == {**said, 3: "keyword"}
-    assert set(dropped(judge(place, "redundancy", body=False, robots=True))) == {1, 2, 7}
+    assert set(dropped(judge(place, "redundancy", body=False, bots=True))) == {1, 2, 7}
     assert set(dropped(judge(place, "redundancy", literal=True))) == {*said, 3, 4, 8}
 
 
@@ -198,7 +198,7 @@ def test_external_check(tmp_path: Path) -> None:
     found = judge(place, "external-check")
     assert dropped(found) == dict.fromkeys({*outside, *code, 2}, "external-link")
     assert (found[4]["value"], found[4]["evidence"]) == (3, "https://a.org")
-    strict = {"code": False, "media": "external", "robots": False}
+    strict = {"code": False, "media": "external", "bots": False}
     strict |= {"hosts": ["github.com", "githubusercontent.com", "ours.org"]}
     strict |= {"ignored_hosts": ["example.com", "a.org", "b.org"]}
     pictures = dict.fromkeys(media, "external-media")
@@ -230,7 +230,7 @@ def test_event_count(tmp_path: Path) -> None:
         **dict.fromkeys((2, 4, 5), "many-events"),
         3: "?no-timeline",
     }
-    assert set(dropped(judge(place, "event-count", robots=False))) == {2, 3, 4}
+    assert set(dropped(judge(place, "event-count", bots=False))) == {2, 3, 4}
     found = judge(place, "event-count", count="discussion")
     assert {number: row["value"] for number, row in found.items()} == {
         1: 2,
@@ -240,7 +240,7 @@ def test_event_count(tmp_path: Path) -> None:
         5: 12,
     }
     assert set(dropped(found)) == {4, 5}
-    assert set(dropped(judge(place, "event-count", count="discussion", robots=False))) == {4}
+    assert set(dropped(judge(place, "event-count", count="discussion", bots=False))) == {4}
 
 
 def test_participants_and_answers(tmp_path: Path) -> None:

@@ -329,17 +329,17 @@ def test_issue_kept(tmp_path: Path) -> None:
     pairs = [pair(1, 11), pair(2, 12), pair(3, 13), pair(77, 11)]
     replies = [comment(3, "Duplicate of #1")]
     place = build(tmp_path, entries, replies, pairs=pairs)
-    found = judge(place, "issue-kept", criteria=["robots", "redundancy", "answered"])
+    found = judge(place, "issue-kept", criteria=["bots", "redundancy", "answered"])
     assert dropped(found) == {
         **dict.fromkeys([(1, 11), (2, 12), (3, 13)], "issue-dropped"),
         (77, 11): "?issue-not-mined",
     }
-    found = judge(place, "issue-kept", criteria=["robots", "redundancy"])
+    found = judge(place, "issue-kept", criteria=["bots", "redundancy"])
     assert set(dropped(found)) == {(2, 12), (3, 13), (77, 11)}
     assert found[3, 13]["evidence"] == "redundancy (marker)"
     assert set(dropped(judge(place, "issue-kept", criteria=[]))) == {(77, 11)}
-    with pytest.raises(UsageError, match=r"'robot'.*robots"):
-        judge(place, "issue-kept", criteria=["robot"])
+    with pytest.raises(UsageError, match=r"'bot'.*bots"):
+        judge(place, "issue-kept", criteria=["bot"])
 
 
 def test_without_pairs_files_and_history(tmp_path: Path) -> None:

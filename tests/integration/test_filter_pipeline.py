@@ -165,7 +165,7 @@ def test_changed_tables_are_judged_anew(place: Workspace, profile: str) -> None:
 
 def test_a_profile_that_decides_otherwise_is_told(place: Workspace, profile: str) -> None:
     run(place, profile)
-    for decide in (["comment-scale"], [*DECIDE, "robots"]):
+    for decide in (["comment-scale"], [*DECIDE, "bots"]):
         own_profile(place, f"decide = {json.dumps(decide)}")
         for ask in (
             lambda: read_funnels(place, [REPO], load_profile(profile)),

@@ -57,7 +57,7 @@ def test_the_papers_profile(place: Workspace) -> None:
         "redundancy": 16,
         "external-check": 140,
         "event-count": 132,
-        "robots": 1,
+        "bots": 1,
         "participants": 110,
     }
     assert (told.issues.rows, told.issues.kept) == (517, 198)
@@ -75,10 +75,10 @@ def test_the_papers_profile(place: Workspace) -> None:
 
 
 def test_the_default_profile(place: Workspace) -> None:
-    """Its robots are robots: `boy1bot2` and `robot-dreams`, whom the paper's rule takes, stay."""
+    """Its bots are bots: `boy1bot2` and `robot-dreams`, whom the paper's rule takes, stay."""
     told = sift(place, "default")
     issues = outs(told.issues)
-    ours = ("redundancy", "external-check", "event-count", "robots", "participants")
+    ours = ("redundancy", "external-check", "event-count", "bots", "participants")
     assert [issues[name] for name in ours] == [16, 142, 57, 0, 110]
     assert [issues[name] for name in ("license", "private")] == [0, 0]
     assert 200 <= told.issues.kept <= 260

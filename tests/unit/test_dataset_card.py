@@ -52,7 +52,7 @@ def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:
     for said in (
         "Made for a test.",
         "mined until 2024-05-02",
-        "| robots | Issues that a human wrote. |  | 10 | 490 |",
+        "| bots | Issues that a human wrote. |  | 10 | 490 |",
         "Of 500 issues, these criteria of the profile default decided",
         "| no-answer | 3 |",
         "| MIT | 1 | 20 |",

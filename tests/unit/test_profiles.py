@@ -18,7 +18,7 @@ PAPER = (
     "redundancy",
     "external-check",
     "event-count",
-    "robots",
+    "bots",
     "participants",
     "merged",
     "one-to-one",
@@ -46,17 +46,17 @@ def test_faun_eval_has_the_papers_thresholds_and_literal_rules() -> None:
     assert (told["event-count"]["maximum"], told["event-count"]["count"]) == (10, "timeline")
     assert told["participants"]["minimum"] == 2
     assert told["single-file"]["maximum"] == 1
-    assert told["robots"]["login_rule"] == "contains"
+    assert told["bots"]["login_rule"] == "contains"
     assert told["suffix"]["tests"] == "contains"
     assert told["redundancy"]["literal"]
-    before_robots = PAPER[: PAPER.index("robots")]
-    assert all(told[name]["robots"] for name in before_robots)
+    before_bots = PAPER[: PAPER.index("bots")]
+    assert all(told[name]["bots"] for name in before_bots)
 
 
 def test_default_keeps_the_papers_order_and_adds_to_it() -> None:
     profile = load_profile("default")
     assert tuple(name for name in profile.decide if name in PAPER) == PAPER
-    assert not any(told.get("robots") for told in profile.plain()["settings"].values())
+    assert not any(told.get("bots") for told in profile.plain()["settings"].values())
     assert set(profile.settings["issue-kept"].criteria) <= set(profile.decide)
 
 
@@ -100,15 +100,15 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
     assert profile.extends == ("base", "default")
     assert profile.decide == default.decide
     scale = profile.settings["comment-scale"]
-    assert (scale.minimum, scale.maximum, scale.robots) == (50, 5000, False)
+    assert (scale.minimum, scale.maximum, scale.bots) == (50, 5000, False)
     others = {name: value for name, value in default.settings.items() if name != "comment-scale"}
     assert others.items() <= profile.settings.items()
     told = profile.plain()
     assert told["extends"] == ["base", "default"]
     assert told["settings"]["comment-scale"]["maximum"] == 5000
     assert "extends" not in default.plain()
-    decide = write(tmp_path, other='extends = "faun-eval"\ndecide = ["robots"]\n')
-    assert load_profile(decide).decide == ("robots",)
+    decide = write(tmp_path, other='extends = "faun-eval"\ndecide = ["bots"]\n')
+    assert load_profile(decide).decide == ("bots",)
     assert load_profile(decide).settings == load_profile("faun-eval").settings
 
 
@@ -125,8 +125,8 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
         ({"one": 'extends = "defualt"'}, "no profile 'defualt' .did you mean default", "Choose"),
         ({"one": 'extends = "gone.toml"'}, "gone.toml cannot be read", "Check it"),
         (
-            {"one": 'extends = "default"\n[robots]\nlogin = 1'},
-            "robots has no setting 'login'",
+            {"one": 'extends = "default"\n[bots]\nlogin = 1'},
+            "bots has no setting 'login'",
             "It has",
         ),
     ],

@@ -97,8 +97,14 @@ def agree(
     Raises `ValueError` where a rater rated an item twice.
     """
     by_item = _by_item(ratings)
-    both = {item: given for item, given in sorted(by_item.items()) if len(given) > 1}
-    raters = tuple(sorted({rater for given in by_item.values() for rater in given}))
+    both = {
+        item: labels_by_rater
+        for item, labels_by_rater in sorted(by_item.items())
+        if len(labels_by_rater) > 1
+    }
+    raters = tuple(
+        sorted({rater for labels_by_rater in by_item.values() for rater in labels_by_rater})
+    )
     counts = count_choices(list(both.values()))
     sizes = counts.sum(axis=1)
     usual = Counter(sizes.tolist()).most_common(1)[0][0] if len(both) else 0.0
@@ -111,12 +117,14 @@ def agree(
     pairs = []
     for pair in combinations(raters, 2):
         shared = [
-            (given[pair[0]], given[pair[1]]) for given in both.values() if set(pair) <= set(given)
+            (labels_by_rater[pair[0]], labels_by_rater[pair[1]])
+            for labels_by_rater in both.values()
+            if set(pair) <= set(labels_by_rater)
         ]
         if shared:
             table = _Square(shared)
             kappa = estimate(table.kappa, len(shared))
-            same = sum(one == other for one, other in shared) / len(shared)
+            same = sum(first == other for first, other in shared) / len(shared)
             pairs.append(PairAgreement(pair, len(shared), same, kappa))
     return Agreement(
         field,
@@ -130,9 +138,9 @@ def agree(
         estimate(partial(krippendorff_alpha, counts), len(both)),
         tuple(_categories(both, estimate)),
         tuple(
-            Disagreement(item, dict(sorted(given.items())))
-            for item, given in both.items()
-            if len(set(given.values())) > 1
+            Disagreement(item, dict(sorted(labels_by_rater.items())))
+            for item, labels_by_rater in both.items()
+            if len(set(labels_by_rater.values())) > 1
         ),
     )
 
@@ -190,11 +198,11 @@ def krippendorff_alpha(counts: Counts, weights: Weights | None = None) -> float 
 
 def count_choices(items: Sequence[Mapping[str, tuple[str, ...]]]) -> Counts:
     """Return items x categories; a set of labels is one category."""
-    names = sorted({labels for given in items for labels in given.values()})
-    places = {labels: place for place, labels in enumerate(names)}
+    names = sorted({labels for ratings in items for labels in ratings.values()})
+    places = {labels: index for index, labels in enumerate(names)}
     counts = np.zeros((len(items), len(names)))
-    for row, given in enumerate(items):
-        for labels in given.values():
+    for row, ratings in enumerate(items):
+        for labels in ratings.values():
             counts[row, places[labels]] += 1
     return counts
 
@@ -212,9 +220,9 @@ def bootstrap(
     drawn = []
     for _ in range(samples):
         weights = np.bincount(rng.integers(0, items, items), minlength=items)
-        found = statistic(weights.astype(float))
-        if found is not None:
-            drawn.append(found)
+        estimate = statistic(weights.astype(float))
+        if estimate is not None:
+            drawn.append(estimate)
     if not drawn:
         return Estimate(value, None, None)
     low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
@@ -226,9 +234,11 @@ class _Square:
 
     def __init__(self, shared: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
         names = sorted({labels for pair in shared for labels in pair})
-        places = {labels: place for place, labels in enumerate(names)}
+        places = {labels: index for index, labels in enumerate(names)}
         self._size = len(names)
-        self._cells = np.array([places[one] * len(names) + places[other] for one, other in shared])
+        self._cells = np.array(
+            [places[first] * len(names) + places[other] for first, other in shared]
+        )
 
     def kappa(self, weights: Weights) -> float | None:
         table = np.bincount(self._cells, weights, self._size**2)
@@ -248,11 +258,11 @@ def _categories(
     items: Mapping[str, Mapping[str, tuple[str, ...]]],
     estimate: Callable[[Statistic, int], Estimate],
 ) -> Iterable[CategoryAgreement]:
-    names = {label for given in items.values() for labels in given.values() for label in labels}
+    names = {label for ratings in items.values() for labels in ratings.values() for label in labels}
     for name in sorted(names):
         counts = np.zeros((len(items), 2))
-        for row, given in enumerate(items.values()):
-            for labels in given.values():
+        for row, ratings in enumerate(items.values()):
+            for labels in ratings.values():
                 counts[row, int(name in labels)] += 1
         yield CategoryAgreement(
             name,

@@ -122,12 +122,14 @@ class Plan:
         layout = self.workspace.layout
         for name, directory in self.tasks:
             task = find_task(name, tasks_directory(layout.root))
-            given = read_task_input(directory or task_directory(layout, task), task, self.ablate)
-            data, protocol = given.data, self.protocol
+            task_input = read_task_input(
+                directory or task_directory(layout, task), task, self.ablate
+            )
+            data, protocol = task_input.data, self.protocol
             if self.hold_out is not None:
                 data, protocol = hold_documents_out(data, protocol, self.hold_out)
             for model, seed in product(self.models, self.seeds):
-                yield PlannedRun(self.workspace, name, model, protocol, seed, data, given)
+                yield PlannedRun(self.workspace, name, model, protocol, seed, data, task_input)
 
 
 def make_plan(
@@ -146,10 +148,12 @@ def make_plan(
     chosen = find_protocol(protocol)
     names = [model] if isinstance(model, str) else list(model)
     models = tuple(find_model(name, settings) for name in names)
-    given = [data] if isinstance(data, str | Dataset) else list(data)
+    datasets = [data] if isinstance(data, str | Dataset) else list(data)
     tasks = dict(
-        (_task_of(workspace, each), each.path) if isinstance(each, Dataset) else (each, directory)
-        for each in given
+        (_task_of(workspace, dataset), dataset.path)
+        if isinstance(dataset, Dataset)
+        else (dataset, directory)
+        for dataset in datasets
     )
     return Plan(
         workspace, tuple(tasks.items()), models, tuple(seeds), chosen, tuple(ablate), hold_out
@@ -171,8 +175,8 @@ def evaluate(
     """
     if workspace is None and isinstance(data, Dataset):
         workspace = data.workspace
-    place = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
-    return place.evaluate(data, model=model, seeds=seeds, settings=settings, protocol=protocol)
+    lab = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
+    return lab.evaluate(data, model=model, seeds=seeds, settings=settings, protocol=protocol)
 
 
 def _task_of(workspace: Workspace, data: Dataset) -> str:
@@ -180,17 +184,17 @@ def _task_of(workspace: Workspace, data: Dataset) -> str:
     tasks = load_tasks(tasks_directory(workspace.path))
     if data.family in tasks:
         return data.family
-    found = [
+    names = [
         task.name
         for task in tasks.values()
         if task.source.access == "built" and task.source.builder == data.family
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(names) == 1:
+        return names[0]
     raise UsageError(
         f"No task is that of {data.path}"
-        if not found
-        else f"{data.path} is of several tasks: {', '.join(found)}",
+        if not names
+        else f"{data.path} is of several tasks: {', '.join(names)}",
         "Name one of goldpan tasks list, with the rows in the workspace",
     )
 

@@ -236,7 +236,7 @@ class Workspace:
         """Trace an example, such as ``qa:OWNER/NAME#NUMBER``, to replies and git objects."""
         from goldpan.trace import trace
 
-        return trace(self._layout, example_id, [Path(each) for each in datasets])
+        return trace(self._layout, example_id, [Path(dataset) for dataset in datasets])
 
     def review(
         self,
@@ -386,12 +386,12 @@ class Workspace:
         from goldpan.miners.coverage import measure_coverage
         from goldpan.miners.tables.inputs import check_replies
 
-        found = []
+        coverages = []
         for name in known_repositories(self._layout, repos, "raw"):
             coverage = measure_coverage(self._layout, name)  # tells damage from what was cut off
             check_replies(self._layout, name)
-            found.append(coverage)
-        return found
+            coverages.append(coverage)
+        return coverages
 
     def check(self) -> CheckResult:
         """Verify every file of the workspace against its digest."""
@@ -436,10 +436,15 @@ class Workspace:
 
         names = known_repositories(self._layout, repos, "tables")
         if datasets is None:  # imported tasks, which tell of no repository, lie there too
-            found = finished_datasets(self._layout)
-            paths = [each for each in found if read_provenance(each).get("family") in FAMILIES]
+            directories = finished_datasets(self._layout)
+            paths = [
+                path for path in directories if read_provenance(path).get("family") in FAMILIES
+            ]
         else:
-            paths = [each.path if isinstance(each, Dataset) else Path(each) for each in datasets]
+            paths = [
+                dataset.path if isinstance(dataset, Dataset) else Path(dataset)
+                for dataset in datasets
+            ]
         place = self._by(rules)
         return write_report(place, names, load_profile(str(profile)), paths, Path(output))
 

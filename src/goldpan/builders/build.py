@@ -158,12 +158,13 @@ def build(
         clusters = _clusters(duplicates)
         with reporter.task(f"{recipe.family.name} examples", funnel.kept) as task:
             for repo, judged in verdicts.items():
-                robots = profile.settings["robots"]
-                with open_material(workspace, repo, robots, duplicates, 1) as view:
-                    stock = BuildContext(view, chosen, sources(workspace, repo), dropped, redacted)
-                    stock.keep(judged, recipe.subject, (*required, *reviews))
+                bots = profile.settings["bots"]
+                with open_material(workspace, repo, bots, duplicates, 1) as view:
+                    known = sources(workspace, repo)
+                    context = BuildContext(view, chosen, known, dropped, redacted)
+                    context.keep(judged, recipe.subject, (*required, *reviews))
                     with blamed("dataset", recipe.family.name):
-                        for row in recipe.rows(stock):
+                        for row in recipe.rows(context):
                             task.advance()
                             yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
@@ -228,11 +229,13 @@ def build(
 
 def _plugins(workspace: Workspace, recipe: Recipe, repos: Sequence[str]) -> dict[str, str]:
     """Return the digests of the plugins on which the rows depend."""
-    found = digests(("dataset", recipe.family.name), *(("criterion", name) for name in criteria()))
+    plugins = digests(
+        ("dataset", recipe.family.name), *(("criterion", name) for name in criteria())
+    )
     for repo in repos:
         stage = f"pair.{workspace.rules_of(repo)}"
-        found |= read_lineage(workspace.tables(repo), stage).get("plugins", {})
-    return found
+        plugins |= read_lineage(workspace.tables(repo), stage).get("plugins", {})
+    return plugins
 
 
 def _reviews(recipe: Recipe, names: Sequence[str]) -> dict[str, Subject]:

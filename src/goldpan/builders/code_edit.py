@@ -32,26 +32,26 @@ EXPLAINED = {
 _AT_ONCE = 64
 
 
-def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
+def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept fix pair that changes the content of one text file."""
-    with stock.view.objects() as objects:
+    with context.view.objects() as objects:
         if objects is None:
-            stock.drop_all("no-history")
+            context.drop_all("no-history")
             return
-        clone = stock.view.workspace.clone(stock.view.repo)
-        waiting = fix_pairs(stock, "code-edit")
+        clone = context.view.workspace.clone(context.view.repo)
+        waiting = fix_pairs(context, "code-edit")
         while some := list(islice(waiting, _AT_ONCE)):
             spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in some]
             for (pair, shared), patch in zip(some, patches(clone, spans), strict=True):
                 change = _change(objects, pair)
                 if isinstance(change, str):
-                    stock.dropped[change] += 1
+                    context.dropped[change] += 1
                     continue
                 yield {
                     **shared,
                     **change,
-                    "pull_title": stock.text(pair["pull_title"]),
-                    "pull_body": stock.text(pair["pull_body"]),
+                    "pull_title": context.text(pair["pull_title"]),
+                    "pull_body": context.text(pair["pull_body"]),
                     "base_sha": pair["before_sha"],
                     "head_sha": pair["after_sha"],
                     "diff": patch.text,

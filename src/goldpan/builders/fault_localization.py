@@ -22,22 +22,22 @@ EXPLAINED = {
 }
 
 
-def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
+def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept fix pair whose file stands in the base state's tree."""
-    with stock.view.objects() as objects:
+    with context.view.objects() as objects:
         if objects is None:
-            stock.drop_all("no-history")
+            context.drop_all("no-history")
             return
-        for pair, shared in fix_pairs(stock, "fault-localization"):
+        for pair, shared in fix_pairs(context, "fault-localization"):
             try:
                 files = objects.files(pair["before_sha"])
             except GitError:
-                stock.dropped["lost-tree"] += 1
+                context.dropped["lost-tree"] += 1
                 continue
             paths = prune((file.path for file in files if file.kind == "file"), CODE_SUFFIXES)
             changed = pair["previous_path"] or pair["path"]
             if changed not in paths:
-                stock.dropped["not-in-tree"] += 1
+                context.dropped["not-in-tree"] += 1
                 continue
             yield {
                 **shared,

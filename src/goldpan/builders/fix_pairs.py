@@ -32,19 +32,21 @@ ORDER BY k.issue, k.pull_repo, k.pull
 """
 
 
-def fix_pairs(stock: BuildContext, family: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def fix_pairs(
+    context: BuildContext, family: str
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield each kept pair that can be built, and the columns that its examples share.
 
-    The others are counted in `stock.dropped` with the reason.
+    The others are counted in `context.dropped` with the reason.
     """
-    repository = stock.repository()
+    repository = context.repository()
     repo = repository["repo"]
-    for pair in stock.rows(_PAIRS, repo=repo):
+    for pair in context.rows(_PAIRS, repo=repo):
         reason = _obstacle(pair)
         if reason:
-            stock.dropped[reason] += 1
+            context.dropped[reason] += 1
             continue
-        raw = (*stock.raw.get(pair["issue"], ()), *stock.raw.get(pair["pull"], ()))
+        raw = (*context.raw.get(pair["issue"], ()), *context.raw.get(pair["pull"], ()))
         yield (
             pair,
             {
@@ -52,13 +54,13 @@ def fix_pairs(stock: BuildContext, family: str) -> Iterator[tuple[dict[str, Any]
                 "id": f"{family}:{repo}#{pair['issue']}+{pair['pull']}",
                 "issue": pair["issue"],
                 "pull": pair["pull"],
-                "title": stock.text(pair["title"]),
-                "body": stock.text(pair["body"]),
+                "title": context.text(pair["title"]),
+                "body": context.text(pair["body"]),
                 "created_at": pair["created_at"],
                 "updated_at": pair["updated_at"],
                 "closed_at": pair["closed_at"],
                 "merged_at": pair["merged_at"],
-                "labels": [stock.text(label) for label in pair["labels"] or ()],
+                "labels": [context.text(label) for label in pair["labels"] or ()],
                 "signals": pair["signals"],
                 "raw": tuple(dict.fromkeys(raw)),
             },

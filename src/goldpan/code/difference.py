@@ -10,29 +10,29 @@ from goldpan.core.sanitize import line
 _WIDTH = 100
 
 
-def shared_ends(one: bytes, other: bytes) -> tuple[int, int]:
+def shared_ends(first: bytes, other: bytes) -> tuple[int, int]:
     """Return how many bytes two texts share at their start, and how many more at their end."""
-    start = _shared_start(one, other)
-    most = min(len(one), len(other)) - start
-    return start, min(most, _shared_start(one[::-1], other[::-1]))
+    start = _shared_start(first, other)
+    most = min(len(first), len(other)) - start
+    return start, min(most, _shared_start(first[::-1], other[::-1]))
 
 
-def _shared_start(one: bytes, other: bytes) -> int:
-    low, high = 0, min(len(one), len(other))
+def _shared_start(first: bytes, other: bytes) -> int:
+    low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _changed_lines(one: bytes, other: bytes) -> tuple[bytes, bytes]:
+def _changed_lines(first: bytes, other: bytes) -> tuple[bytes, bytes]:
     """Return the lines of each text from the first that changed to the last."""
-    start, tail = shared_ends(one, other)
-    start = one.rfind(b"\n", 0, start) + 1
-    return _lines(one, start, tail), _lines(other, start, tail)
+    start, tail = shared_ends(first, other)
+    start = first.rfind(b"\n", 0, start) + 1
+    return _lines(first, start, tail), _lines(other, start, tail)
 
 
 def _lines(text: bytes, start: int, tail: int) -> bytes:
@@ -82,5 +82,5 @@ def _told(text: bytes, number: int) -> str:
     lines = text.split(b"\n", number + 1)
     if number >= len(lines) or lines[number:] == [b""]:
         return "the end"
-    told = lines[number][: 8 * _WIDTH].decode(errors="replace")
-    return f"{number + 1}: {line(told, _WIDTH)}"
+    shown = lines[number][: 8 * _WIDTH].decode(errors="replace")
+    return f"{number + 1}: {line(shown, _WIDTH)}"

@@ -146,5 +146,5 @@ def shown(text: bytes, mark: Mark, grammar: Grammar) -> bytes:
 def _prefix(text: bytes, start: int, grammar: Grammar) -> bytes:
     if not grammar.prefixes:
         return b""
-    found = re.compile(rb"[A-Za-z0-9]{0,3}+(?=[\"'])").match(text, start)
-    return bytes(sign for sign in found[0] if sign in grammar.prefixes) if found else b""
+    match = re.compile(rb"[A-Za-z0-9]{0,3}+(?=[\"'])").match(text, start)
+    return bytes(sign for sign in match[0] if sign in grammar.prefixes) if match else b""

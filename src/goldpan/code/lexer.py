@@ -49,8 +49,8 @@ def strip(text: bytes, lexis: LexicalRules) -> Stripped:
     """Take a text apart by the rules of its language alone."""
     texts: dict[str, list[bytes]] = {"comment": [], "string": []}
 
-    def replace(found: re.Match[bytes]) -> bytes:
-        text, kind = found[0], (found.lastgroup or "").rstrip("0123456789")
+    def replace(match: re.Match[bytes]) -> bytes:
+        text, kind = match[0], (match.lastgroup or "").rstrip("0123456789")
         if kind == "kept":
             return text
         texts[kind].append(text)

@@ -24,20 +24,20 @@ def same_structure(before: Reading, after: Reading) -> bool:
         left, right, outer = open_nodes.pop()
         if len(left) != len(right):
             return False
-        for one, other in zip(left, right, strict=True):
-            mark = _mark(one, before, outer)
+        for left_node, other in zip(left, right, strict=True):
+            mark = _mark(left_node, before, outer)
             if mark is not _mark(other, after, outer):
                 return False
-            if mark is not Mark.STRING and one.kind_id != other.kind_id:
+            if mark is not Mark.STRING and left_node.kind_id != other.kind_id:
                 return False
-            within = one.end_byte <= start or one.start_byte >= ends[0] - tail
-            if within and _place(one, start, ends[0]) == _place(other, start, ends[1]):
+            within = left_node.end_byte <= start or left_node.start_byte >= ends[0] - tail
+            if within and _place(left_node, start, ends[0]) == _place(other, start, ends[1]):
                 continue
-            if not (one.child_count or other.child_count or mark is Mark.STRING):
-                if _words(one, before, mark) != _words(other, after, mark):
+            if not (left_node.child_count or other.child_count or mark is Mark.STRING):
+                if _words(left_node, before, mark) != _words(other, after, mark):
                     return False
                 continue
-            open_nodes.append((_within(one, before, mark), _within(other, after, mark), mark))
+            open_nodes.append((_within(left_node, before, mark), _within(other, after, mark), mark))
     return True
 
 
@@ -58,7 +58,7 @@ def _words(node: Node, reading: Reading, mark: Mark) -> list[bytes]:
 
 def _within(node: Node, reading: Reading, outer: Mark) -> list[Node]:
     """Return the children that are code; those of a string are its interpolations."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     waiting = node.children[::-1]
     while waiting:
         child = waiting.pop()
@@ -66,5 +66,5 @@ def _within(node: Node, reading: Reading, outer: Mark) -> list[Node]:
         if mark is Mark.STRING and outer is Mark.STRING:
             waiting.extend(child.children[::-1])
         elif mark is not Mark.COMMENT:
-            found.append(child)
-    return found
+            nodes.append(child)
+    return nodes

@@ -112,9 +112,9 @@ def compare_texts(pair: Pair) -> Substance:
         there = pair.before is not None and pair.after is not None
         return Substance(False, "encoding" if there else "white-space", last.name, "none")
     if first is last and first.lexis:
-        found = _by_lexis(old, new, first, first.lexis)
-        if found:
-            return found
+        substance = _by_lexis(old, new, first, first.lexis)
+        if substance:
+            return substance
     return _by_grammar(old, new, first, last, pair.path)
 
 
@@ -185,12 +185,12 @@ def _verdict(
     before: tuple[bytes, Stripped],
     after: tuple[bytes, Stripped],
 ) -> Substance:
-    (old, one), (new, other) = before, after
-    evidence = first_change(old, new, one.code, other.code)
+    (old, old_code), (new, other) = before, after
+    evidence = first_change(old, new, old_code.code, other.code)
     if keep:
-        count = changed_tokens(one.code, other.code)
+        count = changed_tokens(old_code.code, other.code)
         return Substance(True, None, language, parsed, count, evidence)
-    comments, strings = one.comments != other.comments, one.strings != other.strings
+    comments, strings = old_code.comments != other.comments, old_code.strings != other.strings
     reason: Reason = "comments" if comments else "strings" if strings else "white-space"
     reason = "comments-and-strings" if comments and strings else reason
     return Substance(False, reason, language, parsed, 0, evidence)

@@ -98,8 +98,8 @@ def side_by_side(diff: str, most: int = 160) -> Sides:
                 rows.append(Row("gap"))
     shown = (*rows, *_changed(olds, news))[:most]
     changed = [row for row in shown if row.kind == "changed"]
-    told = sum((row.left is not None) + (row.right is not None) for row in changed)
-    return Sides(shown, deleted, inserted, deleted + inserted - told)
+    shown_lines = sum((row.left is not None) + (row.right is not None) for row in changed)
+    return Sides(shown, deleted, inserted, deleted + inserted - shown_lines)
 
 
 def blocks_as_diff(before: str, blocks: Iterable[tuple[str, str]]) -> str | None:
@@ -121,10 +121,10 @@ def blocks_as_diff(before: str, blocks: Iterable[tuple[str, str]]) -> str | None
         grown += len(news) - len(olds)
         for tag, a, b, c, d in SequenceMatcher(None, olds, news).get_opcodes():
             if tag == "equal":
-                text += [_marked(" ", one) for one in olds[a:b]]
+                text += [_marked(" ", line_) for line_ in olds[a:b]]
             else:
-                text += [_marked("-", one) for one in olds[a:b]]
-                text += [_marked("+", one) for one in news[c:d]]
+                text += [_marked("-", line_) for line_ in olds[a:b]]
+                text += [_marked("+", line_) for line_ in news[c:d]]
     return "".join(text)
 
 
@@ -160,8 +160,8 @@ def _changed(olds: Sequence[_Text], news: Sequence[_Text]) -> list[Row]:
     rows: list[Row] = []
     old = new = 0
     for left, right in (*_alike(olds, news), (len(olds), len(news))):
-        for one, other in zip_longest(olds[old:left], news[new:right]):
-            left_line = _whole(one, one.old) if one else None
+        for old_line, other in zip_longest(olds[old:left], news[new:right]):
+            left_line = _whole(old_line, old_line.old) if old_line else None
             rows.append(Row("changed", left_line, _whole(other, other.new) if other else None))
         if left < len(olds) and right < len(news):
             rows.append(_emphasized(olds[left], news[right]))
@@ -179,11 +179,11 @@ def _alike(olds: Sequence[_Text], news: Sequence[_Text]) -> list[tuple[int, int]
             for at, (old, new) in enumerate(zip(olds, news, strict=False))
             if _likeness(_words(old), _words(new)) >= _ALIKE
         ]
-    old_words = [_words(one) for one in olds]
-    new_words = [_words(one) for one in news]
+    old_words = [_words(line_) for line_ in olds]
+    new_words = [_words(line_) for line_ in news]
     # best[i][j]: the greatest sum of likeness between the lines from i and from j on.
     best = [[0.0] * (len(news) + 1) for _ in range(len(olds) + 1)]
-    like = [[_likeness(one, other) for other in new_words] for one in old_words]
+    like = [[_likeness(words, other) for other in new_words] for words in old_words]
     for i in reversed(range(len(olds))):
         for j in reversed(range(len(news))):
             both = best[i + 1][j + 1] + like[i][j] if like[i][j] >= _ALIKE else 0.0
@@ -205,9 +205,9 @@ def _words(line: _Text) -> Counter[str]:
     return Counter(_TOKEN.findall(line.text[:_LONGEST_LINE].strip()))
 
 
-def _likeness(one: Counter[str], other: Counter[str]) -> float:
+def _likeness(first: Counter[str], other: Counter[str]) -> float:
     """Return the share of tokens that two lines have in common, from 0 to 1 (Dice)."""
-    return 2 * (one & other).total() / max(1, one.total() + other.total())
+    return 2 * (first & other).total() / max(1, first.total() + other.total())
 
 
 def _whole(line: _Text, number: int) -> Line:

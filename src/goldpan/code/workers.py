@@ -27,10 +27,10 @@ def compare_all(
             drawn.append(pair)
             yield pair
 
-    for found in map_in_sandbox(compare_texts, noted(), workers, timeout, compare_unread):
+    for result in map_in_sandbox(compare_texts, noted(), workers, timeout, compare_unread):
         pair = drawn.popleft()
-        if isinstance(found, Failed):
+        if isinstance(result, Failed):
             language = language_of(pair.path)
-            yield Substance(None, found.reason, language.name if language else "", "none")
+            yield Substance(None, result.reason, language.name if language else "", "none")
         else:
-            yield found
+            yield result

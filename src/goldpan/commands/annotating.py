@@ -78,15 +78,15 @@ def push(
     from goldpan.filters.profile import load_profile
 
     asked = find_form(form)
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    server = choose_server(place, url, os.environ)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
+    server = choose_server(lab, url, os.environ)
     with reporting(json) as reporter:
         tasks = read_tasks(dataset, asked)
         suggest = None
         if not_blind:
-            suggest = find_suggestions(place, asked, dataset, load_profile(profile).name)
+            suggest = find_suggestions(lab, asked, dataset, load_profile(profile).name)
         pushed = push_tasks(
-            place,
+            lab,
             server,
             project,
             asked,
@@ -121,13 +121,13 @@ def pull(
     from goldpan.annotation.studio.handover import choose_server
     from goldpan.annotation.studio.pull import pull as pull_answers
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    server = choose_server(place, url, os.environ)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
+    server = choose_server(lab, url, os.environ)
     with reporting(json) as reporter:
         pulled = pull_answers(
-            place, server, project, reporter, named=names, accept_configuration=accept_configuration
+            lab, server, project, reporter, named=names, accept_configuration=accept_configuration
         )
-        decisions = write_decisions(place, project)
+        decisions = write_decisions(lab, project)
     print_result(json, asdict(pulled), lambda: print_pulled(pulled, decisions))
     raise typer.Exit(PARTIAL if pulled.unreadable else 0)
 
@@ -137,9 +137,9 @@ def status(project: ProjectName, workspace: Directory = None, json: Json = False
     """Show a project's progress by annotator, and when it may be finished."""
     from goldpan.annotation.studio.progress import progress
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    found = progress(place, project)
-    print_result(json, asdict(found), lambda: print_progress(found))
+    lab = Workspace(settings_of(workspace=workspace).workspace)
+    shown = progress(lab, project)
+    print_result(json, asdict(shown), lambda: print_progress(shown))
 
 
 @app.command()
@@ -152,18 +152,18 @@ def agreement(project: ProjectName, workspace: Directory = None, json: Json = Fa
     from goldpan.annotation.studio.agreement_input import ratings_beside_dataset, read_ratings
     from goldpan.annotation.studio.progress import progress
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    found = [agree(field, given) for field, given in read_ratings(place, project).items()]
-    both = ratings_beside_dataset(place, project)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
+    agreements = [agree(field, ratings) for field, ratings in read_ratings(lab, project).items()]
+    both = ratings_beside_dataset(lab, project)
     beside = agree("the dataset's labels", both) if both else None
-    annotators = progress(place, project).annotators
+    annotators = progress(lab, project).annotators
     value = {
-        "fields": [asdict(one) for one in found],
+        "fields": [asdict(one) for one in agreements],
         "dataset": asdict(beside) if beside else None,
-        "filled_in": sum(one.filled_in for one in annotators),
-        "accepted": sum(one.accepted for one in annotators),
+        "filled_in": sum(annotator.filled_in for annotator in annotators),
+        "accepted": sum(annotator.accepted for annotator in annotators),
     }
-    print_result(json, value, lambda: print_agreements(found, beside, annotators))
+    print_result(json, value, lambda: print_agreements(agreements, beside, annotators))
 
 
 @app.command()
@@ -180,10 +180,10 @@ def adjudicate(
     from goldpan.annotation.studio.adjudicate import adjudicate as adjudicate_project
     from goldpan.annotation.studio.handover import choose_server
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    server = choose_server(place, url, os.environ)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
+    server = choose_server(lab, url, os.environ)
     with reporting(json) as reporter:
-        pushed = adjudicate_project(place, server, project, reporter, doubts=doubts)
+        pushed = adjudicate_project(lab, server, project, reporter, doubts=doubts)
     print_result(json, asdict(pushed), lambda: print_pushed(pushed))
 
 
@@ -209,9 +209,9 @@ def serve(
     from goldpan.annotation.studio.push import push as push_tasks
     from goldpan.annotation.studio.serve import serve as serve_studio
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
     addresses: Sequence[str] = annotator or ("one@example.org", "two@example.org")
-    directory = server_directory(place)
+    directory = server_directory(lab)
     with (
         reporting(False) as reporter,
         serve_studio(directory, port, addresses, reporter, installing=install) as running,
@@ -220,124 +220,130 @@ def serve(
         if dataset is not None:
             asked = find_form(form)
             tasks = read_tasks(dataset, asked)
-            print_pushed(push_tasks(place, running.server, form, asked, tasks, reporter))
+            print_pushed(push_tasks(lab, running.server, form, asked, tasks, reporter))
         print_running(running)
         running.process.wait()
 
 
-def print_pushed(found: PushResult) -> None:
+def print_pushed(result: PushResult) -> None:
     """Show what a push added."""
     console = Terminal()
     console.print(
-        f"{found.project}: {found.added:,} subjects added, {found.known:,} already there, "
-        f"{found.seconds:.1f} s"
+        f"{result.project}: {result.added:,} subjects added, {result.known:,} already there, "
+        f"{result.seconds:.1f} s"
     )
-    if found.suggested:
-        console.print(f"{found.suggested:,} of them are pre-filled")
-    console.print(clean(f"Annotators start at {found.page}"))
+    if result.suggested:
+        console.print(f"{result.suggested:,} of them are pre-filled")
+    console.print(clean(f"Annotators start at {result.page}"))
 
 
-def print_pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
+def print_pulled(result: PullResult, decisions: Sequence[Decision]) -> None:
     """Show what a pull brought, and what people decided."""
     console = Terminal()
     console.print(
-        f"{found.project}: {found.fetched:,} tasks fetched, {found.answers:,} answers count, "
-        f"{found.done:,} of {found.tasks:,} subjects are done, {found.seconds:.1f} s"
+        f"{result.project}: {result.fetched:,} tasks fetched, {result.answers:,} answers count, "
+        f"{result.done:,} of {result.tasks:,} subjects are done, {result.seconds:.1f} s"
     )
-    for problem, count in sorted(found.problems.items()):
+    for problem, count in sorted(result.problems.items()):
         console.print(clean(f"  {count:,} do not count: ") + clean(problem))
-    for how, count in sorted(Counter(one.how for one in decisions).items()):
+    for how, count in sorted(Counter(decision.how for decision in decisions).items()):
         console.print(f"  {how}: {count:,}")
-    for name in found.renamed:
+    for name in result.renamed:
         console.print(clean("  renamed: ") + clean(name))
-    if found.configuration_changed:
+    if result.configuration_changed:
         console.print("  The form was changed on the server")
-    if found.gone or found.foreign:
+    if result.gone or result.foreign:
         console.print(
-            f"  {found.gone:,} tasks were deleted there, {found.foreign:,} are not Goldpan's"
+            f"  {result.gone:,} tasks were deleted there, {result.foreign:,} are not Goldpan's"
         )
-    for task in found.unreadable[:_MOST]:
+    for task in result.unreadable[:_MOST]:
         console.print(f"  The server cannot export task {task}: check it there")
 
 
-def print_progress(found: Progress) -> None:
+def print_progress(progress: Progress) -> None:
     """Show how far a project is."""
     console = Terminal()
     console.print(
-        f"{found.project} ({found.form}): {found.finished:,} of {found.subjects:,} subjects "
-        f"finished, {found.begun:,} begun, {found.answers:,} of {found.wanted:,} answers"
+        f"{progress.project} ({progress.form}): {progress.finished:,} of {progress.subjects:,} "
+        f"subjects finished, {progress.begun:,} begun, "
+        f"{progress.answers:,} of {progress.wanted:,} answers"
     )
-    if found.deleted:
-        console.print(f"{found.deleted:,} more were deleted on the server")
-    if found.passed_over:
+    if progress.deleted:
+        console.print(f"{progress.deleted:,} more were deleted on the server")
+    if progress.passed_over:
         console.print(
-            f"{found.passed_over:,} were skipped and lack answers: somebody else has to answer them"
+            f"{progress.passed_over:,} were skipped and lack answers: "
+            "somebody else has to answer them"
         )
     table = Table("annotator", box=None, header_style="dim")
     for name in ("answers", "skipped", "other", "doubts", "seconds per task"):
         table.add_column(name, justify="right")
-    for one in found.annotators:
-        pace = "-" if one.seconds is None else f"{one.seconds:.0f}"
-        counts = (one.answers, one.skipped, one.other, one.doubts)
-        table.add_row(clean(one.annotator), *(f"{count:,}" for count in counts), pace)
+    for annotator in progress.annotators:
+        pace = "-" if annotator.seconds is None else f"{annotator.seconds:.0f}"
+        counts = (annotator.answers, annotator.skipped, annotator.other, annotator.doubts)
+        table.add_row(clean(annotator.annotator), *(f"{count:,}" for count in counts), pace)
     console.print(table)
-    _filled_in(console, found.annotators)
-    if found.work_left is not None:
-        console.print(f"Left: {found.work_left} of one person's work")
-    if found.ends_at is not None:
-        console.print(f"At this pace it will be finished on {found.ends_at:%Y-%m-%d}")
-    console.print(clean(f"Annotators start at {found.page}"))
+    _filled_in(console, progress.annotators)
+    if progress.work_left is not None:
+        console.print(f"Left: {progress.work_left} of one person's work")
+    if progress.ends_at is not None:
+        console.print(f"At this pace it will be finished on {progress.ends_at:%Y-%m-%d}")
+    console.print(clean(f"Annotators start at {progress.page}"))
 
 
 def print_agreements(
-    found: Sequence[Agreement], beside: Agreement | None, annotators: Sequence[AnnotatorProgress]
+    agreements: Sequence[Agreement],
+    beside: Agreement | None,
+    annotators: Sequence[AnnotatorProgress],
 ) -> None:
     """Show how far people agree on each field, and what they decided with the dataset."""
     console = Terminal()
     _filled_in(console, annotators)
-    for one in (*found, beside) if beside else found:
-        console.print(titled(one.field, ""))
-        if one is not beside:
-            console.print(f"  {one.items:,} rated by two or more, {one.single:,} by one alone")
-        console.print(f"  raw agreement {_estimate(one.raw)}")
-        for pair in one.pairs:
+    for field in (*agreements, beside) if beside else agreements:
+        console.print(titled(field.field, ""))
+        if field is not beside:
+            console.print(f"  {field.items:,} rated by two or more, {field.single:,} by one alone")
+        console.print(f"  raw agreement {_estimate(field.raw)}")
+        for pair in field.pairs:
             console.print(
                 clean("  Cohen's kappa ")
                 + clean(" and ".join(pair.raters))
                 + clean(f": {_estimate(pair.kappa)} on {pair.items:,}")
             )
-        console.print(f"  Fleiss' kappa {_estimate(one.fleiss)} on {one.fleiss_items:,}")
-        console.print(f"  Krippendorff's alpha {_estimate(one.alpha)}")
-        for category in one.categories:
+        console.print(f"  Fleiss' kappa {_estimate(field.fleiss)} on {field.fleiss_items:,}")
+        console.print(f"  Krippendorff's alpha {_estimate(field.alpha)}")
+        for category in field.categories:
             console.print(
                 clean("    ")
                 + clean(category.category)
                 + clean(f": chosen {category.chosen:,}, alpha {_estimate(category.alpha)}")
             )
-        for item in one.disagreements[:_MOST]:
+        for item in field.disagreements[:_MOST]:
             answers = "; ".join(f"{who}: {', '.join(said)}" for who, said in item.labels.items())
             console.print(clean("  differ on ") + clean(f"{item.item} ({answers})"))
-        if len(one.disagreements) > _MOST:
-            console.print(f"  and {len(one.disagreements) - _MOST:,} more: see --json")
+        if len(field.disagreements) > _MOST:
+            console.print(f"  and {len(field.disagreements) - _MOST:,} more: see --json")
 
 
 def _filled_in(console: Terminal, annotators: Sequence[AnnotatorProgress]) -> None:
     """Say how often people left what was filled in: agreement of such answers is no proof."""
-    if not any(one.filled_in for one in annotators):
+    if not any(annotator.filled_in for annotator in annotators):
         return
     console.print("Not blind: people who see the same suggestion agree more than they would")
-    for one in annotators:
-        if one.filled_in:
-            share = one.accepted / one.filled_in
-            told = f" left {one.accepted:,} of {one.filled_in:,} suggestions as they were"
-            console.print(clean("  ") + clean(one.annotator) + clean(f"{told} ({share:.0%})"))
+    for annotator in annotators:
+        if annotator.filled_in:
+            share = annotator.accepted / annotator.filled_in
+            text = (
+                f" left {annotator.accepted:,} of {annotator.filled_in:,} suggestions as they were"
+            )
+            console.print(clean("  ") + clean(annotator.annotator) + clean(f"{text} ({share:.0%})"))
 
 
-def print_running(found: Running) -> None:
+def print_running(running: Running) -> None:
     """Show where a server runs and who may log in."""
     console = Terminal()
-    console.print(titled("Label Studio", f" runs at {found.server.url} until Ctrl-C"))
-    for account in found.accounts:
+    console.print(titled("Label Studio", f" runs at {running.server.url} until Ctrl-C"))
+    for account in running.accounts:
         console.print(clean(f"  {account.address}  password {account.password}"))
     console.print("goldpan annotate push and pull find it automatically, with the same --workspace")
 

@@ -126,48 +126,48 @@ app.add_typer(crosscode.app, name="crosscode")
 app.command("code-comments")(code_comments.build)
 
 
-def built_json(found: BuildResult) -> dict[str, Any]:
+def built_json(result: BuildResult) -> dict[str, Any]:
     """Return what was built as plain data."""
-    written = found.written
+    written = result.written
     return {
         "directory": str(written.directory),
         "family": written.family.name,
         "examples": written.rows,
         "splits": {split.name: split.rows for split in written.splits},
-        "considered": found.considered,
-        "kept": found.kept,
-        "dropped": dict(found.dropped),
-        "redacted": dict(found.redacted),
-        "basis": [asdict(one) for one in found.basis],
-        "replaced": found.replaced,
+        "considered": result.considered,
+        "kept": result.kept,
+        "dropped": dict(result.dropped),
+        "redacted": dict(result.redacted),
+        "basis": [asdict(one) for one in result.basis],
+        "replaced": result.replaced,
         "straddling_groups": written.report.straddling,
         "dropped_by_split": written.report.dropped,
-        "seconds": round(found.seconds, 3),
+        "seconds": round(result.seconds, 3),
     }
 
 
-def print_built(found: BuildResult) -> None:
+def print_built(result: BuildResult) -> None:
     """Show what a dataset holds, and what became of the rest."""
     console = Terminal()
-    written = found.written
+    written = result.written
     console.print(
-        titled(written.family.name, f": {written.rows:,} examples in {found.seconds:.1f} s")
+        titled(written.family.name, f": {written.rows:,} examples in {result.seconds:.1f} s")
     )
     table = Table("split", "examples", "bytes", box=None, header_style="dim")
     for split in written.splits:
         size = sum(file.size for file in split.files)
         table.add_row(split.name, f"{split.rows:,}", f"{size:,}")
     console.print(table)
-    console.print(f"{found.considered:,} considered, {found.kept:,} kept by the filters")
-    for reason, count in sorted(found.dropped.items()):
+    console.print(f"{result.considered:,} considered, {result.kept:,} kept by the filters")
+    for reason, count in sorted(result.dropped.items()):
         console.print(clean(f"  {count:,} without an example: ") + clean(reason))
     if written.report.dropped:
         console.print(
             f"  {written.report.dropped:,} dropped: near duplicates of examples in another split"
         )
-    for kind, count in sorted(found.redacted.items()):
+    for kind, count in sorted(result.redacted.items()):
         console.print(clean(f"  {count:,} redacted in texts: ") + clean(kind))
-    print_basis(found.basis)
-    if found.replaced is not None:
-        console.print(clean(f"It replaces {found.replaced}"))
+    print_basis(result.basis)
+    if result.replaced is not None:
+        console.print(clean(f"It replaces {result.replaced}"))
     console.print(clean(f"Written to {written.directory}"))

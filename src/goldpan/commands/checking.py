@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    place: Annotated[
+    path: Annotated[
         Path | None, typer.Argument(metavar="[WORKSPACE]", help="The same as --workspace.")
     ] = None,
     workspace: Directory = None,
@@ -32,25 +32,25 @@ def check(
 
     Exits with 1 if something is damaged.
     """
-    with opened(json, workspace=place or workspace) as lab:
+    with opened(json, workspace=path or workspace) as lab:
         done = lab.repair() if repair else {}
-        found = lab.check()
-    value = {**asdict(found), "repaired": [asdict(one) for one in done.values()]}
-    print_result(json, value, lambda: _show(found, done))
-    raise typer.Exit(1 if found.damaged else 0)
+        result = lab.check()
+    value = {**asdict(result), "repaired": [asdict(repaired) for repaired in done.values()]}
+    print_result(json, value, lambda: _show(result, done))
+    raise typer.Exit(1 if result.damaged else 0)
 
 
-def _show(found: CheckResult, done: dict[str, Repair]) -> None:
+def _show(result: CheckResult, done: dict[str, Repair]) -> None:
     console = Terminal()
     print_repairs(list(done), list(done.values()))
-    console.print(f"{found.files:,} files, {found.bytes / 1e6:,.0f} MB in {found.workspace}")
-    if found.unsealed:
+    console.print(f"{result.files:,} files, {result.bytes / 1e6:,.0f} MB in {result.workspace}")
+    if result.unsealed:
         console.print(
-            f"{found.unsealed:,} tables have no digest, as an earlier version wrote them: "
+            f"{result.unsealed:,} tables have no digest, as an earlier version wrote them: "
             "only their form was checked"
         )
-    for one in found.damaged:
-        at = "" if one.offset is None else f" at byte {one.offset:,}"
-        console.print(clean(f"Damaged: {one.file}{at}: {one.reason}"))
-        console.print(f"  {one.remedy}.")
-    console.print(f"{len(found.damaged):,} damaged." if found.damaged else "Nothing is damaged.")
+    for damage in result.damaged:
+        at = "" if damage.offset is None else f" at byte {damage.offset:,}"
+        console.print(clean(f"Damaged: {damage.file}{at}: {damage.reason}"))
+        console.print(f"  {damage.remedy}.")
+    console.print(f"{len(result.damaged):,} damaged." if result.damaged else "Nothing is damaged.")

@@ -108,7 +108,7 @@ def build(
 
     plan = SplitPlan.parse(split, seed)
     settings = settings_of(workspace=workspace)
-    place = Workspace(settings.workspace)
+    lab = Workspace(settings.workspace)
     reading = Reading(
         find_languages(language or ()),
         lines.value,
@@ -117,25 +117,25 @@ def build(
         timeout,
     )
     labels = Annotations(tuple(annotations or ()), tuple(require or ()))
-    commits = find_commits(place, cloned_repositories(place, names_of(repo, None)), revision)
+    commits = find_commits(lab, cloned_repositories(lab, names_of(repo, None)), revision)
     access = Access(settings.tokens[0] if settings.tokens else None, settings.git_host)
-    wanted = find_task(task, tasks_directory(place.root)) if task else None
-    directory = output or place.dataset(f"{task}-fresh" if task else CODE_COMMENTS.name)
+    wanted = find_task(task, tasks_directory(lab.root)) if task else None
+    directory = output or lab.dataset(f"{task}-fresh" if task else CODE_COMMENTS.name)
     with reporting(json) as reporter:
         built = build_code_comments(
-            place, commits, reading, labels, plan, directory, reporter, access=access, task=wanted
+            lab, commits, reading, labels, plan, directory, reporter, access=access, task=wanted
         )
     print_result(json, built_json(built), lambda: print_built(built))
     raise typer.Exit(PARTIAL if built.incomplete else 0)
 
 
-def built_json(found: CommentsResult) -> dict[str, Any]:
+def built_json(result: CommentsResult) -> dict[str, Any]:
     """Return what was built as plain data."""
-    written, tally = found.written, found.tally
+    written, tally = result.written, result.tally
     return {
         "directory": str(written.directory),
         "family": written.family.name,
-        "commits": {commit.repo: commit.id for commit in found.commits},
+        "commits": {commit.repo: commit.id for commit in result.commits},
         "files": tally.files,
         "files_read": tally.read,
         "comments": tally.comments,
@@ -147,23 +147,24 @@ def built_json(found: CommentsResult) -> dict[str, Any]:
         "redacted": dict(sorted(tally.redacted.items())),
         "straddling_groups": written.report.straddling,
         "dropped_by_split": written.report.dropped,
-        "seconds": round(found.seconds, 3),
+        "seconds": round(result.seconds, 3),
     }
 
 
-def print_built(found: CommentsResult) -> None:
+def print_built(result: CommentsResult) -> None:
     """Show what a dataset of class comments holds, and what became of the rest."""
     from goldpan.builders.code_comments.build import EXPLAINED
 
     console = Terminal()
-    written, tally = found.written, found.tally
+    written, tally = result.written, result.tally
     console.print(
         titled(
             written.family.name,
-            f": {written.rows:,} sentences of {tally.comments:,} comments in {found.seconds:.1f} s",
+            f": {written.rows:,} sentences of {tally.comments:,} comments "
+            f"in {result.seconds:.1f} s",
         )
     )
-    for commit in found.commits:
+    for commit in result.commits:
         console.print(clean(commit.repo) + clean(f" at {commit.id} of {commit.at:%Y-%m-%d}"))
     table = Table("split", "sentences", "bytes", box=None, header_style="dim")
     for split in written.splits:

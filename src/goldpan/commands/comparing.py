@@ -67,13 +67,13 @@ def compare(
     """Say which models differ, from stored runs, and write a report; no model is run."""
     from goldpan.evaluation.comparing import Question
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
     check_endings(output=output, markdown=markdown, latex=latex)
     question = Question(_approach(approach), alpha, rope, seed)
-    tasks = known_tasks(place)
+    tasks = known_tasks(lab)
     names = [*(task or ()), *_members(tasks, suite)]
     compared = compare_stored(
-        place,
+        lab,
         tasks,
         names,
         question,
@@ -82,7 +82,7 @@ def compare(
         protocol=protocol or "",
     )
     written = write_files(
-        place, compared, tasks, title=suite or "", page=output, markdown=markdown, latex=latex
+        lab, compared, tasks, title=suite or "", page=output, markdown=markdown, latex=latex
     )
     print_result(
         json, comparison_json(compared, written), lambda: print_compared(compared, written)
@@ -90,7 +90,7 @@ def compare(
 
 
 def compare_stored(
-    place: Workspace,
+    workspace: Workspace,
     tasks: dict[str, Task],
     names: Sequence[str],
     question: Question,
@@ -106,7 +106,7 @@ def compare_stored(
     from goldpan.evaluation.comparing import compare_runs
     from goldpan.evaluation.runs import read_runs
 
-    every = read_runs(place, tasks=names)
+    every = read_runs(workspace, tasks=names)
     _require(required, {run.task for run in every}, "task")
     _require(models, {run.model for run in every}, "model")
     runs = [run for run in every if not models or run.model in models]
@@ -116,15 +116,15 @@ def compare_stored(
     return compare_runs(runs, every, tasks, question, keep_models=bool(models))
 
 
-def known_tasks(place: Workspace) -> dict[str, Task]:
+def known_tasks(workspace: Workspace) -> dict[str, Task]:
     """Return the tasks of the registry and of the workspace."""
     from goldpan.datasets.registry import load_tasks, tasks_directory
 
-    return load_tasks(tasks_directory(place.root))
+    return load_tasks(tasks_directory(workspace.root))
 
 
 def write_files(
-    place: Workspace,
+    workspace: Workspace,
     compared: ComparisonResult,
     tasks: dict[str, Task],
     *,
@@ -138,7 +138,9 @@ def write_files(
         return ()
     from goldpan.report.evaluation import EvaluationFiles, write_evaluation
 
-    return write_evaluation(place, compared, tasks, EvaluationFiles(page, markdown, latex), title)
+    return write_evaluation(
+        workspace, compared, tasks, EvaluationFiles(page, markdown, latex), title
+    )
 
 
 def check_endings(**files: Path | None) -> None:
@@ -161,11 +163,11 @@ def _approach(name: str) -> Literal["bayesian", "frequentist"]:
 def _members(tasks: dict[str, Task], suite: str | None) -> list[str]:
     if suite is None:
         return []
-    found = [one.name for one in tasks.values() if suite in one.suites]
-    if not found:
-        known = sorted({name for one in tasks.values() for name in one.suites})
+    members = [task.name for task in tasks.values() if suite in task.suites]
+    if not members:
+        known = sorted({name for task in tasks.values() for name in task.suites})
         raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(known)}")
-    return found
+    return members
 
 
 def _require(wanted: Collection[str], there: Collection[str], noun: str) -> None:
@@ -179,75 +181,77 @@ def _require(wanted: Collection[str], there: Collection[str], noun: str) -> None
             )
 
 
-def print_compared(found: ComparisonResult, written: Sequence[Written]) -> None:
+def print_compared(result: ComparisonResult, written: Sequence[Written]) -> None:
     """Show the ranking, what it means, and where files lie."""
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
-    from goldpan.report.comparison.ranking import place
+    from goldpan.report.comparison.ranking import rank_range
     from goldpan.report.comparison.summary import heading, sentences
     from goldpan.report.numbers import formatted
 
     console = Terminal()
-    console.print(clean(heading(found)))
-    comparison = found.comparison
+    console.print(clean(heading(result)))
+    comparison = result.comparison
     if isinstance(comparison, Comparison):
         table = Table("place", "model", box=None, header_style="dim")
         by_median = comparison.by_median
         middle = "median" if by_median else "mean"
         for name in (f"{middle} {comparison.metric}", "tier"):
             table.add_column(name, justify="right")
-        for one in comparison.standings[:_MOST]:
-            value = one.median if by_median else one.mean
-            table.add_row(place(one), clean(one.model), formatted(value), str(one.tier))
+        for standing in comparison.standings[:_MOST]:
+            value = standing.median if by_median else standing.mean
+            table.add_row(
+                rank_range(standing), clean(standing.model), formatted(value), str(standing.tier)
+            )
         console.print(table)
         if len(comparison.standings) > _MOST:
             console.print(f"and {len(comparison.standings) - _MOST} more")
-    for sentence in sentences(found, comment_ranking(found.systems)):
+    for sentence in sentences(result, comment_ranking(result.systems)):
         console.print(clean(sentence))
-    for reason in (*found.block.left_out, *found.without_value):
+    for reason in (*result.block.left_out, *result.without_value):
         console.print(clean(f"Left out: {reason}"))
     print_files(written)
 
 
 def print_files(written: Sequence[Written]) -> None:
     """Show which files were written."""
-    for one in written:
-        Terminal().print(clean(f"Wrote {one.output}, {one.size / 1e6:.1f} MB"))
+    for file in written:
+        Terminal().print(clean(f"Wrote {file.output}, {file.size / 1e6:.1f} MB"))
 
 
-def comparison_json(found: ComparisonResult, written: Sequence[Written]) -> dict[str, Any]:
+def comparison_json(result: ComparisonResult, written: Sequence[Written]) -> dict[str, Any]:
     """Return a comparison as JSON can hold it."""
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
     from goldpan.report.comparison.summary import sentences, warnings
 
-    comments = comment_ranking(found.systems)
-    comparison = found.comparison
+    comments = comment_ranking(result.systems)
+    comparison = result.comparison
     compared_there = isinstance(comparison, Comparison)
     return {
-        "metric": found.metric,
+        "metric": result.metric,
         "tasks": [
-            {"task": task, "metric": found.metrics[task], "ranked": task in found.block.tasks}
-            for task in found.tasks
+            {"task": task, "metric": result.metrics[task], "ranked": task in result.block.tasks}
+            for task in result.tasks
         ],
         "models": [
             {
-                "name": one.name,
-                "model": one.model,
-                "protocol": one.protocol,
-                "tasks": len(one.runs),
-                "runs": [str(run.directory) for run in one.every()],
+                "name": system.name,
+                "model": system.model,
+                "protocol": system.protocol,
+                "tasks": len(system.runs),
+                "runs": [str(run.directory) for run in system.every()],
             }
-            for one in found.ranked
+            for system in result.ranked
         ],
         "comparison": comparison.as_json() if isinstance(comparison, Comparison) else None,
         "not_compared": None if compared_there else comparison,
-        "tasks_alone": [one.as_json() for one in found.alone],
+        "tasks_alone": [alone.as_json() for alone in result.alone],
         "nlbse23": None if comments is None else asdict(comments),
-        "left_out": [*found.block.left_out, *found.without_value],
-        "summary": sentences(found, comments),
-        "warnings": warnings(found, ()),
-        "files": [asdict(one) for one in written],
+        "left_out": [*result.block.left_out, *result.without_value],
+        "summary": sentences(result, comments),
+        "warnings": warnings(result, ()),
+        "files": [asdict(file) for file in written],
     }
 
 
@@ -266,10 +270,10 @@ def print_ran(done: RunResult) -> None:
     metrics.sort(key=lambda each: each.name != scores.main)
     for metric in metrics[: _METRICS + 1]:
         value, interval = metric.value, metric.interval
-        told = f"not defined ({metric.reason})" if value is None else f"{value:.4f}"
+        text = f"not defined ({metric.reason})" if value is None else f"{value:.4f}"
         if interval is not None:
-            told += f" [{interval.low:.4f}, {interval.high:.4f}]"
-        console.print(f"  {metric.name}: {told}")
+            text += f" [{interval.low:.4f}, {interval.high:.4f}]"
+        console.print(f"  {metric.name}: {text}")
     invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
     console.print(
         f"  {scores.examples:,} examples{invalid}; "

@@ -72,20 +72,20 @@ def export_files(
 
     if every == bool(task):
         raise UsageError("Which tasks to write is not clear", "Give either --task NAME or --all")
-    place = _place(workspace)
-    own = tasks_directory(place.root)
+    lab = _place(workspace)
+    own = tasks_directory(lab.root)
     wanted = load_tasks(own) if every else {name: find_task(name, own) for name in task or ()}
-    datasets = [TaskDataset(one, task_directory(place, one)) for one in wanted.values()]
-    there = [one for one in datasets if (one.directory / PROVENANCE).exists()]
-    absent = [one.task.name for one in datasets if one not in there]
+    datasets = [TaskDataset(task_, task_directory(lab, task_)) for task_ in wanted.values()]
+    there = [dataset for dataset in datasets if (dataset.directory / PROVENANCE).exists()]
+    absent = [dataset.task.name for dataset in datasets if dataset not in there]
     if absent and (task or not there):
         raise UsageError(
-            f"{place.root} holds no rows of {', '.join(absent[:5])}",
+            f"{lab.root} holds no rows of {', '.join(absent[:5])}",
             f"Run goldpan tasks import {absent[0]}",
         )
     with reporting(json) as reporter:
-        found = export_tasks(place, there, output or _files(place), reporter, seed=seed)
-    print_result(json, exported_json(found, absent), lambda: print_exported(found, absent))
+        exported = export_tasks(lab, there, output or _files(lab), reporter, seed=seed)
+    print_result(json, exported_json(exported, absent), lambda: print_exported(exported, absent))
 
 
 @app.command("import")
@@ -103,7 +103,7 @@ def import_files(
     from goldpan.builders.crosscode.importing import import_task
     from goldpan.builders.crosscode.read_meta import list_metas, read_meta
 
-    place = _place(workspace)
+    lab = _place(workspace)
     paths = list_metas(directory)
     if task:
         metas = {path: read_meta(path) for path in paths}
@@ -114,12 +114,12 @@ def import_files(
                 f"It has {', '.join(meta.name for meta in list(metas.values())[:5])}, ...",
             )
         paths = list(dict.fromkeys(known[name] for name in task))
-    found = []
+    imports = []
     with reporting(json) as reporter, reporter.task("tasks", len(paths)) as progress:
         for path in paths:
-            found.append(import_task(place, path))
+            imports.append(import_task(lab, path))
             progress.advance()
-    print_result(json, imported_json(found), lambda: print_imported(found))
+    print_result(json, imported_json(imports), lambda: print_imported(imports))
 
 
 @app.command()
@@ -128,10 +128,10 @@ def check(directory: TaskDirectory, json: Json = False) -> None:
     from goldpan.builders.crosscode.check import check_task_files
 
     with reporting(json) as reporter:
-        found = check_task_files(directory, reporter)
-    value = {**asdict(found), "passed": found.passed}
-    print_result(json, value, lambda: print_checked(found))
-    raise typer.Exit(0 if found.passed else 1)
+        checked = check_task_files(directory, reporter)
+    value = {**asdict(checked), "passed": checked.passed}
+    print_result(json, value, lambda: print_checked(checked))
+    raise typer.Exit(0 if checked.passed else 1)
 
 
 @app.command()
@@ -147,9 +147,9 @@ def splits(
 
     known = load_splits(splits_file)
     tasks = find_tasks(sources or [_files(_place(workspace))])
-    metas = [one.meta for one in tasks]
-    found = [assign_tasks(name, split, metas) for name, split in known.items()]
-    print_result(json, splits_json(found), lambda: print_splits(found))
+    metas = [task.meta for task in tasks]
+    assigned = [assign_tasks(name, split, metas) for name, split in known.items()]
+    print_result(json, splits_json(assigned), lambda: print_splits(assigned))
 
 
 @app.command()
@@ -198,14 +198,14 @@ def split(
     way, counter = find_method(method), find_counter(unit)
     budget = Budget(max_length, counter, unit) if max_length is not None else None
     settings = CrossSettings(way, seed, budget, train_cap, evaluation_cap)
-    place = _place(workspace)
-    tasks = find_tasks(sources or [_files(place)])
-    assigned = assign_tasks(chosen, known[chosen], [one.meta for one in tasks])
+    lab = _place(workspace)
+    tasks = find_tasks(sources or [_files(lab)])
+    assigned = assign_tasks(chosen, known[chosen], [task.meta for task in tasks])
     called = f"{chosen}-{way.name}".lower().replace("/", "-")
-    directory = output or place.root / "crosscode" / "splits" / called
+    directory = output or lab.root / "crosscode" / "splits" / called
     with reporting(json) as reporter:
-        found = build_split(place, tasks, assigned, settings, directory, reporter)
-    print_result(json, built_json(found), lambda: print_built(found))
+        result = build_split(lab, tasks, assigned, settings, directory, reporter)
+    print_result(json, built_json(result), lambda: print_built(result))
 
 
 @app.command()
@@ -228,7 +228,9 @@ def shortcut(
     from goldpan.evaluation.predictions import predictions_schema
 
     answers = list(shortcut_answers(directory, find_shortcut(method), seed))
-    scores = percentages([one.truth for one in answers], [one.answer for one in answers])
+    scores = percentages(
+        [answer.truth for answer in answers], [answer.answer for answer in answers]
+    )
     if output:
         write_answers(output, answers, predictions_schema("text-generation"))
     value = {"shortcut": method, "seed": seed, "instances": len(answers), **asdict(scores)}
@@ -239,138 +241,138 @@ def _place(workspace: Path | None) -> Workspace:
     return Workspace(settings_of(workspace=workspace).workspace)
 
 
-def _files(place: Workspace) -> Path:
-    return place.root / "crosscode" / "tasks"
+def _files(workspace: Workspace) -> Path:
+    return workspace.root / "crosscode" / "tasks"
 
 
-def exported_json(found: Exported, absent: Sequence[str]) -> dict[str, Any]:
+def exported_json(exported: Exported, absent: Sequence[str]) -> dict[str, Any]:
     """Return what was written as plain data."""
     return {
-        "directory": str(found.directory),
-        "instances": found.instances,
+        "directory": str(exported.directory),
+        "instances": exported.instances,
         "tasks": {
             meta.stem: {"task": meta.name, "type": meta.kind.names, "instances": meta.counts}
-            for meta in found.metas
+            for meta in exported.metas
         },
         "without_rows": list(absent),
     }
 
 
-def print_exported(found: Exported, absent: Sequence[str]) -> None:
+def print_exported(exported: Exported, absent: Sequence[str]) -> None:
     """Show the written tasks."""
     console = Terminal()
-    for meta in found.metas:
+    for meta in exported.metas:
         line = f"{meta.stem}: {meta.name}, {meta.kind}, {meta.counts['total']:,} instances"
         console.print(clean(line))
     if absent:
         console.print(clean("Without rows in the workspace: ") + clean(", ".join(absent)))
-    console.print(clean(f"{found.instances:,} instances written to {found.directory}"))
+    console.print(clean(f"{exported.instances:,} instances written to {exported.directory}"))
 
 
-def imported_json(found: Sequence[Imported]) -> dict[str, Any]:
+def imported_json(imports: Sequence[Imported]) -> dict[str, Any]:
     """Return what was read as plain data."""
     return {
-        one.task.name: {
-            "directory": str(one.directory),
-            "type": one.task.type,
-            "splits": dict(one.splits),
-            "task_file": str(one.task_file) if one.task_file else None,
+        imported.task.name: {
+            "directory": str(imported.directory),
+            "type": imported.task.type,
+            "splits": dict(imported.splits),
+            "task_file": str(imported.task_file) if imported.task_file else None,
         }
-        for one in found
+        for imported in imports
     }
 
 
-def print_imported(found: Sequence[Imported]) -> None:
+def print_imported(imports: Sequence[Imported]) -> None:
     """Show the tasks that were read, and which of them are new."""
     console = Terminal()
-    for one in found:
-        rows = ", ".join(f"{count:,} {split}" for split, count in sorted(one.splits.items()))
-        console.print(clean(f"{one.task.name}: {one.task.type}, {rows}"))
-        if one.task_file:
-            console.print(clean(f"  a new task, which {one.task_file} describes"))
+    for imported in imports:
+        rows = ", ".join(f"{count:,} {split}" for split, count in sorted(imported.splits.items()))
+        console.print(clean(f"{imported.task.name}: {imported.task.type}, {rows}"))
+        if imported.task_file:
+            console.print(clean(f"  a new task, which {imported.task_file} describes"))
 
 
-def print_checked(found: Checked) -> None:
+def print_checked(checked: Checked) -> None:
     """Show what is wrong with task files."""
     console = Terminal()
-    for problem in found.problems:
+    for problem in checked.problems:
         style = "yellow" if problem.kind == "warning" else "red"
         console.print(clean(f"{problem.kind}: ", style=style) + clean(problem))
-    if found.unlisted:
-        console.print(f"and {found.unlisted:,} more")
-    state = "All is well" if found.passed and not found.problems else ""
-    if found.passed and found.problems:
+    if checked.unlisted:
+        console.print(f"and {checked.unlisted:,} more")
+    state = "All is well" if checked.passed and not checked.problems else ""
+    if checked.passed and checked.problems:
         state = "No errors, but see the warnings"
-    console.print(f"{found.tasks:,} tasks, {found.instances:,} instances. {state}".rstrip())
+    console.print(f"{checked.tasks:,} tasks, {checked.instances:,} instances. {state}".rstrip())
 
 
-def splits_json(found: Sequence[Assigned]) -> list[dict[str, Any]]:
+def splits_json(splits: Sequence[Assigned]) -> list[dict[str, Any]]:
     """Return the splits and their tasks as plain data."""
     return [
         {
-            "name": one.name,
-            **asdict(one.split),
-            "train": [meta.name for meta in one.train],
-            "evaluation": [meta.name for meta in one.evaluation],
-            "left_out": [asdict(task) for task in one.left_out],
-            "empty": one.empty,
+            "name": assigned.name,
+            **asdict(assigned.split),
+            "train": [meta.name for meta in assigned.train],
+            "evaluation": [meta.name for meta in assigned.evaluation],
+            "left_out": [asdict(task) for task in assigned.left_out],
+            "empty": assigned.empty,
         }
-        for one in found
+        for assigned in splits
     ]
 
 
-def print_splits(found: Sequence[Assigned]) -> None:
+def print_splits(splits: Sequence[Assigned]) -> None:
     """Show how many tasks each split has."""
     console = Terminal()
     table = Table("split", "train", "evaluation", "paper", "", box=None, header_style="dim")
-    for one in found:
-        paper = "/".join(map(str, one.split.paper)) if one.split.paper else ""
-        empty = f"no task for {one.empty}" if one.empty else ""
-        counts = (str(len(one.train)), str(len(one.evaluation)))
-        table.add_row(clean(one.name), *counts, paper, empty)
+    for assigned in splits:
+        paper = "/".join(map(str, assigned.split.paper)) if assigned.split.paper else ""
+        empty = f"no task for {assigned.empty}" if assigned.empty else ""
+        counts = (str(len(assigned.train)), str(len(assigned.evaluation)))
+        table.add_row(clean(assigned.name), *counts, paper, empty)
     console.print(table)
-    for one in found:
-        for task in one.left_out:
-            console.print(clean(f"{one.name}: {_not_trained_on(task)}"))
+    for assigned in splits:
+        for task in assigned.left_out:
+            console.print(clean(f"{assigned.name}: {_not_trained_on(task)}"))
 
 
-def built_json(found: CrossCodeResult) -> dict[str, Any]:
+def built_json(result: CrossCodeResult) -> dict[str, Any]:
     """Return what was built as plain data."""
     return {
-        "directory": str(found.directory),
-        "split": found.assigned.name,
-        "train": [asdict(one) for one in found.train],
-        "evaluation": [asdict(one) for one in found.evaluation],
-        "left_out": [asdict(one) for one in found.assigned.left_out],
-        "leaking": found.leaks,
-        "examples_cut": found.examples_cut,
-        "inputs_cut": found.inputs_cut,
-        "seconds": round(found.seconds, 3),
+        "directory": str(result.directory),
+        "split": result.assigned.name,
+        "train": [asdict(task_count) for task_count in result.train],
+        "evaluation": [asdict(task_count) for task_count in result.evaluation],
+        "left_out": [asdict(left_out) for left_out in result.assigned.left_out],
+        "leaking": result.leaks,
+        "examples_cut": result.examples_cut,
+        "inputs_cut": result.inputs_cut,
+        "seconds": round(result.seconds, 3),
     }
 
 
-def print_built(found: CrossCodeResult) -> None:
+def print_built(result: CrossCodeResult) -> None:
     """Show what a split holds, and what was left out of it."""
     console = Terminal()
-    console.print(titled(found.assigned.name, f" in {found.seconds:.1f} s"))
+    console.print(titled(result.assigned.name, f" in {result.seconds:.1f} s"))
     table = Table("side", "tasks", "prompts", "instances there", box=None, header_style="dim")
-    for side, counts in (("train", found.train), ("evaluation", found.evaluation)):
+    for side, counts in (("train", result.train), ("evaluation", result.evaluation)):
         kept = sum(count.drawn - count.leaking for count in counts)
         there = sum(count.available for count in counts)
         table.add_row(side, f"{len(counts):,}", f"{kept:,}", f"{there:,}")
     console.print(table)
-    for task in found.assigned.left_out:
+    for task in result.assigned.left_out:
         console.print(clean(_not_trained_on(task)))
     console.print(
-        f"{sum(found.leaks.values()):,} training instances dropped, as they also occur in the "
-        f"evaluation: {found.leaks['exact']:,} exactly, {found.leaks['near']:,} nearly"
+        f"{sum(result.leaks.values()):,} training instances dropped, as they also occur in the "
+        f"evaluation: {result.leaks['exact']:,} exactly, {result.leaks['near']:,} nearly"
     )
-    if found.examples_cut or found.inputs_cut:
+    if result.examples_cut or result.inputs_cut:
         console.print(
-            f"{found.examples_cut:,} prompts lack examples for their length, "
-            f"{found.inputs_cut:,} the end of the input"
+            f"{result.examples_cut:,} prompts lack examples for their length, "
+            f"{result.inputs_cut:,} the end of the input"
         )
-    console.print(clean(f"Written to {found.directory}"))
+    console.print(clean(f"Written to {result.directory}"))
 
 
 def print_scored(value: dict[str, Any]) -> None:

@@ -72,9 +72,9 @@ def trace(
     Exits with 3 if a source is no longer in the workspace.
     """
     with opened(json, workspace=workspace) as lab:
-        found = lab.trace(example_id, dataset or ())
-    print_result(json, asdict(found), lambda: print_traced(found))
-    raise typer.Exit(0 if found.complete else PARTIAL)
+        traced = lab.trace(example_id, dataset or ())
+    print_result(json, asdict(traced), lambda: print_traced(traced))
+    raise typer.Exit(0 if traced.complete else PARTIAL)
 
 
 def publish(
@@ -152,7 +152,7 @@ def report(
     print_result(json, asdict(facts), lambda: print_reported(facts))
 
 
-def _report_runs(place: Workspace, output: Path, json: bool) -> None:
+def _report_runs(workspace: Workspace, output: Path, json: bool) -> None:
     from goldpan.commands.comparing import (
         compare_stored,
         comparison_json,
@@ -162,9 +162,9 @@ def _report_runs(place: Workspace, output: Path, json: bool) -> None:
     )
     from goldpan.evaluation.comparing import Question
 
-    tasks = known_tasks(place)
-    compared = compare_stored(place, tasks, (), Question())
-    written = write_files(place, compared, tasks, page=output)
+    tasks = known_tasks(workspace)
+    compared = compare_stored(workspace, tasks, (), Question())
+    written = write_files(workspace, compared, tasks, page=output)
     print_result(
         json,
         comparison_json(compared, written),
@@ -172,81 +172,83 @@ def _report_runs(place: Workspace, output: Path, json: bool) -> None:
     )
 
 
-def print_applied(found: Applied) -> None:
+def print_applied(applied: Applied) -> None:
     """Show which files blocks changed."""
     console = Terminal()
-    done = "changed" if found.written else "would change"
-    for file in found.files:
+    done = "changed" if applied.written else "would change"
+    for file in applied.files:
         line = clean(f"{file.action} ") + clean(file.path)
         console.print(line + clean(f" ({_count(file.blocks, 'block')})"))
         for forgiven in file.forgiven:
             console.print(clean(f"  ignored: {forgiven}"))
-    console.print(f"{_count(len(found.files), 'file')} {done}")
+    console.print(f"{_count(len(applied.files), 'file')} {done}")
 
 
-def print_published(found: PublishResult) -> None:
+def print_published(result: PublishResult) -> None:
     """Show what was sent, or would be."""
     console = Terminal()
-    for change in found.changes[:_MOST_CHANGES]:
+    for change in result.changes[:_MOST_CHANGES]:
         console.print(clean(f"  {change.action} ") + clean(change.path) + f" {change.size:,} bytes")
-    if len(found.changes) > _MOST_CHANGES:
-        console.print(f"  and {len(found.changes) - _MOST_CHANGES:,} more")
-    if found.dry_run:
-        console.print(f"Nothing was sent. All checks passed; it would go to {found.url}")
-        if not found.compared:
+    if len(result.changes) > _MOST_CHANGES:
+        console.print(f"  and {len(result.changes) - _MOST_CHANGES:,} more")
+    if result.dry_run:
+        console.print(f"Nothing was sent. All checks passed; it would go to {result.url}")
+        if not result.compared:
             console.print("Without a token, the Hub's present content was not checked.")
         return
-    if not found.changes:
-        console.print(f"{found.url} already has the same content")
+    if not result.changes:
+        console.print(f"{result.url} already has the same content")
     else:
-        console.print(f"Published as {found.url} in commit {found.commit}")
-    if found.tag:
-        console.print(f"Tagged {found.tag}")
+        console.print(f"Published as {result.url} in commit {result.commit}")
+    if result.tag:
+        console.print(f"Tagged {result.tag}")
 
 
-def print_traced(found: Trace) -> None:
+def print_traced(traced: Trace) -> None:
     """Show where an example comes from."""
     console = Terminal()
-    console.print(clean(found.id))
-    console.print(clean(f"split {found.split} of {found.dataset}"))
-    for name, value in found.place.items():
+    console.print(clean(traced.id))
+    console.print(clean(f"split {traced.split} of {traced.dataset}"))
+    for name, value in traced.place.items():
         console.print(clean(f"  {name}: ") + clean(str(value)))
-    if found.entries:
+    if traced.entries:
         console.print("\nEntries", style="bold")
-    for one in found.entries:
-        if one.entry:
+    for entry in traced.entries:
+        if entry.entry:
             console.print(
-                clean(f"  {one.repo}#{one.number} {one.entry['kind']}: ")
-                + clean(one.entry["title"])
+                clean(f"  {entry.repo}#{entry.number} {entry.entry['kind']}: ")
+                + clean(entry.entry["title"])
             )
-    numbers = {one.number for one in found.entries}
-    pairs = [pair for one in found.entries[:1] for pair in one.pairs if pair["pull"] in numbers]
+    numbers = {entry.number for entry in traced.entries}
+    pairs = [
+        pair for entry in traced.entries[:1] for pair in entry.pairs if pair["pull"] in numbers
+    ]
     for pair in pairs:
         console.print(f"\nEvidence: {', '.join(pair['signals'])}", style="bold")
         for evidence in pair["evidence"]:
             if evidence["excerpt"]:
                 console.print(clean(f"  {evidence['where']}: ") + clean(evidence["excerpt"]))
-    if found.objects:
+    if traced.objects:
         console.print("\nGit objects", style="bold")
-    for thing in found.objects:
+    for thing in traced.objects:
         state = f"{thing.kind}, {thing.size:,} bytes" if thing.size is not None else "not there"
         console.print(f"  {thing.column} {thing.sha}  {state}")
-    if found.replies:
+    if traced.replies:
         console.print("\nRaw replies", style="bold")
-    for reply in found.replies:
+    for reply in traced.replies:
         state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
         console.print(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
 
 
-def print_reported(found: ReportFacts) -> None:
+def print_reported(report: ReportFacts) -> None:
     """Show where a report lies and what it holds."""
     console = Terminal()
     console.print(
-        f"{_count(found.examples, 'example')} and {_count(found.dropped, 'dropped subject')} of "
-        f"{_count(len(found.repos), 'repository')}, {found.size / 1e6:.1f} MB"
+        f"{_count(report.examples, 'example')} and {_count(report.dropped, 'dropped subject')} of "
+        f"{_count(len(report.repos), 'repository')}, {report.size / 1e6:.1f} MB"
     )
-    print_basis(found.basis)
-    console.print(clean(f"Open {found.output} in a browser"))
+    print_basis(report.basis)
+    console.print(clean(f"Open {report.output} in a browser"))
 
 
 def _count(count: int, noun: str) -> str:

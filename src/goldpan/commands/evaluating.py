@@ -166,11 +166,11 @@ def run_models(
         )
         for planned in plan:
             if dry_run:
-                found = planned.estimate()
+                estimate = planned.estimate()
                 facts = {"task": planned.task, "model": planned.model.name, "seed": planned.seed}
-                results.append({**facts, "estimate": found and asdict(found)})
+                results.append({**facts, "estimate": estimate and asdict(estimate)})
                 if not json:
-                    print_estimate(planned.task, planned.model.name, planned.seed, found)
+                    print_estimate(planned.task, planned.model.name, planned.seed, estimate)
                 continue
             try:
                 ran = planned.run()
@@ -207,15 +207,13 @@ def score(
     from goldpan.evaluation.runs import read_runs
     from goldpan.evaluation.task_input import files_to_score
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
     results = []
-    for each in read_runs(place, tasks=task or (), models=model or ()):
-        known = find_task(each.task, tasks_directory(place.root))
-        files = files_to_score(place, known, each.record.data_hash, dataset)
-        results.append(
-            RunResult(each.directory, rescore(each.directory, known, files), again=False)
-        )
-    print_result(json, [each.result for each in results], lambda: print_all_ran(results))
+    for run in read_runs(lab, tasks=task or (), models=model or ()):
+        known = find_task(run.task, tasks_directory(lab.root))
+        files = files_to_score(lab, known, run.record.data_hash, dataset)
+        results.append(RunResult(run.directory, rescore(run.directory, known, files), again=False))
+    print_result(json, [result.result for result in results], lambda: print_all_ran(results))
 
 
 @app.command()
@@ -232,20 +230,24 @@ def lengths(
     from goldpan.evaluation.runs import read_runs
     from goldpan.evaluation.task_input import input_lengths, scored_input
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    found = []
-    for each in read_runs(place, tasks=task or (), models=model or ()):
-        known = find_task(each.task, tasks_directory(place.root))
-        given = scored_input(place, known, each.record.data_hash, dataset)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
+    measured = []
+    for stored in read_runs(lab, tasks=task or (), models=model or ()):
+        known = find_task(stored.task, tasks_directory(lab.root))
+        task_input = scored_input(lab, known, stored.record.data_hash, dataset)
         thirds = score_by_length(
-            known, each.predictions(), input_lengths(given), seed=each.seed, files=given.files
+            known,
+            stored.predictions(),
+            input_lengths(task_input),
+            seed=stored.seed,
+            files=task_input.files,
         )
-        found.append((each, thirds))
-    told = [
+        measured.append((stored, thirds))
+    lines = [
         {"directory": str(run.directory), "thirds": [asdict(third) for third in thirds]}
-        for run, thirds in found
+        for run, thirds in measured
     ]
-    print_result(json, told, lambda: print_lengths(found))
+    print_result(json, lines, lambda: print_lengths(measured))
 
 
 @app.command()
@@ -258,7 +260,7 @@ def models(workspace: Directory = None, json: Json = False) -> None:
     entries = catalogue()
     print_result(
         json,
-        [{"name": each.name, "about": each.about} for each in entries.values()],
+        [{"name": entry.name, "about": entry.about} for entry in entries.values()],
         lambda: print_models(entries.values()),
     )
 
@@ -270,7 +272,9 @@ def protocols(json: Json = False) -> None:
 
     found = known()
     print_result(
-        json, [asdict(each) for each in found.values()], lambda: print_protocols(found.values())
+        json,
+        [asdict(protocol) for protocol in found.values()],
+        lambda: print_protocols(found.values()),
     )
 
 
@@ -284,22 +288,28 @@ def _pair(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _named(place: Workspace, task: list[str] | None, suite: str | None) -> list[str]:
+def _named(workspace: Workspace, task: list[str] | None, suite: str | None) -> list[str]:
     """Return the tasks to run, in the order given; those of a suite that are there."""
     from goldpan.datasets.registry import load_tasks, tasks_directory
     from goldpan.datasets.task_data import task_directory
 
     names = list(task or ())
     if suite is not None:
-        every = load_tasks(tasks_directory(place.root)).values()
-        members = {each.name: each for each in every if suite in each.suites}
+        every = load_tasks(tasks_directory(workspace.root)).values()
+        members = {
+            known_task.name: known_task for known_task in every if suite in known_task.suites
+        }
         if not members:
-            known = sorted({name for each in every for name in each.suites})
+            known = sorted({name for known_task in every for name in known_task.suites})
             raise UsageError(f"There is no suite {suite!r}", f"Choose {', '.join(known)}")
-        there = [name for name, each in members.items() if task_directory(place, each).exists()]
+        there = [
+            name
+            for name, known_task in members.items()
+            if task_directory(workspace, known_task).exists()
+        ]
         if not there:
             raise UsageError(
-                f"{place.root} holds no task of {suite}",
+                f"{workspace.root} holds no task of {suite}",
                 f"Run goldpan tasks import for {', '.join(members)}",
             )
         names += there
@@ -308,35 +318,37 @@ def _named(place: Workspace, task: list[str] | None, suite: str | None) -> list[
     return list(dict.fromkeys(names))
 
 
-def print_estimate(task: str, model: str, seed: int, found: Estimate | None) -> None:
+def print_estimate(task: str, model: str, seed: int, estimate: Estimate | None) -> None:
     """Show what a run would cost."""
     console = Terminal()
-    told = f"{task} by {model}, seed {seed}: "
-    if found is None:
-        console.print(f"{told}it costs no money")
+    text = f"{task} by {model}, seed {seed}: "
+    if estimate is None:
+        console.print(f"{text}it costs no money")
         return
     console.print(
-        f"{told}{found.requests:,} requests to send, about {found.input_tokens:,} tokens; "
-        f"{found.answered:,} are answered already"
+        f"{text}{estimate.requests:,} requests to send, about {estimate.input_tokens:,} tokens; "
+        f"{estimate.answered:,} are answered already"
     )
-    if found.cost is None:
+    if estimate.cost is None:
         console.print("  The cost is unknown: give --set prices=FILE")
     else:
-        most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
-        console.print(f"  Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
+        most = "" if estimate.cost_at_most is None else f", at most {estimate.cost_at_most:,.2f}"
+        console.print(
+            f"  Cost: about {estimate.cost:,.2f}{most}; {estimate.cost_before:,.2f} before"
+        )
 
 
-def print_lengths(found: Iterable[tuple[Run, Sequence[Third]]]) -> None:
+def print_lengths(measured: Iterable[tuple[Run, Sequence[Third]]]) -> None:
     """Show how scores change with the length of the input."""
     console = Terminal()
     table = Table("run", "inputs", "characters", "examples", box=None, header_style="dim")
     table.add_column("score", justify="right")
-    for run, thirds in found:
+    for run, thirds in measured:
         name = f"{run.task} by {run.model}, seed {run.seed}: {run.scores.main}"
-        for place, third in enumerate(thirds):
+        for index, third in enumerate(thirds):
             value = third.scores.value(third.scores.main)
             table.add_row(
-                "" if place else name,
+                "" if index else name,
                 third.name,
                 f"{third.shortest:,} to {third.longest:,}",
                 f"{third.scores.examples:,}",
@@ -347,8 +359,8 @@ def print_lengths(found: Iterable[tuple[Run, Sequence[Third]]]) -> None:
 
 def print_all_ran(done: Iterable[RunResult]) -> None:
     """Show the scores of several runs."""
-    for each in done:
-        print_ran(each)
+    for result in done:
+        print_ran(result)
 
 
 def print_models(entries: Iterable[Entry]) -> None:

@@ -67,9 +67,9 @@ def filter(
         return
     names = repo or ()
     with opened(json, workspace=workspace) as lab:
-        found = lab.filter(*names, profile=profile, rules=rules)
+        results = lab.filter(*names, profile=profile, rules=rules)
         count = lab.rejects(rejects, *names, profile=profile, rules=rules) if rejects else 0
-    print_result(json, [asdict(one) for one in found], lambda: print_filtered(found))
+    print_result(json, [asdict(result) for result in results], lambda: print_filtered(results))
     if rejects and not json:
         Terminal().print(f"\n{count:,} dropped subjects are in {rejects}")
 
@@ -110,37 +110,37 @@ def why(
 ) -> None:
     """Explain one issue or pull request: references, signals, pairs, verdicts, raw replies."""
     with opened(json, workspace=workspace) as lab:
-        found = lab.why(subject, rules=rules)
-    print_result(json, asdict(found), lambda: print_explanation(found))
+        explanation = lab.why(subject, rules=rules)
+    print_result(json, asdict(explanation), lambda: print_explanation(explanation))
 
 
-def print_filtered(found: Sequence[FilterResult]) -> None:
+def print_filtered(filter_results: Sequence[FilterResult]) -> None:
     """Show what filtering kept, with the funnels."""
     console = Terminal()
-    for one in found:
-        rows = one.issues.rows + one.pairs.rows
+    for result in filter_results:
+        rows = result.issues.rows + result.pairs.rows
         console.print(
             titled(
-                one.repo,
-                f" by profile {one.profile}: {rows:,} subjects in {one.seconds:.1f} s, "
-                f"{len(one.judged)} criteria judged, {len(one.reused)} reused",
+                result.repo,
+                f" by profile {result.profile}: {rows:,} subjects in {result.seconds:.1f} s, "
+                f"{len(result.judged)} criteria judged, {len(result.reused)} reused",
             )
         )
-        print_basis([one.basis])
-        print_funnel(one.issues)
-        print_funnel(one.pairs)
-        if one.pairs.rows and not one.cloned:
+        print_basis([result.basis])
+        print_funnel(result.issues)
+        print_funnel(result.pairs)
+        if result.pairs.rows and not result.cloned:
             console.print(
                 "Some criteria need the history of the code: "
-                f"run goldpan clone --repo {one.repo}, then goldpan filter again"
+                f"run goldpan clone --repo {result.repo}, then goldpan filter again"
             )
 
 
-def print_funnel(found: Funnel) -> None:
+def print_funnel(counted: Funnel) -> None:
     """Show one funnel as a table with bars."""
     console = Terminal(soft_wrap=False)
-    console.print(f"\n{_PLURAL[found.subject]}: {found.rows:,} in, {found.kept:,} kept")
-    if not found.rows:
+    console.print(f"\n{_PLURAL[counted.subject]}: {counted.rows:,} in, {counted.kept:,} kept")
+    if not counted.rows:
         return
     wide = console.width >= _WIDE
     table = Table(box=None, header_style="dim")
@@ -152,9 +152,9 @@ def print_funnel(found: Funnel) -> None:
                 no_wrap=True,
                 ratio=1 if name == "most frequent reason" else None,
             )
-    for step in found.steps:
+    for step in counted.steps:
         left = "-" if step.left is None else f"{step.left:,}"
-        bar = "" if step.left is None else "█" * round(_BAR * step.left / found.rows)
+        bar = "" if step.left is None else "█" * round(_BAR * step.left / counted.rows)
         table.add_row(
             step.criterion,
             f"{step.out:,}",
@@ -175,22 +175,24 @@ def _reason(step: Step) -> Text:
     return clean(reason) + clean(f" {count:,}")
 
 
-def print_criteria(found: Sequence[AnyCriterion], decide: Sequence[str]) -> None:
+def print_criteria(any_criterions: Sequence[AnyCriterion], decide: Sequence[str]) -> None:
     """Show what each criterion means and whether it decides."""
     table = Table("criterion", "judges", "decides", "definition", "source", header_style="dim")
-    for one in found:
-        decides = "yes" if one.name in decide else "no"
-        table.add_row(one.name, one.subject, decides, one.definition, one.source)
+    for criterion in any_criterions:
+        decides = "yes" if criterion.name in decide else "no"
+        table.add_row(
+            criterion.name, criterion.subject, decides, criterion.definition, criterion.source
+        )
     Terminal(soft_wrap=False).print(table)
 
 
-def print_explanation(found: Explanation) -> None:
+def print_explanation(explanation: Explanation) -> None:
     """Show all that is known of one entry."""
     from goldpan.miners.pairing import relation
 
     console = Terminal()
-    entry = found.entry
-    console.print(clean(f"{found.repo}#{found.number}", style="bold"))
+    entry = explanation.entry
+    console.print(clean(f"{explanation.repo}#{explanation.number}", style="bold"))
     if entry is None:
         console.print("Not stored as an entry.")
     else:
@@ -200,36 +202,36 @@ def print_explanation(found: Explanation) -> None:
             + clean(entry["created_at"])
         )
         console.print(clean(entry["title"]))
-    _ledger(console, found)
+    _ledger(console, explanation)
     console.print("\nReferences", style="bold")
     # Both ends may have shown the same link; people need to read it once.
-    lines = dict.fromkeys(_reference(reference).plain for reference in found.references)
+    lines = dict.fromkeys(_reference(reference).plain for reference in explanation.references)
     for line in lines:
         console.print(clean(line))
-    by = f" by rules {found.rules}" if found.rules else ""
-    console.print(clean(f"\nFix pairs{by} ({len(found.pairs):,})"), style="bold")
-    for one in found.pairs:
+    by = f" by rules {explanation.rules}" if explanation.rules else ""
+    console.print(clean(f"\nFix pairs{by} ({len(explanation.pairs):,})"), style="bold")
+    for pair in explanation.pairs:
         console.print(
-            f"  issue #{one['issue']} {relation(one)} {one['pull_repo']}#{one['pull']}: "
-            f"{', '.join(one['signals'])}"
+            f"  issue #{pair['issue']} {relation(pair)} {pair['pull_repo']}#{pair['pull']}: "
+            f"{', '.join(pair['signals'])}"
         )
-        for evidence in one["evidence"]:
+        for evidence in pair["evidence"]:
             if evidence["excerpt"]:
                 console.print(clean(f"    {evidence['where']}: ") + clean(evidence["excerpt"]))
-    _verdicts(console, found)
-    console.print(f"\nRaw replies ({len(found.records):,})", style="bold")
-    for record in found.records:
+    _verdicts(console, explanation)
+    console.print(f"\nRaw replies ({len(explanation.records):,})", style="bold")
+    for record in explanation.records:
         console.print(f"  {record}")
 
 
-def _verdicts(console: Terminal, found: Explanation) -> None:
+def _verdicts(console: Terminal, explanation: Explanation) -> None:
     """Show a profile's verdicts on each subject: the result, then what stood against it."""
 
     def subject(row: Mapping[str, Any]) -> tuple[str, str]:
         pair = f" and {row['pull_repo']}#{row['pull']}" if row["subject"] == "pair" else ""
         return row["profile"], f"issue #{row['issue']}{pair}"
 
-    for (profile, name), group in groupby(found.verdicts, subject):
+    for (profile, name), group in groupby(explanation.verdicts, subject):
         rows = list(group)
         against = [row for row in rows if row["keep"] is not True]
         out = any(row["decides"] for row in against)
@@ -246,11 +248,11 @@ def _verdicts(console: Terminal, found: Explanation) -> None:
             console.print(line)
 
 
-def _ledger(console: Terminal, found: Explanation) -> None:
-    for row in found.ledger:
+def _ledger(console: Terminal, explanation: Explanation) -> None:
+    for row in explanation.ledger:
         if row["state"] not in ("complete", "unseen"):
-            told = clean(f"{row['part']} {row['state']}: ".capitalize())
-            console.print(told + clean(row["reason"]))
+            text = clean(f"{row['part']} {row['state']}: ".capitalize())
+            console.print(text + clean(row["reason"]))
 
 
 def _reference(row: Mapping[str, Any]) -> Text:

@@ -66,9 +66,9 @@ def finetune(
     from goldpan.evaluation.run import run
     from goldpan.evaluation.task_input import read_task_input
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
     chosen = find_protocol(protocol)
-    given: dict[str, object] = {
+    settings: dict[str, object] = {
         "recipe": protocol if protocol in RECIPES else "default",
         "deepspeed": deepspeed,
         "processes": processes,
@@ -77,20 +77,20 @@ def finetune(
         "download": download,
     }
     if epochs is not None:
-        given |= {"epochs": epochs, "word_epochs": epochs}
-    given |= dict(_pair(text) for text in setting or ())
+        settings |= {"epochs": epochs, "word_epochs": epochs}
+    settings |= dict(_pair(text) for text in setting or ())
     for name, values in (("--task", task), ("--weights", weights)):
         if not values:
             raise UsageError(f"{name} is missing", f"Give {name} once or several times")
-    models = [finetuned({**given, "weights": each}) for each in weights or ()]
-    known = [find_task(name, tasks_directory(place.root)) for name in task or ()]
+    models = [finetuned({**settings, "weights": weight}) for weight in weights or ()]
+    known = [find_task(name, tasks_directory(lab.root)) for name in task or ()]
     results = []
     with reporting(json) as reporter:
-        for one in known:
-            read = read_task_input(dataset or task_directory(place, one), one)
+        for known_task in known:
+            read = read_task_input(dataset or task_directory(lab, known_task), known_task)
             for model in models:
                 for number in seed or (0,):
-                    ran = run(place, read.data, model, chosen, number, reporter, files=read.files)
+                    ran = run(lab, read.data, model, chosen, number, reporter, files=read.files)
                     results.append(ran.result)
                     if not json:
                         print_ran(ran)

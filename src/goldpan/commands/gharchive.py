@@ -84,25 +84,25 @@ def gharchive(
         keep_downloads,
     )
     with reporting(json) as reporter:
-        found = mine_archive(settings, request, reporter)
-    print_result(json, mined_json(found), lambda: print_mined(found))
-    finish([found.complete])
+        result = mine_archive(settings, request, reporter)
+    print_result(json, mined_json(result), lambda: print_mined(result))
+    finish([result.complete])
 
 
-def mined_json(found: ArchiveResult) -> dict[str, Any]:
+def mined_json(result: ArchiveResult) -> dict[str, Any]:
     """Return what was mined as plain data; `not_whole` names every hour that is not."""
-    reports = found.reports
+    reports = result.reports
     return {
-        "source": found.source,
-        "types": list(found.types),
+        "source": result.source,
+        "types": list(result.types),
         "hours": len(reports),
-        "states": dict(sorted(found.states.items())),
-        "reused": found.reused,
+        "states": dict(sorted(result.states.items())),
+        "reused": result.reused,
         "bytes": sum(report.bytes or 0 for report in reports),
         "lines": sum(report.lines for report in reports),
         "events": sum(report.events for report in reports),
         "corrupt": sum(report.corrupt for report in reports),
-        "seconds": round(found.seconds, 3),
+        "seconds": round(result.seconds, 3),
         "not_whole": [
             {"hour": _name(report), "state": report.state, "reason": report.reason}
             for report in reports
@@ -111,33 +111,33 @@ def mined_json(found: ArchiveResult) -> dict[str, Any]:
     }
 
 
-def print_mined(found: ArchiveResult) -> None:
+def print_mined(result: ArchiveResult) -> None:
     """Show what was mined, and which hours are not whole."""
     console = Terminal()
-    told = mined_json(found)
+    data = mined_json(result)
     console.print(
         titled(
             "GH Archive",
-            f": {told['hours']:,} hours, {told['reused']:,} of them there "
-            f"before, in {found.seconds:.1f} s",
+            f": {data['hours']:,} hours, {data['reused']:,} of them there "
+            f"before, in {result.seconds:.1f} s",
         )
     )
     table = Table("", "count", box=None, header_style="dim")
-    for state, count in told["states"].items():
+    for state, count in data["states"].items():
         table.add_row(f"hours {state}", f"{count:,}")
     for name in ("bytes", "lines", "corrupt"):
-        table.add_row(name, f"{told[name]:,}")
-    table.add_row(f"events kept ({', '.join(found.types)})", f"{told['events']:,}")
+        table.add_row(name, f"{data[name]:,}")
+    table.add_row(f"events kept ({', '.join(result.types)})", f"{data['events']:,}")
     console.print(table)
-    if told["corrupt"]:
+    if data["corrupt"]:
         console.print("Corrupt lines are in gharchive/corrupt/, one file per hour.")
-    runs = list(_runs([report for report in found.reports if report.state != "whole"]))
+    runs = list(_runs([report for report in result.reports if report.state != "whole"]))
     for first, last in islice(runs, _MOST_RUNS):
         hours = _name(first) if first is last else f"{_name(first)} to {_name(last)}"
         console.print(clean(f"  {hours} {first.state}: ") + clean(first.reason or ""))
     if len(runs) > _MOST_RUNS:
         console.print(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
-    if found.complete:
+    if result.complete:
         console.print("Every hour is complete.")
 
 

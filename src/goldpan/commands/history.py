@@ -41,18 +41,18 @@ def clone(
     it again after goldpan mine and goldpan pair.
     """
     with opened(json, workspace=workspace) as lab:
-        found = lab.clone(*(repo or ()), source=source, network=network)
+        histories = lab.clone(*(repo or ()), source=source, network=network)
     print_result(
         json,
-        [{**asdict(cloned), **asdict(history)} for cloned, history in found],
-        lambda: print_histories(found),
+        [{**asdict(cloned), **asdict(history)} for cloned, history in histories],
+        lambda: print_histories(histories),
     )
 
 
-def print_histories(found: Sequence[tuple[CloneResult, History]]) -> None:
+def print_histories(histories: Sequence[tuple[CloneResult, History]]) -> None:
     """Show how many pull requests have which state, and what was odd."""
     console = Terminal()
-    for cloned, history in found:
+    for cloned, history in histories:
         console.print(
             titled(
                 history.repo,

@@ -44,24 +44,24 @@ def import_source(
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import load_tasks, tasks_directory
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    tasks = _tasks_of(source, load_tasks(tasks_directory(place.root)))
-    given = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
-    if not any(given.values()):
+    lab = Workspace(settings_of(workspace=workspace).workspace)
+    tasks = _tasks_of(source, load_tasks(tasks_directory(lab.root)))
+    files_of = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
+    if not any(files_of.values()):
         wanted = sorted({Path(name).name for task in tasks for name in task.source.files})
         raise UsageError(
             f"None of the files is one of {source}",
             f"Give {', '.join(wanted)}, plain or as .gz or .xz, under these names",
         )
     with reporting(json) as reporter:
-        found = [
-            import_files(place, task, given[task.name], reporter)
+        results = [
+            import_files(lab, task, files_of[task.name], reporter)
             for task in tasks
-            if given[task.name]
+            if files_of[task.name]
         ]
-    left = [task.name for task in tasks if not given[task.name]]
-    print_result(json, imported_json(found, left), lambda: print_imported(found, left))
-    raise typer.Exit(0 if not left and all(one.exact for one in found) else PARTIAL)
+    left = [task.name for task in tasks if not files_of[task.name]]
+    print_result(json, imported_json(results, left), lambda: print_imported(results, left))
+    raise typer.Exit(0 if not left and all(result.exact for result in results) else PARTIAL)
 
 
 def _tasks_of(source: str, tasks: Mapping[str, Task]) -> list[Task]:
@@ -90,21 +90,24 @@ def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
     return [file for file in files if stem_of(file).casefold() in wanted]
 
 
-def imported_json(found: Sequence[ImportResult], left: Sequence[str]) -> dict[str, Any]:
+def imported_json(import_results: Sequence[ImportResult], left: Sequence[str]) -> dict[str, Any]:
     """Return the imports as plain data; `left` names the tasks whose files were not given."""
-    return {"tasks": [task_imported_json(one) for one in found], "not_given": list(left)}
+    return {
+        "tasks": [task_imported_json(result) for result in import_results],
+        "not_given": list(left),
+    }
 
 
-def print_imported(found: Sequence[ImportResult], left: Sequence[str]) -> None:
+def print_imported(import_results: Sequence[ImportResult], left: Sequence[str]) -> None:
     """Show the imports, a line each, and what differs from the source's counts."""
     console = Terminal()
     table = Table("task", "rows", "train", "test", "counts", box=None, header_style="dim")
-    for one in found:
-        rows = {split.name: split.rows for split in one.written.splits}
-        wrong = [check.what for check in one.checks if not check.exact]
-        told = "differ: " + ", ".join(wrong) if wrong else f"all {len(one.checks)} match"
+    for result in import_results:
+        rows = {split.name: split.rows for split in result.written.splits}
+        wrong = [check.what for check in result.checks if not check.exact]
+        text = "differ: " + ", ".join(wrong) if wrong else f"all {len(result.checks)} match"
         sides = [f"{rows.get(side, 0):,}" for side in ("train", "test")]
-        table.add_row(clean(one.task.name), f"{one.written.rows:,}", *sides, clean(told))
+        table.add_row(clean(result.task.name), f"{result.written.rows:,}", *sides, clean(text))
     console.print(table)
     if left:
         console.print(clean(f"Files not given: {', '.join(left)}"))

@@ -86,10 +86,10 @@ def issue_type(
 
     chosen = load_profile(profile)
     settings = settings_of(workspace=workspace)
-    place = Workspace(settings.workspace)
-    repos = known_repositories(place, repo, "tables") if origin == "mined" else names_of(repo, None)
+    lab = Workspace(settings.workspace)
+    repos = known_repositories(lab, repo, "tables") if origin == "mined" else names_of(repo, None)
     request = make_request(
-        EventSource(place, origin.value, tuple(repos)),
+        EventSource(lab, origin.value, tuple(repos)),
         chosen,
         split=split,
         balance=balance,
@@ -106,17 +106,17 @@ def issue_type(
     print_result(json, built_json(built), lambda: print_built(built))
 
 
-def built_json(found: IssueTypeResult) -> dict[str, Any]:
+def built_json(result: IssueTypeResult) -> dict[str, Any]:
     """Return what was built as plain data."""
     return {
-        "datasets": [_dataset_json(written) for written in found.written],
-        "units": found.units,
-        "gaps": dict(found.gaps),
-        "closings": found.closings,
-        "dropped": dict(found.dropped),
-        "labels": dict(found.labels),
-        "redacted": dict(found.redacted),
-        "seconds": round(found.seconds, 3),
+        "datasets": [_dataset_json(written) for written in result.written],
+        "units": result.units,
+        "gaps": dict(result.gaps),
+        "closings": result.closings,
+        "dropped": dict(result.dropped),
+        "labels": dict(result.labels),
+        "redacted": dict(result.redacted),
+        "seconds": round(result.seconds, 3),
     }
 
 
@@ -131,21 +131,21 @@ def _dataset_json(written: Written) -> dict[str, Any]:
     }
 
 
-def print_built(found: IssueTypeResult) -> None:
+def print_built(result: IssueTypeResult) -> None:
     """Show what became of the closings, and what the datasets hold."""
     from goldpan.builders.issue_type.build import EXPLAINED
 
     console = Terminal()
-    console.print(f"{found.closings:,} closings of issues in {found.seconds:.1f} s")
-    for state, count in found.gaps.items():
+    console.print(f"{result.closings:,} closings of issues in {result.seconds:.1f} s")
+    for state, count in result.gaps.items():
         console.print(clean(f"  {count:,} hours of the archive are ") + clean(state))
-    for reason, count in found.dropped.items():
+    for reason, count in result.dropped.items():
         console.print(f"  {count:,} without an example: {EXPLAINED[reason]}")
-    for label, count in found.labels.items():
+    for label, count in result.labels.items():
         console.print(clean(f"  {count:,} are ") + clean(label))
-    for kind, count in sorted(found.redacted.items()):
+    for kind, count in sorted(result.redacted.items()):
         console.print(clean(f"  {count:,} redacted in texts: ") + clean(kind))
-    for written in found.written:
+    for written in result.written:
         _dataset(console, written)
 
 
@@ -153,7 +153,7 @@ def _dataset(console: Terminal, written: Written) -> None:
     console.print(titled(written.family.name, f": {written.rows:,} examples"))
     table = Table("split", "examples", "bytes", box=None, header_style="dim")
     for split in written.splits:
-        table.add_row(split.name, f"{split.rows:,}", f"{sum(one.size for one in split.files):,}")
+        table.add_row(split.name, f"{split.rows:,}", f"{sum(file.size for file in split.files):,}")
     console.print(table)
     if written.report.dropped:
         console.print(

@@ -75,11 +75,11 @@ class _Commands(Mapping[str, Any]):
 @cache
 def _load(name: str, entry: Entry) -> Any:
     module, _, attribute = entry.path.rpartition(".")
-    found = getattr(import_module(f"goldpan.{module}"), attribute)
+    command = getattr(import_module(f"goldpan.{module}"), attribute)
     around = typer.Typer(rich_markup_mode="markdown")
-    if isinstance(found, typer.Typer):
-        around.add_typer(found, name=name, rich_help_panel=entry.panel)
+    if isinstance(command, typer.Typer):
+        around.add_typer(command, name=name, rich_help_panel=entry.panel)
     else:
-        around.command(name, rich_help_panel=entry.panel)(found)
+        around.command(name, rich_help_panel=entry.panel)(command)
     add_examples(around)
     return typer.main.get_group(around).commands[name]

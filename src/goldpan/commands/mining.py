@@ -107,7 +107,9 @@ def mine(
             raise UsageError("No repository was named", "Give --repo OWNER/NAME or --repos FILE")
         if repair:
             done = list(lab.repair(*names).values())
-            print_result(json, [asdict(one) for one in done], lambda: print_repairs(names, done))
+            print_result(
+                json, [asdict(repaired) for repaired in done], lambda: print_repairs(names, done)
+            )
             return
         if from_backup is not None:
             if len(names) != 1:
@@ -172,16 +174,16 @@ def pair(
     Pairs by other rules stay beside these; what comes after takes the newest, or those by --rules.
     """
     with opened(json, workspace=workspace) as lab:
-        found = lab.pair(*(repo or ()), rules=rules)
+        results = lab.pair(*(repo or ()), rules=rules)
         beside = lab.basis(*(repo or ()))
 
     def for_people() -> None:
-        print_pairs(found)
+        print_pairs(results)
         print_basis(beside)
 
     told = [
         {**asdict(one), "other_rules": each.other_rules}
-        for one, each in zip(found, beside, strict=True)
+        for one, each in zip(results, beside, strict=True)
     ]
     print_result(json, told, for_people)
 
@@ -189,9 +191,11 @@ def pair(
 def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
     """Compare announced with stored counts, and list what is missing and why."""
     with opened(json, workspace=workspace) as lab:
-        found = lab.status(*(repo or ()))
-    print_result(json, [asdict(one) for one in found], lambda: print_status(found))
-    finish([one.complete for one in found])
+        coverages = lab.status(*(repo or ()))
+    print_result(
+        json, [asdict(coverage) for coverage in coverages], lambda: print_status(coverages)
+    )
+    finish([coverage.complete for coverage in coverages])
 
 
 def print_mined(results: Sequence[MineResult]) -> None:
@@ -246,55 +250,55 @@ def print_estimates(costs: Mapping[str, Estimate]) -> None:
     Terminal(soft_wrap=False).print(table)
 
 
-def print_status(found: Sequence[Coverage]) -> None:
+def print_status(coverages: Sequence[Coverage]) -> None:
     """Show the coverage of several repositories."""
-    for one in found:
-        print_coverage(one)
+    for coverage in coverages:
+        print_coverage(coverage)
 
 
-def print_coverage(found: Coverage, *, title: bool = True) -> None:
+def print_coverage(coverage: Coverage, *, title: bool = True) -> None:
     """Show announced against stored counts and what is missing."""
     console = Terminal(soft_wrap=False)
     if title:
-        since = f", entries updated since {found.since}" if found.since else ""
-        console.print(titled(found.repo, f" via {found.via}, {found.mined_at}{since}"))
+        since = f", entries updated since {coverage.since}" if coverage.since else ""
+        console.print(titled(coverage.repo, f" via {coverage.via}, {coverage.mined_at}{since}"))
     table = Table("", "announced", "stored", box=None, header_style="dim")
-    for count in found.counts:
+    for count in coverage.counts:
         announced = "-" if count.announced is None else f"{count.announced:,}"
         table.add_row(count.kind, announced, f"{count.stored:,}")
     console.print(table)
-    if not found.finished:
+    if not coverage.finished:
         console.print("The last run did not finish: run the same goldpan mine command again.")
-    for one in found.unknown:
-        place = f"{one.count:,} times, as in #{one.number}"
-        console.print(clean(f"Unknown {one.kind} {one.name}: {place}"))
-    if not found.gaps:
-        console.print("Nothing is missing." if found.finished else "")
+    for unknown in coverage.unknown:
+        where = f"{unknown.count:,} times, as in #{unknown.number}"
+        console.print(clean(f"Unknown {unknown.kind} {unknown.name}: {where}"))
+    if not coverage.gaps:
+        console.print("Nothing is missing." if coverage.finished else "")
         return
-    console.print(f"{len(found.gaps):,} missing:")
-    for gap in found.gaps[:_MOST_GAPS]:
-        place = f"#{gap.number}" if gap.number is not None else "repository"
-        console.print(clean(f"  {place} {gap.part} {gap.state}: ") + clean(gap.reason))
-    if len(found.gaps) > _MOST_GAPS:
-        lists = f"goldpan status --repo {found.repo} --json lists them"
-        console.print(clean(f"  and {len(found.gaps) - _MOST_GAPS:,} more: {lists}"))
+    console.print(f"{len(coverage.gaps):,} missing:")
+    for gap in coverage.gaps[:_MOST_GAPS]:
+        where = f"#{gap.number}" if gap.number is not None else "repository"
+        console.print(clean(f"  {where} {gap.part} {gap.state}: ") + clean(gap.reason))
+    if len(coverage.gaps) > _MOST_GAPS:
+        lists = f"goldpan status --repo {coverage.repo} --json lists them"
+        console.print(clean(f"  and {len(coverage.gaps) - _MOST_GAPS:,} more: {lists}"))
 
 
 def print_repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
     """Show what mending the archives of repositories gave, and what to do next."""
     console = Terminal()
-    for name, one in zip(names, done, strict=True):
-        if not one.lost and not one.aside:
+    for name, repair in zip(names, done, strict=True):
+        if not repair.lost and not repair.aside:
             console.print(f"{name}: nothing is damaged.")
             continue
-        console.print(f"{name}: {one.kept:,} intact replies kept, {len(one.lost):,} lost.")
-        for path in one.aside:
+        console.print(f"{name}: {repair.kept:,} intact replies kept, {len(repair.lost):,} lost.")
+        for path in repair.aside:
             console.print(f"  The damaged file is kept as {path}")
-        for lost in one.lost:
+        for lost in repair.lost:
             whose = f" of #{lost.number}" if lost.number is not None else ""
             what = (lost.part or "replies") + whose
             console.print(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
-        if one.backups:
+        if repair.backups:
             console.print(
                 f"  Only the backup still has these: goldpan mine --repo {name} --from-backup PATH"
             )
@@ -311,19 +315,19 @@ def print_tables(counts: Mapping[str, Mapping[str, int]]) -> None:
     Terminal(soft_wrap=False).print(table)
 
 
-def print_pairs(found: Sequence[PairResult]) -> None:
+def print_pairs(pair_results: Sequence[PairResult]) -> None:
     """Show how many pairs each signal gave."""
     console = Terminal()
-    for one in found:
-        console.print(titled(one.repo, f": {one.pairs:,} fix pairs by rules {one.rules}"))
+    for result in pair_results:
+        console.print(titled(result.repo, f": {result.pairs:,} fix pairs by rules {result.rules}"))
         table = Table("signal", "pairs", box=None, header_style="dim")
-        for signal, count in one.by_signal.items():
+        for signal, count in result.by_signal.items():
             table.add_row(signal, f"{count:,}")
         console.print(table)
-        if one.unconfirmed:
+        if result.unconfirmed:
             console.print(
-                f"Closing keywords without a confirming cross reference: {one.unconfirmed:,} "
+                f"Closing keywords without a confirming cross reference: {result.unconfirmed:,} "
                 "(--rules unconfirmed accepts them)"
             )
-        if one.elsewhere:
-            console.print(f"Links to issues of other repositories: {one.elsewhere:,}")
+        if result.elsewhere:
+            console.print(f"Links to issues of other repositories: {result.elsewhere:,}")

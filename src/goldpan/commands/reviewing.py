@@ -94,36 +94,36 @@ def review(
         _calibrate(calibrate, repo, profile, rules, workspace, json)
         return
     wanted = load_review_settings(settings, flags)
-    place = Workspace(settings_of(workspace=workspace).workspace, rules)
+    lab = Workspace(settings_of(workspace=workspace).workspace, rules)
     if dataset is not None:
-        _labels(place, dataset, wanted, dry_run, json)
+        _labels(lab, dataset, wanted, dry_run, json)
         return
     chosen = load_profile(profile)
-    repos = known_repositories(place, repo, "tables")
+    repos = known_repositories(lab, repo, "tables")
     with reporting(json) as reporter:
         if dry_run:
-            estimate = estimate_review(place, repos, chosen, wanted, reporter)
+            estimate = estimate_review(lab, repos, chosen, wanted, reporter)
             print_result(json, asdict(estimate), lambda: print_estimate(estimate))
             return
-        found = run_review(place, repos, chosen, wanted, reporter)
-    print_result(json, asdict(found), lambda: print_reviewed(found))
-    raise typer.Exit(0 if found.complete else PARTIAL)
+        result = run_review(lab, repos, chosen, wanted, reporter)
+    print_result(json, asdict(result), lambda: print_reviewed(result))
+    raise typer.Exit(0 if result.complete else PARTIAL)
 
 
 def _labels(
-    place: Workspace, dataset: Path, wanted: ReviewSettings, dry_run: bool, json: bool
+    workspace: Workspace, dataset: Path, wanted: ReviewSettings, dry_run: bool, json: bool
 ) -> None:
     """Review the labels of a dataset, or tell what that would cost."""
     from goldpan.annotation.review.labels import estimate_labels, review_labels
 
     with reporting(json) as reporter:
         if dry_run:
-            estimate = estimate_labels(place, dataset, wanted)
+            estimate = estimate_labels(workspace, dataset, wanted)
             print_result(json, asdict(estimate), lambda: print_estimate(estimate))
             return
-        found = review_labels(place, dataset, wanted, reporter)
-    print_result(json, asdict(found), lambda: print_reviewed(found))
-    raise typer.Exit(0 if found.complete else PARTIAL)
+        result = review_labels(workspace, dataset, wanted, reporter)
+    print_result(json, asdict(result), lambda: print_reviewed(result))
+    raise typer.Exit(0 if result.complete else PARTIAL)
 
 
 def _calibrate(
@@ -138,68 +138,75 @@ def _calibrate(
     from goldpan.annotation.review.calibration import calibrate_reviews
     from goldpan.filters.profile import load_profile
 
-    place = Workspace(settings_of(workspace=workspace).workspace, rules)
-    repos = known_repositories(place, repo, "tables")
-    pulled = place.root / "annotations" / people / "verdicts.parquet"
+    lab = Workspace(settings_of(workspace=workspace).workspace, rules)
+    repos = known_repositories(lab, repo, "tables")
+    pulled = lab.root / "annotations" / people / "verdicts.parquet"
     file = pulled if pulled.exists() else Path(people)
-    found = calibrate_reviews(place, repos, load_profile(profile).name, file)
-    print_result(json, [asdict(one) for one in found], lambda: print_calibrated(found))
+    calibrations = calibrate_reviews(lab, repos, load_profile(profile).name, file)
+    print_result(
+        json,
+        [asdict(calibration) for calibration in calibrations],
+        lambda: print_calibrated(calibrations),
+    )
 
 
-def print_estimate(found: ReviewEstimate) -> None:
+def print_estimate(planned: ReviewEstimate) -> None:
     """Show what a review would send and cost."""
     console = Terminal()
-    for prompt, count in found.subjects.items():
+    for prompt, count in planned.subjects.items():
         console.print(f"{prompt}: {count:,} subjects")
     console.print(
-        f"{found.requests:,} requests to send, about {found.input_tokens:,} tokens; "
-        f"{found.answered:,} are answered from the archive"
+        f"{planned.requests:,} requests to send, about {planned.input_tokens:,} tokens; "
+        f"{planned.answered:,} are answered from the archive"
     )
-    if found.cost is None:
+    if planned.cost is None:
         console.print("The cost is unknown: give [prices] in the settings file", markup=False)
     else:
-        most = "" if found.cost_at_most is None else f", at most {found.cost_at_most:,.2f}"
-        console.print(f"Cost: about {found.cost:,.2f}{most}; {found.cost_before:,.2f} before")
+        most = "" if planned.cost_at_most is None else f", at most {planned.cost_at_most:,.2f}"
+        console.print(f"Cost: about {planned.cost:,.2f}{most}; {planned.cost_before:,.2f} before")
 
 
-def print_reviewed(found: ReviewResult) -> None:
+def print_reviewed(result: ReviewResult) -> None:
     """Show the verdicts of a review, and what they cost."""
     console = Terminal()
     table = Table("prompt", "subjects", "keep", "drop", "people", box=None, header_style="dim")
-    for prompt, count in found.subjects.items():
-        counts = (found.keep, found.drop, found.people)
-        table.add_row(prompt, f"{count:,}", *(f"{each.get(prompt, 0):,}" for each in counts))
+    for prompt, count in result.subjects.items():
+        counts = (result.keep, result.drop, result.people)
+        table.add_row(
+            prompt, f"{count:,}", *(f"{by_prompt.get(prompt, 0):,}" for by_prompt in counts)
+        )
     console.print(table)
-    for reason, count in found.reasons.items():
+    for reason, count in result.reasons.items():
         console.print(f"  {reason}: {count:,}")
     console.print(
-        f"{found.sent:,} requests sent, {found.answered:,} answered from the archive, "
-        f"{found.usage.input:,} tokens read and {found.usage.output:,} written, cost "
-        f"{found.cost:,.2f} ({found.cost_before:,.2f} before), {found.seconds:.1f} s"
+        f"{result.sent:,} requests sent, {result.answered:,} answered from the archive, "
+        f"{result.usage.input:,} tokens read and {result.usage.output:,} written, cost "
+        f"{result.cost:,.2f} ({result.cost_before:,.2f} before), {result.seconds:.1f} s"
     )
-    if not found.complete:
+    if not result.complete:
         console.print("Some requests remain: run the same command again")
 
 
-def print_calibrated(found: Sequence[Calibration]) -> None:
+def print_calibrated(calibrations: Sequence[Calibration]) -> None:
     """Show how models' verdicts fare beside people's."""
     console = Terminal()
-    for one in found:
-        console.print(titled(one.criterion, ""))
+    for calibration in calibrations:
+        console.print(titled(calibration.criterion, ""))
         table = Table("subjects of", box=None, header_style="dim")
         for name in ("subjects", "precision of keep", "recall of keep", "kappa"):
             table.add_column(name, justify="right")
-        for group in one.groups:
+        for group in calibration.groups:
             figures = (group.precision, group.recall, group.kappa)
             table.add_row(group.name, f"{group.subjects:,}", *map(_estimate, figures))
         console.print(table)
-        whole = one.groups[0].confusion
+        whole = calibration.groups[0].confusion
         for model, counts in whole.items():
             people = ", ".join(f"{name} {count:,}" for name, count in counts.items())
             console.print(f"  model {model}: people {people}")
         console.print(
-            f"  {len(one.disagreements):,} disagree; {one.only_model:,} only the model judged, "
-            f"{one.only_people:,} only people"
+            f"  {len(calibration.disagreements):,} disagree; "
+            f"{calibration.only_model:,} only the model judged, "
+            f"{calibration.only_people:,} only people"
         )
 
 

@@ -98,8 +98,8 @@ def stoppable() -> Iterator[None]:
 def print_result(json: bool, value: object, for_people: Callable[[], object]) -> None:
     """Print a value as JSON, or show it to people."""
     if json:
-        told = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
-        sys.stdout.write(for_json(mask(told)) + "\n")
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
+        sys.stdout.write(for_json(mask(text)) + "\n")
     else:
         for_people()
 
@@ -113,8 +113,8 @@ def complain(error: GoldpanError) -> None:
         return
     start = "" if isinstance(error, StoppedError) else "Error: "
     # What servers say may hold lines: none of them looks like one of ours.
-    told = str(error).replace("\n", "\n  ")
-    Terminal(stderr=True).print(f"{start}{told}")
+    text = str(error).replace("\n", "\n  ")
+    Terminal(stderr=True).print(f"{start}{text}")
 
 
 def finish(complete: list[bool]) -> None:

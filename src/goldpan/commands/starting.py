@@ -80,31 +80,31 @@ def doctor(workspace: Directory = None, json: Json = False) -> None:
 
     def show() -> None:
         console = Terminal()
-        for one in findings:
-            mark, style = _MARKS[one.level]
+        for finding in findings:
+            mark, style = _MARKS[finding.level]
             line = clean(mark, style)
-            line.append(clean(f"  {one.name}: {one.message}"))
-            if one.remedy:
-                line.append(clean(f". {one.remedy}"))
+            line.append(clean(f"  {finding.name}: {finding.message}"))
+            if finding.remedy:
+                line.append(clean(f". {finding.remedy}"))
             console.print(line)
 
-    print_result(json, [asdict(one) for one in findings], show)
-    raise typer.Exit(1 if any(one.level == "fail" for one in findings) else 0)
+    print_result(json, [asdict(finding) for finding in findings], show)
+    raise typer.Exit(1 if any(finding.level == "fail" for finding in findings) else 0)
 
 
 @config_app.command("show")
 def config_show(workspace: Directory = None, json: Json = False) -> None:
     """Print every setting with its value and its source; tokens are only counted."""
     settings = settings_of(workspace=workspace)
-    found = _settings_and_sources(settings, os.environ)
+    values = _settings_and_sources(settings, os.environ)
 
     def show() -> None:
         console = Terminal()
-        for name, (value, source) in found.items():
+        for name, (value, source) in values.items():
             console.print(clean(f"{name:<14} {value}  ({source})"))
 
-    told = {name: {"value": value, "source": source} for name, (value, source) in found.items()}
-    print_result(json, told, show)
+    data = {name: {"value": value, "source": source} for name, (value, source) in values.items()}
+    print_result(json, data, show)
 
 
 def _settings_and_sources(
@@ -113,7 +113,7 @@ def _settings_and_sources(
     from goldpan.core.config import read_settings_file
 
     file = read_settings_file(settings.workspace)
-    found: dict[str, tuple[Any, str]] = {}
+    sources: dict[str, tuple[Any, str]] = {}
     for name in (field.name for field in fields(Settings) if field.name != "token_command"):
         value = getattr(settings, name)
         source = f"{settings.workspace / CONFIG_FILE}" if name in file else "default"
@@ -128,8 +128,8 @@ def _settings_and_sources(
             value = ", ".join(map(str, settings.plugins))
         elif name == "workspace" and value != Settings().workspace:
             source = "--workspace or GOLDPAN_WORKSPACE"
-        found[name] = (str(value) if value is not None else "", source)
-    return found
+        sources[name] = (str(value) if value is not None else "", source)
+    return sources
 
 
 def open_result(
@@ -150,17 +150,17 @@ def open_result(
 
 
 def _newest_report(root: Path) -> Path:
-    found = [
+    paths = [
         path.absolute()
         for folder in (root, Path.cwd())
         for pattern in _REPORTS
         for path in folder.glob(pattern)
     ]
-    if not found:
+    if not paths:
         raise UsageError(
             f"Neither {root} nor this directory holds an HTML report", "Run goldpan report first"
         )
-    return max(found, key=lambda path: path.stat().st_mtime_ns)
+    return max(paths, key=lambda path: path.stat().st_mtime_ns)
 
 
 def _project_address(root: Path, name: str) -> str:

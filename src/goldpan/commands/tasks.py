@@ -63,9 +63,9 @@ def list_tasks(
     """List the tasks, and which have data in the workspace."""
     from goldpan.datasets.registry import load_tasks
 
-    place, own = _places(workspace, tasks)
+    lab, own = _places(workspace, tasks)
     known = load_tasks(own)
-    suites = sorted({one for task in known.values() for one in task.suites})
+    suites = sorted({name for task in known.values() for name in task.suites})
     if suite is not None and suite not in suites:
         raise UsageError(f"No task is of the benchmark {suite!r}", f"There are {', '.join(suites)}")
     types = sorted({task.type for task in known.values()})
@@ -76,7 +76,7 @@ def list_tasks(
         for task in known.values()
         if suite in (None, *task.suites) and kind in (None, task.type)
     ]
-    lines = [task_line(task, place) for task in wanted]
+    lines = [task_line(task, lab) for task in wanted]
     print_result(json, listed_json(lines), lambda: print_listed(lines))
 
 
@@ -88,9 +88,9 @@ def show_task(
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.task_file import plain_task
 
-    place, own = _places(workspace, tasks)
+    lab, own = _places(workspace, tasks)
     task = find_task(name, own)
-    print_result(json, plain_task(task), lambda: print_task(task, task_line(task, place)))
+    print_result(json, plain_task(task), lambda: print_task(task, task_line(task, lab)))
 
 
 @tasks_app.command()
@@ -148,18 +148,18 @@ def import_data(
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import find_task
 
-    place, own = _places(workspace, tasks)
+    lab, own = _places(workspace, tasks)
     task = find_task(name, own)
     if download and files:
         raise UsageError("Files and --download are given at once", "Give one of them")
     if revision and not download:
         raise UsageError("--revision says what to download", "Use it with --download")
     with reporting(json) as reporter:
-        given = fetch(task, revision, reporter) if download else files or []
+        paths = fetch(task, revision, reporter) if download else files or []
         imported = import_files(
-            place,
+            lab,
             task,
-            given,
+            paths,
             reporter,
             steps=steps,
             split=split or "",
@@ -175,10 +175,10 @@ def _places(workspace: Path | None, tasks: Path | None) -> tuple[Workspace, Path
     """Return the workspace, and the directory of tasks of one's own."""
     from goldpan.datasets.registry import tasks_directory
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
+    lab = Workspace(settings_of(workspace=workspace).workspace)
     if tasks is not None and not tasks.is_dir():
         raise UsageError(f"--tasks {tasks} is not a directory", "Give one that holds TOML files")
-    return place, tasks or tasks_directory(place.root)
+    return lab, tasks or tasks_directory(lab.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class TaskLine:
     imported: bool
 
 
-def task_line(task: Task, place: Workspace) -> TaskLine:
+def task_line(task: Task, workspace: Workspace) -> TaskLine:
     """Return what a list says of a task."""
     from goldpan.datasets.provenance import PROVENANCE
     from goldpan.datasets.task_data import task_directory
@@ -213,7 +213,7 @@ def task_line(task: Task, place: Workspace) -> TaskLine:
         len(task.labels),
         task.source.access,
         task.source.license,
-        (task_directory(place, task) / PROVENANCE).exists(),
+        (task_directory(workspace, task) / PROVENANCE).exists(),
     )
 
 
@@ -237,29 +237,29 @@ def print_listed(lines: list[TaskLine]) -> None:
     console.print(f"{len(lines)} tasks, {sum(line.imported for line in lines)} in the workspace")
 
 
-def print_task(found: Task, line: TaskLine) -> None:
+def print_task(task: Task, line: TaskLine) -> None:
     """Show a task."""
     console = _console()
-    source = found.source
-    console.print(clean(found.name, style="bold") + clean(": ") + clean(found.title))
-    console.print(clean(found.definition))
+    source = task.source
+    console.print(clean(task.name, style="bold") + clean(": ") + clean(task.title))
+    console.print(clean(task.definition))
     facts = {
-        "type": found.type,
-        "activity": found.activity,
-        "category": found.category,
-        "benchmarks": ", ".join(found.suites),
-        "metric": found.metric,
-        "split": found.split,
-        "steps": ", ".join(found.steps) or "none",
-        "longest input": f"{found.max_length:,} tokens",
-        "rows": ", ".join(f"{key} {count:,}" for key, count in found.counts.items()),
-        **{f"rows by {where}": f"{count:,}" for where, count in found.announced.items()},
+        "type": task.type,
+        "activity": task.activity,
+        "category": task.category,
+        "benchmarks": ", ".join(task.suites),
+        "metric": task.metric,
+        "split": task.split,
+        "steps": ", ".join(task.steps) or "none",
+        "longest input": f"{task.max_length:,} tokens",
+        "rows": ", ".join(f"{key} {count:,}" for key, count in task.counts.items()),
+        **{f"rows by {where}": f"{count:,}" for where, count in task.announced.items()},
         "source": f"{source.title}, {source.url}" if source.url else source.title,
         "licence": source.license,
         "access": _ACCESS[source.access] + (", in the workspace" if line.imported else ""),
         "files": ", ".join(source.files),
         "on the Hub": f"{source.hub} {source.revision}".strip(),
-        "columns": f"{', '.join(found.columns.text)} -> {', '.join(found.columns.target)}",
+        "columns": f"{', '.join(task.columns.text)} -> {', '.join(task.columns.target)}",
         "fresh rows": source.fresh or (f"goldpan build {source.builder}" * bool(source.builder)),
         "note": source.note,
     }
@@ -268,19 +268,19 @@ def print_task(found: Task, line: TaskLine) -> None:
         if value:
             table.add_row(clean(name, style="dim"), clean(value))
     console.print(table)
-    for label in found.labels[:_MOST_LABELS]:
+    for label in task.labels[:_MOST_LABELS]:
         shown = f" ({label.text})" if label.text != label.name else ""
         console.print(clean("  ") + clean(f"{label.name}{shown}: {label.description}"))
-    if len(found.labels) > _MOST_LABELS:
-        console.print(f"  and {len(found.labels) - _MOST_LABELS} more labels")
+    if len(task.labels) > _MOST_LABELS:
+        console.print(f"  and {len(task.labels) - _MOST_LABELS} more labels")
     console.print("\nPrompt", style="bold")
-    for part in found.prompt.fill("...").strip().split("\n"):
+    for part in task.prompt.fill("...").strip().split("\n"):
         console.print(clean("  ") + clean(part))
 
 
 def validated_json(checked: CheckedFiles) -> dict[str, Any]:
     """Return what is wrong as plain data."""
-    return {"tasks": checked.tasks, "problems": [asdict(one) for one in checked.problems]}
+    return {"tasks": checked.tasks, "problems": [asdict(problem) for problem in checked.problems]}
 
 
 def print_validated(checked: CheckedFiles) -> None:
@@ -295,45 +295,49 @@ def print_validated(checked: CheckedFiles) -> None:
     )
 
 
-def imported_json(found: ImportResult) -> dict[str, Any]:
+def imported_json(result: ImportResult) -> dict[str, Any]:
     """Return what an import gave as plain data."""
     return {
-        "task": found.task.name,
-        "directory": str(found.written.directory),
-        "rows": found.written.rows,
-        "splits": {split.name: split.rows for split in found.written.splits},
-        "exact": found.exact,
-        "counts": [asdict(check) for check in found.checks],
-        "announced": [asdict(check) for check in found.announced],
-        "missing": list(found.missing),
+        "task": result.task.name,
+        "directory": str(result.written.directory),
+        "rows": result.written.rows,
+        "splits": {split.name: split.rows for split in result.written.splits},
+        "exact": result.exact,
+        "counts": [asdict(check) for check in result.checks],
+        "announced": [asdict(check) for check in result.announced],
+        "missing": list(result.missing),
     }
 
 
-def print_imported(found: ImportResult) -> None:
+def print_imported(result: ImportResult) -> None:
     """Show what an import gave, and every count that differs."""
     console = _console()
-    written = found.written
-    console.print(clean(found.task.name, style="bold") + clean(f": {written.rows:,} rows"))
+    written = result.written
+    console.print(clean(result.task.name, style="bold") + clean(f": {written.rows:,} rows"))
     table = Table("split", "rows", box=None, header_style="dim")
     for split in written.splits:
         table.add_row(split.name, f"{split.rows:,}")
     console.print(table)
-    if found.missing:
-        names = ", ".join(found.missing[:_MOST_MISSING])
-        more = " and more" * (len(found.missing) > _MOST_MISSING)
+    if result.missing:
+        names = ", ".join(result.missing[:_MOST_MISSING])
+        more = " and more" * (len(result.missing) > _MOST_MISSING)
         console.print(
-            clean(f"Partial: {len(found.missing)} projects were not given: {names}{more}")
+            clean(f"Partial: {len(result.missing)} projects were not given: {names}{more}")
         )
-    absent = {f"repo:{name}" for name in found.missing}
-    different = [one for one in found.checks if not one.exact and one.what not in absent]
+    absent = {f"repo:{name}" for name in result.missing}
+    different = [
+        count_check
+        for count_check in result.checks
+        if not count_check.exact and count_check.what not in absent
+    ]
     for check in different:
         console.print(clean(f"{check.what}: {_difference(check)} than the registry says"))
-    if found.exact and found.checks:
-        console.print(f"All {len(found.checks)} counts match the registry.")
-    for check in found.announced:
-        if not check.exact and not found.missing:
+    if result.exact and result.checks:
+        console.print(f"All {len(result.checks)} counts match the registry.")
+    for check in result.announced:
+        if not check.exact and not result.missing:
             console.print(clean(f"{check.what} says {check.expected:,}: {_difference(check)}"))
-    source = found.task.source
+    source = result.task.source
     if not source.url:
         console.print("Its source has no address: goldpan publish refuses unpublished data.")
     elif source.license == "unknown":

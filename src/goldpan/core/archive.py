@@ -66,7 +66,7 @@ class Archive:
         digests: dict[str, list[bytes]] = {path.name: [] for path in run_files(self.directory)}
         for record in self.records:
             digests[record.path.name].append(record.digest)
-        return {name: seal_of(found) for name, found in digests.items()}
+        return {name: seal_of(digest) for name, digest in digests.items()}
 
     def begin(self, *, resume: bool) -> int:
         """Open the newest run (or a new one) for writing and return its number."""
@@ -175,10 +175,10 @@ def scan_runs(directory: Path) -> list[Scan]:
 
 def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
     """Yield what is damaged in an archive, as far as the headers of its records tell."""
-    told: dict[str, Any] = {}
+    seals: dict[str, Any] = {}
     for one in scans:
-        told |= one.records[0].meta.get(EARLIER, {}) if one.records else {}
-    for name in sorted(told.keys() - {one.path.name for one in scans}):
+        seals |= one.records[0].meta.get(EARLIER, {}) if one.records else {}
+    for name in sorted(seals.keys() - {one.path.name for one in scans}):
         yield Flaw(directory / name, 0, 0, "the file is gone")
     for index, one in enumerate(scans):
         yield from one.flaws
@@ -187,7 +187,7 @@ def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
             yield one.rest
             continue
         own = one.records[-1].end if one.records else 0
-        seal = told.get(one.path.name)
+        seal = seals.get(one.path.name)
         if one.flaws or _repaired(one):
             continue
         if seal is None:

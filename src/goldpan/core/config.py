@@ -105,13 +105,13 @@ def load_settings(
     """
     environment = os.environ if environment is None else environment
     register_environment(environment)
-    given = {key: value for key, value in flags.items() if value is not None}
-    workspace = _workspace(given.pop("workspace", None), environment)
+    chosen = {key: value for key, value in flags.items() if value is not None}
+    workspace = _workspace(chosen.pop("workspace", None), environment)
     values = read_settings_file(workspace)
     values["plugins"] = use_plugins(workspace)
     if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
         values["api_url"] = url
-    values |= given
+    values |= chosen
     values["since"] = _time(values.get("since"))
     if "patience" in values:
         values["patience"] = _duration(values["patience"])
@@ -201,10 +201,10 @@ def _time(value: object) -> datetime | None:
 
 
 def _duration(value: object) -> float:
-    found = _DURATION.fullmatch(str(value).strip().lower())
-    if not found or isinstance(value, bool):
+    match = _DURATION.fullmatch(str(value).strip().lower())
+    if not match or isinstance(value, bool):
         raise UsageError(f"--patience {value} is not a time", "Write it as 90s, 30m or 2h")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _check(settings: Settings) -> None:

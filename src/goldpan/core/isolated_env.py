@@ -42,45 +42,45 @@ class IsolatedEnv:
 
     def default_place(self, environment: Mapping[str, str]) -> Path:
         """Return where it is installed: what the variable says, else in the user's cache."""
-        if given := environment.get(self.variable):
-            return Path(given)
+        if folder := environment.get(self.variable):
+            return Path(folder)
         cache = environment.get("XDG_CACHE_HOME") or "~/.cache"
         return Path(cache).expanduser() / "goldpan" / self.folder
 
-    def is_installed(self, place: Path) -> bool:
+    def is_installed(self, directory: Path) -> bool:
         """Tell whether it was installed there to the end."""
-        if (place / _BEGUN).exists():
-            return (place / _READY).exists()
-        return any(place.glob(self.proof))
+        if (directory / _BEGUN).exists():
+            return (directory / _READY).exists()
+        return any(directory.glob(self.proof))
 
-    def install(self, place: Path, reporter: Reporter) -> None:
+    def install(self, directory: Path, reporter: Reporter) -> None:
         """Install it, which takes a minute or two; raises `GoldpanError` where that fails.
 
-        What lies in `place` stays: a user may have named a folder that holds something else.
+        What lies in `directory` stays: a user may have named a folder that holds something else.
         """
-        if self.is_installed(place):
+        if self.is_installed(directory):
             return
-        reporter.note(f"Installing {self.name} into {place}")
+        reporter.note(f"Installing {self.name} into {directory}")
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            (place / _BEGUN).touch()
-            self._run([sys.executable, "-m", "venv", str(place)])
-            pip = [str(interpreter(place)), "-m", "pip", "--disable-pip-version-check"]
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / _BEGUN).touch()
+            self._run([sys.executable, "-m", "venv", str(directory)])
+            pip = [str(interpreter(directory)), "-m", "pip", "--disable-pip-version-check"]
             install = ["install", "--no-deps", "--require-hashes", "--requirement", str(self.lock)]
             packages = len(_PINNED.findall(self.lock.read_text(encoding="utf-8")))
             with reporter.task(f"Installing {self.name}, packages", packages) as task:
                 self._run([*pip, *install], task)
-            (place / _READY).touch()
+            (directory / _READY).touch()
         except OSError as error:
             raise GoldpanError(
-                f"{place} cannot be written: {error.strerror}",
+                f"{directory} cannot be written: {error.strerror}",
                 f"Set {self.variable} to another directory",
             ) from None
 
     def _run(self, command: list[str], task: Task | None = None) -> None:
         """Run a command, and count the packages that pip says it collects."""
         # Constraints on the packages of this environment are not meant for another.
-        environment = {key: each for key, each in os.environ.items() if key != "PIP_CONSTRAINT"}
+        environment = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and fixed arguments
                 command,
@@ -122,6 +122,6 @@ def _killed_after(process: subprocess.Popen[str], seconds: float) -> Iterator[th
         timer.cancel()
 
 
-def interpreter(place: Path) -> Path:
+def interpreter(directory: Path) -> Path:
     """Return the Python of an environment."""
-    return place / "bin" / "python"
+    return directory / "bin" / "python"

@@ -29,7 +29,7 @@ def write_lineage(
     plugins: Mapping[str, str] | None = None,
 ) -> None:
     """Say what a stage made its tables of, by digest; `inputs`, files and plugins by names."""
-    told = {
+    facts = {
         "format": _FORMAT,
         "inputs": dict(inputs),
         "outputs": {path.name: seal_of_parquet(path) for path in outputs},
@@ -37,7 +37,7 @@ def write_lineage(
     }
     unfinished = directory / f"{stage}.json.new"
     with named(unfinished):
-        unfinished.write_bytes(sealed_json(told))
+        unfinished.write_bytes(sealed_json(facts))
     unfinished.replace(directory / f"{stage}.json")
 
 
@@ -48,9 +48,9 @@ def read_lineage(directory: Path, stage: str) -> dict[str, dict[str, Any]]:
     """
     path = directory / f"{stage}.json"
     try:
-        told = read_json(path)
-        held = ("inputs", "outputs", *(name for name in ("plugins",) if name in told))
-        return {name: dict(told[name]) for name in held}
+        facts = read_json(path)
+        held = ("inputs", "outputs", *(name for name in ("plugins",) if name in facts))
+        return {name: dict(facts[name]) for name in held}
     except FileNotFoundError:
         return {"inputs": {}, "outputs": {}}
     except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):

@@ -92,8 +92,8 @@ def open_file(path: Path) -> pq.ParquetFile:
 
 def read_metadata(path: Path) -> Mapping[bytes, bytes]:
     """Return the keys of a file; raises as `read_table` does."""
-    found: Any = pq.read_metadata(verify_parquet(path)).metadata
-    return found or {}
+    metadata: Any = pq.read_metadata(verify_parquet(path)).metadata
+    return metadata or {}
 
 
 def count_rows(path: Path) -> int:

@@ -82,8 +82,8 @@ def use(file: str | Path) -> None:
         )
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
-    found = find_spec(path.stem)
-    if found is None or Path(found.origin or "").resolve() != path.resolve():
+    taken = find_spec(path.stem)
+    if taken is None or Path(taken.origin or "").resolve() != path.resolve():
         raise UsageError(
             f"The plugin {file} has the name of another module, {path.stem}",
             "Give the file another name",
@@ -123,8 +123,10 @@ def with_plugins(builtin: Mapping[str, T], kind: Kind) -> dict[str, T]:
 def digests(*used: tuple[Kind, str]) -> dict[str, str]:
     """Return the SHA-256 of the plugins that brought these, by their names; none of others."""
     _seek()
-    plugins = {_registered[each][0] for each in used if each in _registered}
-    return {plugin.name: plugin.sha256 for plugin in sorted(plugins, key=lambda one: one.name)}
+    plugins = {_registered[entry][0] for entry in used if entry in _registered}
+    return {
+        plugin.name: plugin.sha256 for plugin in sorted(plugins, key=lambda plugin_: plugin_.name)
+    }
 
 
 @contextmanager
@@ -138,10 +140,10 @@ def blamed(kind: Kind, name: str) -> Iterator[None]:
     except GoldpanError:
         raise
     except Exception as error:  # a user's code may raise anything: its author needs file and line
-        found = _registered.get((kind, name))
-        if found is None:
+        registered_plugin = _registered.get((kind, name))
+        if registered_plugin is None:
             raise
-        plugin, _ = found
+        plugin, _ = registered_plugin
         raise PluginError(
             f"The {kind} {name} of the plugin {plugin.name} failed{_line(error, plugin.path)}: "
             f"{type(error).__name__}: {error}",
@@ -156,7 +158,7 @@ def _seek() -> None:
     _sought.add(GROUP)
     from importlib.metadata import entry_points
 
-    for entry in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+    for entry in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
         package = entry.dist.name if entry.dist else entry.value
         _import(entry.module, f"{entry.name} of {package}", f"Fix or uninstall {package}")
     for file in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
@@ -170,9 +172,9 @@ def _import(module: str, name: str, remedy: str) -> ModuleType:
         raise
     except Exception as error:  # importing runs a user's code, which may raise anything
         spec = None if isinstance(error, ImportError) else find_spec(module)
-        place = _line(error, spec.origin or "") if spec else ""
+        where = _line(error, spec.origin or "") if spec else ""
         raise PluginError(
-            f"The plugin {name} cannot be imported{place}: {type(error).__name__}: {error}", remedy
+            f"The plugin {name} cannot be imported{where}: {type(error).__name__}: {error}", remedy
         ) from error
 
 

@@ -39,22 +39,22 @@ def open_tables(
         )
     check_outputs(workspace.tables(repo), "normalize")
     with connect() as connection:
-        place = workspace.tables(repo)
+        directory = workspace.tables(repo)
         try:
             for name in (*names, *optional):
                 path = workspace.table(repo, name)
                 if name in names or path.exists():
-                    place = path
+                    directory = path
                     verify_parquet(path)
                     view = "refs" if name == "references" else name
                     quoted = str(path).replace("'", "''")
                     connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
-            place = workspace.tables(repo)
+            directory = workspace.tables(repo)
             yield connection
         except (duckdb.Error, DamagedError, FileNotFoundError) as error:
             if told_otherwise(error):
                 raise
             raise WorkspaceError(
-                f"{place} cannot be read ({str(error).splitlines()[0]})",
+                f"{directory} cannot be read ({str(error).splitlines()[0]})",
                 f"Make the tables again with goldpan normalize --repo {repo}",
             ) from error

@@ -139,13 +139,13 @@ def encode(
     `digest` is the body's SHA-256, where that is known.
     """
     frame = _PACKER.compress(body)
-    told = {
+    facts = {
         **meta,
         "size": len(body),
         "packed": len(frame),
         "sha256": digest or hashlib.sha256(body).hexdigest(),
     }
-    text = orjson.dumps(told)
+    text = orjson.dumps(facts)
     text = text.ljust(length - _PREAMBLE.size - DIGEST - len(frame))
     inside = _PREAMBLE.size - _OLD_PREAMBLE.size + len(text) + DIGEST
     start = _PREAMBLE.pack(_MAGIC, inside, len(frame), 0)[:_CHECKED]
@@ -199,9 +199,13 @@ def _scan(path: Path, data: _Bytes, sequence: int) -> Scan:
         )
         checked = checked or header.checked
         offset = header.body + header.packed
-        told = header.meta.get(SEAL)
-        if told is not None and not flaws and told != seal_of([one.digest for one in records[:-1]]):
-            reason = f"the run's end tells of {told[0]} records, and {len(records) - 1} are there"
+        seal = header.meta.get(SEAL)
+        if (
+            seal is not None
+            and not flaws
+            and seal != seal_of([record.digest for record in records[:-1]])
+        ):
+            reason = f"the run's end tells of {seal[0]} records, and {len(records) - 1} are there"
             flaws.append(Flaw(path, records[-1].start, offset, reason))
     return Scan(path, tuple(records), tuple(flaws), rest, zeros, checked)
 
@@ -226,16 +230,16 @@ class _Bytes:
     def find(self, wanted: bytes, start: int) -> int:
         """Return where bytes stand next, -1 where they do not."""
         while start < self.total:
-            place = self.at(start, start + _SEARCH).find(wanted)
-            if place != -1:
-                return start + place
+            position = self.at(start, start + _SEARCH).find(wanted)
+            if position != -1:
+                return start + position
             start += _SEARCH - len(wanted) + 1
         return -1
 
     def is_zero(self, start: int) -> bool:
         """Whether all bytes from here on are zero."""
         places = range(start, self.total, _SEARCH)
-        return not any(any(self.at(place, place + _SEARCH)) for place in places)
+        return not any(any(self.at(position, position + _SEARCH)) for position in places)
 
 
 def _header(data: _Bytes, offset: int) -> _Header | str:
@@ -283,11 +287,11 @@ def _meta(text: bytes) -> dict[str, Any] | None:
 def _next(data: _Bytes, offset: int) -> int | None:
     """Return where the next sound record begins."""
     ending = _MAGIC.to_bytes(4, "little")[1:]  # both magics differ in the first byte alone
-    place = data.find(ending, offset + 1)
-    while place != -1:
-        if isinstance(_header(data, place - 1), _Header):
-            return place - 1
-        place = data.find(ending, place + 1)
+    position = data.find(ending, offset + 1)
+    while position != -1:
+        if isinstance(_header(data, position - 1), _Header):
+            return position - 1
+        position = data.find(ending, position + 1)
     return None
 
 

@@ -51,31 +51,33 @@ def map_in_sandbox(
     waiting = enumerate(items)
     crew: list[_Worker[T, R]] = []
     done: dict[int, R | Failed] = {}
-    told = 0
+    yielded = 0
     more = True
     try:
         while more or done or any(worker.busy for worker in crew):
-            while more and len(done) < _AHEAD and not (crew and all(one.busy for one in crew)):
+            while (
+                more and len(done) < _AHEAD and not (crew and all(worker_.busy for worker_ in crew))
+            ):
                 number, item = next(waiting, (-1, None))
                 if item is None:
                     more = False
                     break
-                found = at_once(item)
-                if found is not None:
-                    done[number] = found
+                result = at_once(item)
+                if result is not None:
+                    done[number] = result
                     continue
                 crew = crew or [_Worker(work, timeout) for _ in range(max(workers, 1))]
                 next(worker for worker in crew if not worker.busy).take(number, item)
-            while told in done:
-                yield done.pop(told)
-                told += 1
+            while yielded in done:
+                yield done.pop(yielded)
+                yielded += 1
             busy = [worker.connection for worker in crew if worker.busy]
             ready = wait(busy) if busy else []
-            for place, worker in enumerate(crew):
+            for index, worker in enumerate(crew):
                 if worker.connection in ready:
                     done[worker.number] = worker.give()
                     if worker.dead:
-                        crew[place] = _Worker(work, timeout)
+                        crew[index] = _Worker(work, timeout)
     finally:
         for worker in crew:
             worker.end()

@@ -39,7 +39,7 @@ _TOKEN = re.compile(
 
 def visible(text: str) -> str:
     """Return a text with each unseen character written out; doing so twice changes nothing."""
-    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
+    return _UNSEEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
 
 
 def line(text: str, most: int = 200) -> str:
@@ -68,9 +68,9 @@ def without_tokens(text: str) -> str:
     A local server may read ``<|im_start|>`` in a text as the token that begins a message; with a
     space in it, it is text.
     """
-    return _TOKEN.sub(lambda found: found[0] + " ", text)
+    return _TOKEN.sub(lambda match: match[0] + " ", text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

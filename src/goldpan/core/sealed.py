@@ -39,12 +39,12 @@ class DamagedError(OSError):
 
 def seal_parquet(path: Path) -> None:
     """Put a Parquet file's digest into its metadata, which hold `KEY` and `EMPTY` already."""
-    place = _place_in_parquet(path)
-    if place is None:
+    position = _place_in_parquet(path)
+    if position is None:
         raise ValueError(f"{path} has no place for its digest")
-    digest = _digest(path, place)
+    digest = _digest(path, position)
     with path.open("r+b") as file:
-        file.seek(place)
+        file.seek(position)
         file.write(digest.encode())
 
 
@@ -54,15 +54,15 @@ def verify_parquet(path: Path) -> Path:
     A file is read once for this, and again only when it changed. Raises `OSError` where it
     cannot be read.
     """
-    found = path.stat()
-    _verify(path, found.st_size, found.st_mtime_ns, found.st_ino)
+    status = path.stat()
+    _verify(path, status.st_size, status.st_mtime_ns, status.st_ino)
     return path
 
 
 def seal_of_parquet(path: Path) -> str:
     """Return the digest of a Parquet file that is as it was written; raises as `verify_parquet`."""
-    found = path.stat()
-    return _verify(path, found.st_size, found.st_mtime_ns, found.st_ino)
+    status = path.stat()
+    return _verify(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def is_sealed(path: Path) -> bool:
@@ -74,10 +74,10 @@ def sealed_json(value: Mapping[str, Any]) -> bytes:
     """Return a JSON object as a file holds it, indented and sorted, with its digest."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     data = orjson.dumps({**value, KEY: EMPTY}, option=options)
-    place = _last(_TEXT, data)
-    assert place is not None
+    position = _last(_TEXT, data)
+    assert position is not None
     digest = hashlib.sha256(data).hexdigest().encode()
-    return data[:place] + digest + data[place + 64 :]
+    return data[:position] + digest + data[position + 64 :]
 
 
 def read_json(path: Path) -> Any:
@@ -86,13 +86,13 @@ def read_json(path: Path) -> Any:
     Raises `DamagedError`, `OSError`, and `orjson.JSONDecodeError` for what is no JSON.
     """
     data = path.read_bytes()
-    place = _last(_TEXT, data)
-    if place is None:
+    position = _last(_TEXT, data)
+    if position is None:
         if any(sign in data for sign in _SIGNS):
             raise DamagedError(path)
         return orjson.loads(data)
-    whole = data[:place] + _ZEROS + data[place + 64 :]
-    if hashlib.sha256(whole).hexdigest().encode() != data[place : place + 64]:
+    whole = data[:position] + _ZEROS + data[position + 64 :]
+    if hashlib.sha256(whole).hexdigest().encode() != data[position : position + 64]:
         raise DamagedError(path)
     value = orjson.loads(data)
     del value[KEY]
@@ -101,8 +101,8 @@ def read_json(path: Path) -> Any:
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, computed again only when it changed."""
-    found = path.stat()
-    return _file_digest(path, found.st_size, found.st_mtime_ns, found.st_ino)
+    status = path.stat()
+    return _file_digest(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 @lru_cache(maxsize=16_384)
@@ -113,15 +113,15 @@ def _file_digest(path: Path, _size: int, _changed: int, _inode: int) -> str:
 
 @lru_cache(maxsize=16_384)
 def _verify(path: Path, _size: int, _changed: int, _inode: int) -> str:
-    place = _place_in_parquet(path)
-    if place is None:
+    position = _place_in_parquet(path)
+    if position is None:
         return file_digest(path)
     with path.open("rb") as file:
-        file.seek(place)
-        told = file.read(64).decode("ascii")
-    if _digest(path, place) != told:
+        file.seek(position)
+        stored = file.read(64).decode("ascii")
+    if _digest(path, position) != stored:
         raise DamagedError(path)
-    return told
+    return stored
 
 
 def _place_in_parquet(path: Path) -> int | None:
@@ -137,9 +137,9 @@ def _place_in_parquet(path: Path) -> int | None:
         footer = file.read(length)
         file.seek(max(0, total - _BLOCK))
         end = file.read()
-    place = _last(_BINARY, footer)
-    if place is not None:
-        return total - _TAIL - length + place
+    position = _last(_BINARY, footer)
+    if position is not None:
+        return total - _TAIL - length + position
     if any(sign in footer for sign in _SIGNS) or _SIGN_OF_KEY in end:
         raise DamagedError(path)  # where the footer's own length is wrong, the key lies before it
     return None
@@ -147,21 +147,21 @@ def _place_in_parquet(path: Path) -> int | None:
 
 def _last(pattern: re.Pattern[bytes], data: bytes) -> int | None:
     """Return where the last digest begins: what users wrote stands before Goldpan's own."""
-    place = None
-    for found in pattern.finditer(data):
-        place = found.start(1)
-    return place
+    position = None
+    for match in pattern.finditer(data):
+        position = match.start(1)
+    return position
 
 
-def _digest(path: Path, place: int) -> str:
+def _digest(path: Path, position: int) -> str:
     """Return the SHA-256 of a file with zeros in place of its digest."""
     whole = hashlib.sha256()
     with path.open("rb") as file:
-        left = place
+        left = position
         while left and (block := file.read(min(left, _BLOCK))):
             whole.update(block)
             left -= len(block)
-        file.seek(place + 64)
+        file.seek(position + 64)
         whole.update(_ZEROS)
         while block := file.read(_BLOCK):
             whole.update(block)

@@ -70,16 +70,16 @@ def mask(text: str | bytes) -> str | bytes:
 
 def mask_record(meta: Meta, body: bytes) -> tuple[Meta, bytes]:
     """Return what is known of a reply and its bytes, with no secret in either."""
-    told = orjson.dumps(meta)
-    masked = mask(told)
-    return (meta if masked == told else orjson.loads(masked)), mask(body)
+    text = orjson.dumps(meta)
+    masked = mask(text)
+    return (meta if masked == text else orjson.loads(masked)), mask(body)
 
 
 @lru_cache(maxsize=4)
 def _all_spellings(secrets: frozenset[str]) -> tuple[str, ...]:
     """Return how secrets may be written, the longest first: one may be a part of another."""
-    found = {spelling for secret in secrets for spelling in _spellings(secret)}
-    return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
+    spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
+    return tuple(sorted(spellings, key=lambda spelling: (-len(spelling), spelling)))
 
 
 def _spellings(secret: str) -> Iterator[str]:
@@ -90,8 +90,13 @@ def _spellings(secret: str) -> Iterator[str]:
     pairs = [octets[at : at + 2] for at in range(0, len(octets), 2)]
     yield from ("".join(f"%{pair}" for pair in pairs), octets)
     yield "".join(f"%{pair.upper()}" for pair in pairs)
-    told = json.dumps(secret)[1:-1]
-    yield from (told, told.replace("/", "\\/"), html.escape(secret), html.escape(secret, False))
+    spelled = json.dumps(secret)[1:-1]
+    yield from (
+        spelled,
+        spelled.replace("/", "\\/"),
+        html.escape(secret),
+        html.escape(secret, False),
+    )
     yield "".join(f"\\u{ord(char):04x}" for char in secret)
     yield from _in_base64(data)
 
@@ -107,13 +112,13 @@ def _in_base64(data: bytes) -> Iterator[str]:
         yield coded[first:last].replace("+", "-").replace("/", "_")
 
 
-def _lower(found: re.Match[str]) -> str:
-    return found[0].lower()
+def _lower(match: re.Match[str]) -> str:
+    return match[0].lower()
 
 
 def _secrets_of(name: str, value: str) -> Iterable[str]:
     if _NAMES.search(name):
-        return [] if value.startswith(("/", "~")) else [one.strip() for one in value.split(",")]
+        return [] if value.startswith(("/", "~")) else [part.strip() for part in value.split(",")]
     if _ADDRESSES.search(name) and "@" in value:
         try:
             password = urlsplit(value).password

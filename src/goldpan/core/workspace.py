@@ -169,8 +169,8 @@ class Workspace:
 
         It lies where one rename reaches that; other unfinished work may lie beside it.
         """
-        for place in (self.root, directory.parent):
-            make_directory(place)
+        for folder in (self.root, directory.parent):
+            make_directory(folder)
         if self.root.stat().st_dev == directory.parent.stat().st_dev:
             beside: AbstractContextManager[Path | str] = self.scratch()
         else:

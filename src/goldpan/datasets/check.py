@@ -78,17 +78,17 @@ def _check_source(provenance: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[Problem]:
-    found = {
+    problems = {
         path.relative_to(directory).as_posix(): path
         for path in sorted(directory.rglob("*"))
         if path.is_symlink() or not path.is_dir()
     }
-    for name in sorted(files.keys() - found.keys()):
+    for name in sorted(files.keys() - problems.keys()):
         yield Problem(name, f"it is missing, though {PROVENANCE} names it", _BUILD)
     for name in (CARD, "data"):
         if not any(file == name or file.startswith(f"{name}/") for file in files):
             yield Problem(PROVENANCE, f"it names no {name}", _BUILD)
-    for name, path in found.items():
+    for name, path in problems.items():
         if path.is_symlink() or not path.is_file():
             yield Problem(name, "it is a link or no plain file", "Remove it, or build again")
         elif name == PROVENANCE:
@@ -114,10 +114,12 @@ def _check_card(directory: Path, family: Family, shards: list[str]) -> Iterator[
     try:
         card = _front_matter(directory / CARD)
         data_files = {
-            one["split"]: one["path"] for config in card["configs"] for one in config["data_files"]
+            file["split"]: file["path"]
+            for config in card["configs"]
+            for file in config["data_files"]
         }
         info = card["dataset_info"]
-        told = {one["name"]: one["num_examples"] for one in info["splits"]}
+        announced = {split["name"]: split["num_examples"] for split in info["splits"]}
         licenses = card["license"] if isinstance(card["license"], list) else [card["license"]]
     except (ValueError, KeyError, TypeError, yaml.YAMLError) as error:
         cause = f"its YAML cannot be read ({type(error).__name__}: {' '.join(str(error).split())})"
@@ -130,9 +132,11 @@ def _check_card(directory: Path, family: Family, shards: list[str]) -> Iterator[
             yield Problem(shard, f"it is in {len(splits)} splits of the card, not one", _BUILD)
             continue
         counted[splits[0]] += pq.read_metadata(directory / shard).num_rows
-    for name in sorted(told.keys() | data_files.keys() | counted.keys()):
-        if counted[name] != told.get(name) or name not in data_files:
-            cause = f"it tells of {told.get(name)} examples in {name}, where {counted[name]} are"
+    for name in sorted(announced.keys() | data_files.keys() | counted.keys()):
+        if counted[name] != announced.get(name) or name not in data_files:
+            cause = (
+                f"it tells of {announced.get(name)} examples in {name}, where {counted[name]} are"
+            )
             yield Problem(CARD, cause, _BUILD)
     size = sum((directory / shard).stat().st_size for shard in shards)
     if info.get("download_size") != size:
@@ -184,9 +188,9 @@ def _check_licenses(
 def _check_paths(directory: Path, names: list[str]) -> Iterator[Problem]:
     """Find this machine's own paths in what Goldpan wrote about the dataset."""
     here = directory.resolve()
-    deep = [place for place in (here, *here.parents[:2], Path.cwd()) if len(place.parts) > 2]
+    deep = [folder for folder in (here, *here.parents[:2], Path.cwd()) if len(folder.parts) > 2]
     for name in names:
         text = (directory / name).read_text(encoding="utf-8", errors="replace")
-        for place in sorted({f"{place}/" for place in (*deep, Path.home())} - {"//"}):
-            if place in text:
-                yield Problem(name, f"it names the path {place} of this machine", _BUILD)
+        for folder in sorted({f"{folder}/" for folder in (*deep, Path.home())} - {"//"}):
+            if folder in text:
+                yield Problem(name, f"it names the path {folder} of this machine", _BUILD)

@@ -50,17 +50,17 @@ def check_texts(
     find, likely = (find_private, None) if find_private else _own_search()
     columns = [column for column in family.columns if column.holds != "fact"]
     names = ["id", *(column.name for column in columns)]
-    found = 0
+    count = 0
     for shard in shards:
         for batch in pq.ParquetFile(directory / shard).iter_batches(_BATCH, columns=names):
             for column in columns:
-                for place, kind in _findings(batch.column(column.name), column, find, likely):
-                    found += 1
-                    if found <= _MOST_FINDINGS:
-                        cause = f"{batch['id'][place]} has {kind} in its {column.name}"
+                for index, kind in _findings(batch.column(column.name), column, find, likely):
+                    count += 1
+                    if count <= _MOST_FINDINGS:
+                        cause = f"{batch['id'][index]} has {kind} in its {column.name}"
                         yield Problem(shard, cause, "Redact or leave out the example")
-    if found > _MOST_FINDINGS:
-        cause = f"{found - _MOST_FINDINGS} more texts hold what should not be public"
+    if count > _MOST_FINDINGS:
+        cause = f"{count - _MOST_FINDINGS} more texts hold what should not be public"
         yield Problem("data", cause, "Redact or leave out the examples")
 
 
@@ -85,11 +85,11 @@ def _texts(value: object) -> Iterator[str]:
         case str():
             yield value
         case list():
-            for one in value:
-                yield from _texts(one)
+            for item in value:
+                yield from _texts(item)
         case dict():
-            for one in value.values():
-                yield from _texts(one)
+            for item in value.values():
+                yield from _texts(item)
 
 
 def _own_search() -> tuple[FindPrivate, Likely]:

@@ -93,7 +93,7 @@ def _write_data(
         order = pc.sort_indices(spool.facts, sort_keys=by).to_pylist()
         written = []
         for name in plan.names:
-            mine = [place for place in order if splits.names[place] == name]
+            mine = [index for index in order if splits.names[index] == name]
             tables = (table.drop_columns(GROUP) for table in spool.read(mine))
             shards = write_shards(data, name, family.schema, tables, shard_bytes)
             if shards.rows:
@@ -127,7 +127,7 @@ def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
     rows = (facts.column(name).to_pylist() for name in ("id", GROUP, REPO, family.moment))
     labels = strata(facts, family.stratum)
     partitions = facts.column(family.partition or "id").to_pylist()
-    for about, name, given, repo, moment, label, partition in zip(
+    for about, name, answer, repo, moment, label, partition in zip(
         subjects, *rows, labels, partitions, strict=True
     ):
         if name in seen:
@@ -138,7 +138,7 @@ def _candidates(facts: pa.Table, family: Family) -> list[Candidate]:
             )
         seen.add(name)
         subject = "#".join(map(str, about))
-        group = given or subject
+        group = answer or subject
         if groups.setdefault(subject, group) != group:
             raise ValueError(f"{subject} is in the groups {groups[subject]} and {group}")
         candidates.append(

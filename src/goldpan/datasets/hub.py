@@ -96,8 +96,8 @@ def publish(
             head = there.head if there else _create(api, call, private=private)
             commit = head
             if changes:
-                told = reporter or Reporter(quiet=True)
-                commit = _send(api, call, directory, changes, head, told)
+                shown = reporter or Reporter(quiet=True)
+                commit = _send(api, call, directory, changes, head, shown)
             if tag and commit and (there is None or there.tags.get(tag) != commit):
                 with explained(call, f"setting the tag {tag}"):
                     api.create_tag(repo_id, tag=tag, revision=commit, repo_type=KIND)
@@ -165,9 +165,9 @@ def _refuse_overwriting(
 ) -> None:
     if changes and there.files and not overwrite:
         losses_first = sorted(
-            changes, key=lambda one: ("delete", "replace", "add").index(one.action)
+            changes, key=lambda change: ("delete", "replace", "add").index(change.action)
         )
-        names = ", ".join(f"{one.action} {one.path}" for one in losses_first[:_SHOWN])
+        names = ", ".join(f"{change.action} {change.path}" for change in losses_first[:_SHOWN])
         more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
         raise PublishError(
             f"{call.repo_id} holds other content; publishing would {names}{more}",

@@ -78,35 +78,35 @@ def _cut(call: HubCall, doing: str, error: httpx2.TransportError) -> PublishErro
 def _refusal(call: HubCall, doing: str, error: HfHubHTTPError) -> PublishError:
     status = error.response.status_code
     said = call.plain(error.server_message or "")
-    told = f" ({said})" if said else ""
+    detail = f" ({said})" if said else ""
     if isinstance(error, RepositoryNotFoundError) or status == 404:
         return PublishError(
-            f"{call.host} has no dataset {call.repo_id}, or hides it from this token{told}",
+            f"{call.host} has no dataset {call.repo_id}, or hides it from this token{detail}",
             "Check the name, and that the token may see it",
         )
     match status:
         case 401:
             return PublishError(
-                f"{call.host} does not accept the token{told}",
+                f"{call.host} does not accept the token{detail}",
                 f"Make a new one with write access at {call.endpoint}/settings/tokens and set "
                 "HF_TOKEN, or run hf auth login",
             )
         case 403:
             return PublishError(
-                f"The token may not write to {call.repo_id} at {call.host}{told}",
+                f"The token may not write to {call.repo_id} at {call.host}{detail}",
                 "Use a token with write access there, or choose another name",
             )
         case 409 | 412:
             return PublishError(
-                f"{call.repo_id} was changed by somebody else while {doing}{told}",
+                f"{call.repo_id} was changed by somebody else while {doing}{detail}",
                 "Look at what is there now, then run the same command again",
             )
         case 429 | 500 | 502 | 503 | 504:
             return PublishError(
-                f"{call.host} answered {status} while {doing}{told}", f"Wait a little. {_AGAIN}"
+                f"{call.host} answered {status} while {doing}{detail}", f"Wait a little. {_AGAIN}"
             )
         case _:
             return PublishError(
-                f"{call.host} refused with {status} while {doing}{told}",
+                f"{call.host} refused with {status} while {doing}{detail}",
                 "Fix what it names, or report it if the dataset came from goldpan build",
             )

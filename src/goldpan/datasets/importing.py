@@ -111,16 +111,16 @@ def import_files(
     with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
 
         def rows() -> Iterator[dict[str, Any]]:
-            found = read(task, files)
+            imported = read(task, files)
             if names and input_column(task.type).name == "text":
-                found = prepared_rows(found, names, processes)
-            for row in found:
+                imported = prepared_rows(imported, names, processes)
+            for row in imported:
                 progress.advance()
                 yield _finished(task, row, counts)
-            if told and counts["total"] != told:
-                differs[f"rows of {told:,} that the source is said to have"] = counts["total"]
+            if expected and counts["total"] != expected:
+                differs[f"rows of {expected:,} that the source is said to have"] = counts["total"]
 
-        told = task.counts.get("total")
+        expected = task.counts.get("total")
         differs: dict[str, int] = {}
         settings: dict[str, Any] = {
             "task": plain_task(task),
@@ -148,9 +148,12 @@ def import_files(
     return ImportResult(
         task,
         written,
-        checks=tuple(CountCheck(key, told, counts[key]) for key, told in task.counts.items()),
+        checks=tuple(
+            CountCheck(key, expected, counts[key]) for key, expected in task.counts.items()
+        ),
         announced=tuple(
-            CountCheck(where, told, counts["total"]) for where, told in task.announced.items()
+            CountCheck(where, expected, counts["total"])
+            for where, expected in task.announced.items()
         ),
         missing=_missing(task, counts),
     )
@@ -214,7 +217,7 @@ def _made(task: Task, steps: Sequence[str]) -> str:
 
 def _finished(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
     """Return a reader's row with every column, checked and counted."""
-    given, target = input_column(task.type).name, target_column(task.type).name
+    input_name, target = input_column(task.type).name, target_column(task.type).name
     whole: dict[str, Any] = {
         "repo": None,
         "created_at": None,
@@ -226,15 +229,15 @@ def _finished(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[
         **row,
     }
     if task.type == "multi-label":
-        found = set(whole[target])
-        whole[target] = [name for name in task.label_names if name in found]
-        labels = [*whole[target], *sorted(found - set(task.label_names))]
+        targets = set(whole[target])
+        whole[target] = [name for name in task.label_names if name in targets]
+        labels = [*whole[target], *sorted(targets - set(task.label_names))]
     else:
         labels = [whole[target]] if isinstance(whole[target], str) else []
     _check(task, whole, labels)
     for key in _keys(whole, labels):
         counts[key] += 1
-    whole[GROUP] = hashlib.sha256(orjson.dumps(whole[given])).hexdigest()[:32]
+    whole[GROUP] = hashlib.sha256(orjson.dumps(whole[input_name])).hexdigest()[:32]
     return whole
 
 

@@ -32,7 +32,7 @@ def _type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"list<{_type(kind.value_type)}>"
     if pa.types.is_struct(kind):
-        return f"struct<{', '.join(f'{each.name}: {_type(each.type)}' for each in kind)}>"
+        return f"struct<{', '.join(f'{field.name}: {_type(field.type)}' for field in kind)}>"
     return str(kind)
 
 
@@ -48,14 +48,18 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
     described = provenance.get(COLUMNS)
     if schema is None or not isinstance(described, Sequence) or isinstance(described, str):
         return None
-    told = [(one.get("name"), one.get("type")) for one in described if isinstance(one, Mapping)]
+    told = [
+        (column.get("name"), column.get("type"))
+        for column in described
+        if isinstance(column, Mapping)
+    ]
     if not name or told != [(field.name, _type(field.type)) for field in schema]:
         return None
-    if any(one.get("holds") not in _HOLDS for one in described):
+    if any(column.get("holds") not in _HOLDS for column in described):
         return None
     columns = tuple(
-        Column(field.name, field.type, "", cast(Literal["fact", "prose", "code"], one["holds"]))
-        for field, one in zip(schema, described, strict=True)
+        Column(field.name, field.type, "", cast(Literal["fact", "prose", "code"], column["holds"]))
+        for field, column in zip(schema, described, strict=True)
     )
     return Family(
         name=name,

@@ -126,23 +126,23 @@ def shard_paths(directory: Path, split: str = "*") -> list[Path]:
     file that is damaged, gone or of elsewhere.
     """
     pattern = f"{split}-*.parquet" if split != "*" else "*.parquet"
-    found = sorted((directory / "data").glob(pattern))
+    paths = sorted((directory / "data").glob(pattern))
     if not (directory / PROVENANCE).exists():
-        return found
-    told = {
+        return paths
+    contents = {
         directory / name: about["sha256"]
         for name, about in read_provenance(directory)["files"].items()
         if fnmatch(name, f"data/{pattern}")
     }
     remedy = "Restore the file from a copy, or build the dataset again"
-    for path in sorted({*told, *found}):
-        if path not in told:
+    for path in sorted({*contents, *paths}):
+        if path not in contents:
             raise DatasetError(f"{path} is not one of the files that {PROVENANCE} names", remedy)
         if not path.exists():
             raise DatasetError(f"{path} is gone, though {PROVENANCE} names it", remedy)
-        if file_digest(path) != told[path]:
+        if file_digest(path) != contents[path]:
             raise DatasetError(f"{path} is damaged: {PROVENANCE} records another digest", remedy)
-    return found
+    return paths
 
 
 def finished_datasets(workspace: Workspace) -> list[Path]:

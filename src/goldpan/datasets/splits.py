@@ -126,11 +126,11 @@ def assign_splits(rows: Sequence[Candidate], plan: SplitPlan) -> Splits:
     """
     own = _own_sides(rows, plan)
     first: dict[str, int] = {}
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         home = first.get(row.group)
         if home is None or _age(row) < _age(rows[home]):
-            first[row.group] = place
-    home_side = {group: own[place] for group, place in first.items()}
+            first[row.group] = index
+    home_side = {group: own[index] for group, index in first.items()}
     strays = [side != home_side[row.group] for row, side in zip(rows, own, strict=True)]
     names = tuple(
         None if stray and plan.kind != "given" else plan.names[side]

@@ -40,15 +40,15 @@ class Spool:
     def _take(self, rows: list[int]) -> pa.Table:
         places: dict[int, list[int]] = defaultdict(list)
         batches = np.searchsorted(self._starts, rows, side="right") - 1
-        for place, batch in enumerate(batches.tolist()):
-            places[batch].append(place)
+        for index, batch in enumerate(batches.tolist()):
+            places[batch].append(index)
         taken = [
             self._source.get_batch(batch).take(
-                pa.array([rows[place] - int(self._starts[batch]) for place in mine], pa.int64())
+                pa.array([rows[index] - int(self._starts[batch]) for index in mine], pa.int64())
             )
             for batch, mine in places.items()
         ]
-        where = np.argsort([place for mine in places.values() for place in mine])
+        where = np.argsort([index for mine in places.values() for index in mine])
         return pa.Table.from_batches(taken).combine_chunks().take(pa.array(where))
 
 

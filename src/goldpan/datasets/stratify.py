@@ -35,14 +35,14 @@ def stratify(
     total = {label: sum(sizes[name] for name in names) for label, names in by_label.items()}
     # Counted in parts of an example, so that integers do: fractions would take many times longer.
     parts = lcm(*(share.denominator for share in shares))
-    each = [int(share * parts) for share in shares]
-    wanted = {label: [one * count for one in each] for label, count in total.items()}
-    room = [one * sum(sizes.values()) for one in each]
+    portions = [int(share * parts) for share in shares]
+    wanted = {label: [portion * count for portion in portions] for label, count in total.items()}
+    room = [portion * sum(sizes.values()) for portion in portions]
     sides: dict[str, int] = {}
 
     def place(name: str, label: str | None) -> None:
         wishes = wanted[label] if label is not None else room
-        side = max(range(len(shares)), key=lambda one: (wishes[one], room[one], -one))
+        side = max(range(len(shares)), key=lambda side_: (wishes[side_], room[side_], -side_))
         sides[name] = side
         room[side] -= parts * sizes[name]
         for other in labels[name]:

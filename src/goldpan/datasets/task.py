@@ -105,7 +105,7 @@ class TaskPrompt:
             "entity": self.entity,
             "text": text,
         }
-        return _PLACEHOLDER.sub(lambda found: parts.get(found[1], found[0]), self.template)
+        return _PLACEHOLDER.sub(lambda match: parts.get(match[1], match[0]), self.template)
 
 
 @dataclass(frozen=True, slots=True)

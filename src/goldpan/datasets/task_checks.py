@@ -80,7 +80,7 @@ _Found = Iterator[tuple[str, str, str]]
 
 
 def _texts(task: Task) -> _Found:
-    told = {
+    announced = {
         "title": task.title,
         "description": task.description,
         "definition": task.definition,
@@ -90,7 +90,7 @@ def _texts(task: Task) -> _Found:
         "prompt.instruction": task.prompt.instruction,
         "prompt.entity": task.prompt.entity,
     }
-    for key, text in told.items():
+    for key, text in announced.items():
         if not text.strip():
             yield key, "it is empty", "Say in a few words what the task is"
     if not _METRIC.fullmatch(task.metric):
@@ -157,11 +157,11 @@ def _counts(task: Task) -> _Found:
         parts.append(("total", [f"label:{name}" for name in task.label_names]))
         parts += [(split, [f"{split}/{name}" for name in task.label_names]) for split in _SPLITS]
     for whole, keys in parts:
-        given = [counts[key] for key in keys if key in counts]
-        if whole in counts and given and len(given) == len(keys) and sum(given) != counts[whole]:
+        sizes = [counts[key] for key in keys if key in counts]
+        if whole in counts and sizes and len(sizes) == len(keys) and sum(sizes) != counts[whole]:
             yield (
                 "counts",
-                f"{', '.join(keys)} have a sum of {sum(given)}, where {whole} is {counts[whole]}",
+                f"{', '.join(keys)} have a sum of {sum(sizes)}, where {whole} is {counts[whole]}",
                 "Fix the counts",
             )
     if total is None and (counts or task.source.access == "public"):
@@ -227,7 +227,7 @@ def _columns(task: Task) -> _Found:
 
 def _prompt(task: Task) -> _Found:
     prompt = task.prompt
-    names = [found[1] for found in _BRACES.finditer(prompt.template)]
+    names = [match[1] for match in _BRACES.finditer(prompt.template)]
     if unknown := [name for name in names if name not in PLACEHOLDERS]:
         remedy = f"Choose of {', '.join(PLACEHOLDERS)}"
         yield "prompt.template", f"there is no part {{{unknown[0]}}}", remedy
@@ -245,17 +245,17 @@ def _prompt(task: Task) -> _Found:
         for number, example in enumerate(examples, 1):
             if not all(part.strip() for part in (example[0], example[2])):
                 yield key, f"number {number} lacks its input or its reason", "Fill it in"
-    for number, (given, output, _) in enumerate(prompt.examples, 1):
-        if problem := _answer_problem(task, given, output):
+    for number, (input_text, output, _) in enumerate(prompt.examples, 1):
+        if problem := _answer_problem(task, input_text, output):
             yield "prompt.examples", f"number {number}: {problem}", "Fix the output"
-    right = {(given, output) for given, output, _ in prompt.examples}
-    for number, (given, output, _) in enumerate(prompt.negative_examples, 1):
-        if (given, output) in right:
+    right = {(input_text, output) for input_text, output, _ in prompt.examples}
+    for number, (input_text, output, _) in enumerate(prompt.negative_examples, 1):
+        if (input_text, output) in right:
             cause = f"number {number} is a positive example too"
             yield "prompt.negative_examples", cause, "Give it a wrong output"
 
 
-def _answer_problem(task: Task, given: str, output: str) -> str:
+def _answer_problem(task: Task, input_text: str, output: str) -> str:
     """Return why an output cannot be right, or nothing."""
     texts = [label.text for label in task.labels]
     match task.type:
@@ -268,12 +268,12 @@ def _answer_problem(task: Task, given: str, output: str) -> str:
             return "" if re.fullmatch(r"-?\d+(\.\d+)?", output) else f"{output!r} is not a number"
         case "ner":
             pairs = [line.rpartition(": ") for line in output.split("\n")]
-            if [word for word, _, _ in pairs] != given.split(" "):
+            if [word for word, _, _ in pairs] != input_text.split(" "):
                 return "its words are not those of the input"
             odd = [tag for _, _, tag in pairs if tag not in texts]
             return f"{odd[0]!r} is not a tag" if odd else ""
         case "mlm":
-            blanks = given.count("[MASK]")
+            blanks = input_text.count("[MASK]")
             lines = len(output.split("\n"))
             return "" if blanks == lines else f"it has {lines} words for {blanks} masks"
         case _:

@@ -51,10 +51,10 @@ def read_task_data(directory: Path, task: Task) -> TaskData:
     for split, batch in task_batches(directory, task):
         tables.setdefault(split, []).append(batch)
     splits = {name: pa.Table.from_batches(batches) for name, batches in tables.items()}
-    told = read_provenance(directory).get("splits", {})
-    plan = told.get("plan", "")
+    stored = read_provenance(directory).get("splits", {})
+    plan = stored.get("plan", "")
     if plan.partition(":")[0] in _DRAWN:
-        plan = f"{plan}, seed {told['seed']}"
+        plan = f"{plan}, seed {stored['seed']}"
     return task_data(task, splits, plan)
 
 
@@ -134,12 +134,12 @@ def with_validation(data: TaskData, share: float, seed: int) -> TaskData:
 
 def _sides(task: Task, rows: pa.Table, plan: SplitPlan) -> pa.Array:
     family = task_family(task)
-    given = rows.column(input_column(task.type).name).to_pylist()
+    inputs = rows.column(input_column(task.type).name).to_pylist()
     labels = strata(rows, family.stratum)
     names = rows.column("id").to_pylist()
     candidates = [
         Candidate(name, _digest(text), "", None, stratum=stratum)
-        for name, text, stratum in zip(names, given, labels, strict=True)
+        for name, text, stratum in zip(names, inputs, labels, strict=True)
     ]
     return pa.array(assign_splits(candidates, plan).names)
 

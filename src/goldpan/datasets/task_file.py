@@ -42,18 +42,18 @@ def read_task(file: str, text: str) -> Task:
     return task_of({**values, "name": name}, file)
 
 
-def task_of(values: Mapping[str, Any], place: str) -> Task:
-    """Make a task of plain data; raises `UsageError` that begins with `place`."""
+def task_of(values: Mapping[str, Any], source: str) -> Task:
+    """Make a task of plain data; raises `UsageError` that begins with `source`."""
     if problem := next(_unknown_keys(values), None):
-        raise UsageError(f"{place}: {problem[0]}", problem[1])
+        raise UsageError(f"{source}: {problem[0]}", problem[1])
     try:
         return _adapter().validate_python(_with_texts(_with_defaults(values)))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = _path(first["loc"])
         if first["type"] in ("missing", "missing_argument"):
-            raise UsageError(f"{place}: {key} is missing", f"Add it. {_HELP}") from None
-        raise UsageError(f"{place}: {key}: {first['msg']}", f"Correct it. {_HELP}") from None
+            raise UsageError(f"{source}: {key} is missing", f"Add it. {_HELP}") from None
+        raise UsageError(f"{source}: {key}: {first['msg']}", f"Correct it. {_HELP}") from None
 
 
 def plain_task(task: Task) -> dict[str, Any]:

@@ -59,17 +59,17 @@ def input_column(task_type: TaskType) -> Column:
 
 def task_family(task: Task) -> Family:
     """Return the kind of dataset that holds a task's rows."""
-    given, target = input_column(task.type), target_column(task.type)
+    input_field, target = input_column(task.type), target_column(task.type)
     return Family(
         name=task.name,
         title=task.title,
         task=task.definition,
         source=task.source.title,
         citation=task.source.citation,
-        columns=(*_FACTS, given, target),
+        columns=(*_FACTS, input_field, target),
         order=("id",),
         subject=("id",),
-        inputs=(given.name,),
+        inputs=(input_field.name,),
         target=target.name,
         task_categories=(_CATEGORIES[task.type],),
         tags=task.suites,

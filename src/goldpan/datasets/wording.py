@@ -65,18 +65,18 @@ def wording_of(task: Task) -> Wording:
     return Wording(task, texts, names, joiner, nothing)
 
 
-def input_text(wording: Wording, given: Any, target: Any) -> str:
+def input_text(wording: Wording, value: Any, target: Any) -> str:
     """Return what a model is given: words joined by blanks, masked words replaced."""
     match wording.task.type:
         case "ner":
-            return " ".join(given)
+            return " ".join(value)
         case "mlm":
-            return blanks(given, target).text
+            return blanks(value, target).text
         case _:
-            return str(given)
+            return str(value)
 
 
-def output_text(wording: Wording, given: Any, target: Any) -> str:
+def output_text(wording: Wording, value: Any, target: Any) -> str:
     """Return the right answer as text; raises `WordingError` where the row does not fit."""
     match wording.task.type:
         case "binary" | "multi-class":
@@ -89,11 +89,11 @@ def output_text(wording: Wording, given: Any, target: Any) -> str:
                 raise WordingError(f"the answer {target} is not a finite number")
             return repr(float(target)).removesuffix(".0")
         case "ner":
-            if len(given) != len(target):
-                raise WordingError(f"{len(given)} words have {len(target)} tags")
-            return "\n".join(f"{word}: {tag}" for word, tag in zip(given, target, strict=True))
+            if len(value) != len(target):
+                raise WordingError(f"{len(value)} words have {len(target)} tags")
+            return "\n".join(f"{word}: {tag}" for word, tag in zip(value, target, strict=True))
         case "mlm":
-            return "\n".join(blanks(given, target).words)
+            return "\n".join(blanks(value, target).words)
         case _:
             return str(target)
 
@@ -125,7 +125,7 @@ def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> Blanks:
 
     Raises `WordingError` for spans that overlap or are outside of the text.
     """
-    taken = {found.group(1) for found in _MASKS.finditer(text)}
+    taken = {match.group(1) for match in _MASKS.finditer(text)}
     number = next(at for at in range(len(taken) + 1) if str(at or "") not in taken)
     mask = f"[MASK{number or ''}]"
     pieces, words = [], []
@@ -207,9 +207,9 @@ def _tagged(given: str, answer: str) -> tuple[list[str], list[str]]:
 
 def _filled(given: str, answer: str) -> tuple[str, list[dict[str, int]]]:
     """Undo `blanks`: the mask is the one that stands in the text, or there is none."""
-    numbers = {found.group(1) for found in _MASKS.finditer(given)}
+    numbers = {match.group(1) for match in _MASKS.finditer(given)}
     words = answer.split("\n")
-    for number in sorted(numbers, key=lambda one: (len(one), one), reverse=True):
+    for number in sorted(numbers, key=lambda number_: (len(number_), number_), reverse=True):
         pieces = given.split(f"[MASK{number}]")
         if len(pieces) - 1 == len(words):
             return _joined(pieces, words)

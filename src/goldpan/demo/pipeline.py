@@ -76,76 +76,78 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
     `GitError` where git is missing.
     """
     check_version()
-    place = Workspace(settings.workspace)
+    workspace = Workspace(settings.workspace)
     profile = load_profile("default")
     console = Terminal()
     console.print(f"{REPO} is an invented repository that ships with Goldpan; no network is used.")
-    with place.lock(REPO):
-        _refuse_others(place)
+    with workspace.lock(REPO):
+        _refuse_others(workspace)
         shipped = files("goldpan.demo")
-        with place.scratch() as scratch:
+        with workspace.scratch() as scratch:
             copy = scratch / REPLIES
             copy.write_bytes((shipped / "replies" / REPLIES).read_bytes())
-            publish({copy: place.raw(REPO) / REPLIES})
-        normalize(place, REPO, reporter, workers=settings.workers)
-        mining.print_coverage(measure_coverage(place, REPO))
-        mining.print_pairs([pair(place, REPO, find_rules("default"))])
+            publish({copy: workspace.raw(REPO) / REPLIES})
+        normalize(workspace, REPO, reporter, workers=settings.workers)
+        mining.print_coverage(measure_coverage(workspace, REPO))
+        mining.print_pairs([pair(workspace, REPO, find_rules("default"))])
         with as_file(shipped / BUNDLE) as bundle:
-            cloned = clone(place, REPO, reporter, source=bundle.resolve())
-        history.print_histories([(cloned, read_history(place, REPO, reporter))])
-        filtering.print_filtered(run_filters(place, [REPO], profile, reporter))
-        _review(place, profile, reporter, console)
-        made = [place.dataset(name) for name in RECIPES]
+            cloned = clone(workspace, REPO, reporter, source=bundle.resolve())
+        history.print_histories([(cloned, read_history(workspace, REPO, reporter))])
+        filtering.print_filtered(run_filters(workspace, [REPO], profile, reporter))
+        _review(workspace, profile, reporter, console)
+        made = [workspace.dataset(name) for name in RECIPES]
         for recipe, directory in zip(RECIPES.values(), made, strict=True):
             plan = SplitPlan.parse("none")
-            building.print_built(build(place, recipe, [REPO], profile, plan, directory, reporter))
-        report = place.root / REPORT
+            building.print_built(
+                build(workspace, recipe, [REPO], profile, plan, directory, reporter)
+            )
+        report = workspace.root / REPORT
         console.print()
-        datasets.print_reported(write_report(place, [REPO], profile, made, report))
+        datasets.print_reported(write_report(workspace, [REPO], profile, made, report))
     console.print("\nOne issue explained\n")
-    filtering.print_explanation(explain(place, _EXAMPLE))
+    filtering.print_explanation(explain(workspace, _EXAMPLE))
     console.print("\nA baseline evaluated\n")
-    _evaluate(place, reporter, console)
-    _show_way_on(console, place, report)
+    _evaluate(workspace, reporter, console)
+    _show_way_on(console, workspace, report)
 
 
-def _review(place: Workspace, profile: Profile, reporter: Reporter, console: Terminal) -> None:
+def _review(workspace: Workspace, profile: Profile, reporter: Reporter, console: Terminal) -> None:
     """Review what is kept by the answers that ship, unless the workspace holds other reviews."""
-    target = place.root / ANSWERS
+    target = workspace.root / ANSWERS
     if not target.exists():
-        with place.scratch() as scratch:
+        with workspace.scratch() as scratch:
             copy = scratch / target.name
             copy.write_bytes((files("goldpan.demo") / ANSWERS).read_bytes())
             publish({copy: target})
-    open_requests = estimate_review(place, [REPO], profile, REVIEW, reporter).requests
+    open_requests = estimate_review(workspace, [REPO], profile, REVIEW, reporter).requests
     if open_requests:
-        console.print(f"No review: {place.root / 'reviews'} has none of the demo's answers.")
+        console.print(f"No review: {workspace.root / 'reviews'} has none of the demo's answers.")
     else:
-        reviewing.print_reviewed(run_review(place, [REPO], profile, REVIEW, reporter))
+        reviewing.print_reviewed(run_review(workspace, [REPO], profile, REVIEW, reporter))
 
 
-def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
+def _evaluate(workspace: Workspace, reporter: Reporter, console: Terminal) -> None:
     """Make a small classification dataset, run baselines on it, and report what differs.
 
     Says why it does not where the extras for that are not installed.
     """
     profile = load_issue_profile("nlbse23")
-    origin = EventSource(place, "mined", (REPO,))
+    origin = EventSource(workspace, "mined", (REPO,))
     request = make_request(
         origin, profile, split="stratified:0.5,0.5", balance=None, seed=0, directory=None
     )
     with open_engine("local", 1) as engine:
         issue_type.print_built(build_issue_types(request, engine, reporter))
     tasks = load_tasks()
-    data = read_task_data(place.dataset(TASK), tasks[TASK])
+    data = read_task_data(workspace.dataset(TASK), tasks[TASK])
     protocol = find_protocol("default")
     try:
         for name in MODELS:
-            comparing.print_ran(run(place, data, find_model(name, {}), protocol, 0, reporter))
-        runs = read_runs(place, tasks=(TASK,), models=MODELS)
+            comparing.print_ran(run(workspace, data, find_model(name, {}), protocol, 0, reporter))
+        runs = read_runs(workspace, tasks=(TASK,), models=MODELS)
         compared = compare_runs(runs, runs, tasks, Question())
-        page = EvaluationFiles(place.root / COMPARISON)
-        written = write_evaluation(place, compared, tasks, page)
+        page = EvaluationFiles(workspace.root / COMPARISON)
+        written = write_evaluation(workspace, compared, tasks, page)
     except (EvaluationError, StatisticsError) as error:  # an extra is not installed
         console.print(f"\nNo second baseline, and no comparison with it. {error}")
         return
@@ -153,18 +155,20 @@ def _evaluate(place: Workspace, reporter: Reporter, console: Terminal) -> None:
     comparing.print_compared(compared, written)
 
 
-def _refuse_others(place: Workspace) -> None:
-    runs = [one for one in Archive(place.raw(REPO)).records if one.meta["part"] == "begin"]
-    made = place.tables(REPO).exists() or place.clone(REPO).exists()
-    if not all(one.meta.get(DEMO) for one in runs) or (made and not runs):
+def _refuse_others(workspace: Workspace) -> None:
+    runs = [
+        record for record in Archive(workspace.raw(REPO)).records if record.meta["part"] == "begin"
+    ]
+    made = workspace.tables(REPO).exists() or workspace.clone(REPO).exists()
+    if not all(record.meta.get(DEMO) for record in runs) or (made and not runs):
         raise WorkspaceError(
-            f"{place.root} holds a {REPO} that is not the demo's",
+            f"{workspace.root} holds a {REPO} that is not the demo's",
             "Use another --workspace for the demo",
         )
 
 
-def _show_way_on(console: Terminal, place: Workspace, report: Path) -> None:
-    where = f"--workspace {shlex.quote(str(place.root))}"
+def _show_way_on(console: Terminal, workspace: Workspace, report: Path) -> None:
+    where = f"--workspace {shlex.quote(str(workspace.root))}"
     console.print("\nTry next", style="bold")
     for command in (
         f"status {where}",
@@ -172,10 +176,11 @@ def _show_way_on(console: Terminal, place: Workspace, report: Path) -> None:
         f"filter --profile faun-eval {where}",
         f"build qa --require question-answer {where}",
         f"trace {_TRACED} {where}",
-        f"publish {shlex.quote(str(place.dataset('qa')))} --repo-id me/questions --dry-run",
+        f"publish {shlex.quote(str(workspace.dataset('qa')))} --repo-id me/questions --dry-run",
     ):
         console.print(f"  goldpan {command}")
     console.print(
         f"\n{REPO} went from raw replies to datasets and an evaluated baseline; "
-        f"{place.root} has every step. Open {report} in a browser, or run goldpan open {where}."
+        f"{workspace.root} has every step. "
+        f"Open {report} in a browser, or run goldpan open {where}."
     )

@@ -56,14 +56,14 @@ def without(family: Family, removed: Sequence[str]) -> Ablation:
 def ablate(rows: pa.Table, ablation: Ablation) -> pa.Table:
     """Return rows in which the text of the removed modules is empty; all else stays."""
     for column in ablation.removed:
-        place = rows.schema.get_field_index(column)
-        if place < 0:
+        index = rows.schema.get_field_index(column)
+        if index < 0:
             raise EvaluationError(
                 f"The rows have no column {column}", "Ablate the built dataset, not the task's rows"
             )
-        field = rows.schema.field(place)
+        field = rows.schema.field(index)
         empty = pa.chunked_array([pa.array([""] * rows.num_rows, type=field.type)])
-        rows = rows.set_column(place, field, empty)
+        rows = rows.set_column(index, field, empty)
     return rows
 
 

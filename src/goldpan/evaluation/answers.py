@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.higher_is_better import turned_values
+from goldpan.evaluation.higher_is_better import ranking_values
 from goldpan.evaluation.metrics.bootstrap import Floats
 from goldpan.evaluation.metrics.classification import number_labels, single_label_evidence
 from goldpan.evaluation.metrics.entities import entity_evidence
@@ -47,7 +47,7 @@ def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNu
                     tuple(table["id"].to_pylist()),
                     tuple(table["repo"].to_pylist()),
                     evidence.columns,
-                    _turned(measure),
+                    _ranking_values(measure),
                 )
     return None
 
@@ -62,7 +62,7 @@ def side_by_side(systems: Mapping[str, Sequence[ExampleNumbers]]) -> dict[str, E
     return {
         name: replace(
             runs[0],
-            columns=np.hstack([one.columns for one in runs] * (many // len(runs))),
+            columns=np.hstack([run.columns for run in runs] * (many // len(runs))),
             measure=_mean_of_seeds(runs[0].measure, many),
         )
         for name, runs in systems.items()
@@ -78,21 +78,21 @@ def projects(repos: Sequence[str | None], pairs: int, alpha: float) -> list[str]
     many = len({repo for repo in repos if repo})
     if pairs * 2.0 ** (1 - many) >= alpha:
         return None
-    return [repo or f"\0{place}" for place, repo in enumerate(repos)]
+    return [repo or f"\0{index}" for index, repo in enumerate(repos)]
 
 
 def _mean_of_seeds(measure: Callable[[Floats], Floats], many: int) -> Callable[[Floats], Floats]:
     def mean(sums: Floats) -> Floats:
         seeds = np.hsplit(sums, many)
-        return np.asarray(np.mean([measure(one) for one in seeds], axis=0))
+        return np.asarray(np.mean([measure(seed) for seed in seeds], axis=0))
 
     return mean
 
 
-def _turned(measure: Measure) -> Callable[[Floats], Floats]:
+def _ranking_values(measure: Measure) -> Callable[[Floats], Floats]:
     if measure.higher_is_better:
         return measure.compute
-    return lambda sums: turned_values(measure.name, measure.compute(sums))
+    return lambda sums: ranking_values(measure.name, measure.compute(sums))
 
 
 def _of_pairs(evidence: Evidence) -> bool:
@@ -104,9 +104,13 @@ def _evidence(task: Task, table: pa.Table) -> list[Evidence]:
     match task.type:
         case "binary" | "multi-class":
             names = number_labels(task.label_names, truths, answers, positive_label(task))
-            right = np.array([one == other for one, other in zip(truths, answers, strict=True)])
+            right = np.array([truth == other for truth, other in zip(truths, answers, strict=True)])
             # Other evidence counts the pairs of labels that occur, which differ between models.
-            shared = [one for one in single_label_evidence(names, None) if not _of_pairs(one)]
+            shared = [
+                evidence
+                for evidence in single_label_evidence(names, None)
+                if not _of_pairs(evidence)
+            ]
             return [*shared, means({"accuracy": right.astype(np.float64)})]
         case "multi-label":
             return multi_label_evidence(indicate_labels(task.label_names, truths, answers), None)
@@ -117,5 +121,5 @@ def _evidence(task: Task, table: pa.Table) -> list[Evidence]:
         case "mlm":
             return masked_word_evidence(truths, answers)
         case "text-generation":
-            found = path_evidence if task.source.builder == PATHS else text_evidence
-            return found(truths, answers)
+            evidence_of = path_evidence if task.source.builder == PATHS else text_evidence
+            return evidence_of(truths, answers)

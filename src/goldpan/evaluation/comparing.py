@@ -16,7 +16,7 @@ from goldpan.evaluation.answers import (
     side_by_side,
 )
 from goldpan.evaluation.comparison_units import Block, System, complete, on_one_split, systems_of
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
@@ -76,10 +76,10 @@ class ComparisonResult:
         if isinstance(self.comparison, Comparison):
             places = {name: at for at, name in enumerate(self.comparison.models)}
 
-        def order(one: System) -> tuple[int, float, str]:
-            means = [mean for task in one.runs if (mean := mean_score(one, task)) is not None]
+        def order(system: System) -> tuple[int, float, str]:
+            means = [mean for task in system.runs if (mean := mean_score(system, task)) is not None]
             mean = sum(means) / len(means) if means else -np.inf
-            return places.get(one.name, len(places)), -mean, one.name
+            return places.get(system.name, len(places)), -mean, system.name
 
         return tuple(sorted(self.systems, key=order))
 
@@ -102,32 +102,36 @@ def compare_runs(
     """
     kept, elsewhere = on_one_split(runs)
     systems = systems_of(kept)
-    have = {one.name: {task for task in one.runs if _scores(one, task)} for one in systems}
+    have = {
+        system.name: {task for task in system.runs if _scores(system, task)} for system in systems
+    }
     block = complete(have, keep_models=keep_models)
-    metrics = {run.task: turned(run.scores).name for run in kept}
-    found = ComparisonResult(
+    metrics = {run.task: ranking_score(run.scores).name for run in kept}
+    result = ComparisonResult(
         systems=systems,
         tasks=tuple(sorted(metrics)),
         metrics=metrics,
         block=block,
         comparison="",
         alone=(),
-        without_value=tuple(_undefined(run) for run in kept if turned(run.scores).value is None),
+        without_value=tuple(
+            _undefined(run) for run in kept if ranking_score(run.scores).value is None
+        ),
         elsewhere=tuple(elsewhere),
         every=tuple(every),
     )
-    comparison, alone = _compare(found, tasks, question)
-    return replace(found, comparison=comparison, alone=alone)
+    comparison, alone = _compare(result, tasks, question)
+    return replace(result, comparison=comparison, alone=alone)
 
 
 def matrix(compared: ComparisonResult) -> ScoreMatrix:
     """Return the scores of the block; raises `StatisticsError` for fewer than two models."""
     scores = [
-        Score(one.name, task, seed, value)
-        for one in compared.systems
-        if one.name in compared.block.models
+        Score(system.name, task, seed, value)
+        for system in compared.systems
+        if system.name in compared.block.models
         for task in compared.block.tasks
-        for seed, value in _scores(one, task).items()
+        for seed, value in _scores(system, task).items()
     ]
     return score_matrix(scores, compared.metric)
 
@@ -139,23 +143,23 @@ def mean_score(system: System, task: str) -> float | None:
 
 
 def _compare(
-    found: ComparisonResult, tasks: Mapping[str, Task], question: Question
+    result: ComparisonResult, tasks: Mapping[str, Task], question: Question
 ) -> tuple[Comparison | str, tuple[Comparison, ...]]:
     check_settings(question.alpha, question.rope)
-    models, shared = found.block.models, found.block.tasks
-    if len(found.systems) < 2:
-        return f"There is one model, {found.systems[0].name}; a comparison needs two", ()
+    models, shared = result.block.models, result.block.tasks
+    if len(result.systems) < 2:
+        return f"There is one model, {result.systems[0].name}; a comparison needs two", ()
     if len(models) < 2 or not shared:
         return "No two models have scores on the same task", ()
     few = len(shared) < FEWEST_TASKS
     alone: tuple[Comparison, ...] = ()
     if few and (len(shared) == 1 or len(models) <= _MOST_ALONE):
-        each = (_alone(found, name, tasks.get(name), question) for name in shared)
-        alone = tuple(one for one in each if one is not None)
+        by_task = (_alone(result, name, tasks.get(name), question) for name in shared)
+        alone = tuple(comparison for comparison in by_task if comparison is not None)
     if len(shared) == 1 and alone:
         return alone[0], ()
     over_tasks = compare(
-        matrix(found),
+        matrix(result),
         alpha=question.alpha,
         rope=question.rope,
         approach=question.approach,
@@ -165,33 +169,38 @@ def _compare(
 
 
 def _alone(
-    found: ComparisonResult, name: str, task: Task | None, question: Question
+    result: ComparisonResult, name: str, task: Task | None, question: Question
 ) -> Comparison | None:
     """Compare by the answers to one task, None where the metric does not allow it."""
     if task is None:
         return None
     runs_of: dict[str, list[ExampleNumbers]] = {}
-    for system in found.systems:
-        if system.name in found.block.models:
+    for system in result.systems:
+        if system.name in result.block.models:
             runs = [
                 example_numbers(task, run.predictions(), run.scores.main)
                 for run in system.runs[name]
             ]
-            there = [one for one in runs if one is not None]
-            if len(there) < len(runs) or len({one.ids for one in there}) > 1:
+            there = [numbers for numbers in runs if numbers is not None]
+            if len(there) < len(runs) or len({numbers.ids for numbers in there}) > 1:
                 return None
             runs_of[system.name] = there
     answers = side_by_side(runs_of)
     first = next(iter(answers.values()))
-    measured = [float(one.measure(one.columns.sum(axis=0)[None, :])[0]) for one in answers.values()]
-    if {one.ids for one in answers.values()} != {first.ids} or not np.isfinite(measured).all():
+    measured = [
+        float(numbers.measure(numbers.columns.sum(axis=0)[None, :])[0])
+        for numbers in answers.values()
+    ]
+    if {numbers.ids for numbers in answers.values()} != {first.ids} or not np.isfinite(
+        measured
+    ).all():
         return None
     pairs = math.comb(len(answers), 2)
     groups = projects(first.repos, pairs, question.alpha)
     comparison = compare_answers(
-        {system: one.columns for system, one in answers.items()},
+        {system: numbers.columns for system, numbers in answers.items()},
         _defined(first.measure),
-        metric=found.metrics[name],
+        metric=result.metrics[name],
         task=name,
         alpha=question.alpha,
         seed=question.seed,
@@ -213,10 +222,10 @@ def _defined(measure: Measure) -> Measure:
 
 
 def _scores(system: System, task: str) -> dict[int, float]:
-    found = {run.seed: turned(run.scores).value for run in system.runs.get(task, ())}
-    return {seed: value for seed, value in found.items() if value is not None}
+    scores = {run.seed: ranking_score(run.scores).value for run in system.runs.get(task, ())}
+    return {seed: value for seed, value in scores.items() if value is not None}
 
 
 def _undefined(run: Run) -> str:
-    one = turned(run.scores)
-    return f"{run.model} on {run.task}, seed {run.seed}, has no {one.name}: {one.reason}"
+    score = ranking_score(run.scores)
+    return f"{run.model} on {run.task}, seed {run.seed}, has no {score.name}: {score.reason}"

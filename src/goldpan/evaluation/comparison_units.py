@@ -53,13 +53,20 @@ def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
     Scores on two splits cannot be compared, so each task keeps the split that most models were
     run on; of equals, the one with more runs.
     """
-    found: dict[str, dict[Split, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    grouped: dict[str, dict[Split, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        found[run.task][split_of(run)].append(run)
+        grouped[run.task][split_of(run)].append(run)
     kept: list[Run] = []
     elsewhere: list[Run] = []
-    for _, splits in sorted(found.items()):
-        chosen = min(splits, key=lambda one: (-_variants(splits[one]), -len(splits[one]), one))
+    for _, splits in sorted(grouped.items()):
+        chosen = min(
+            splits,
+            key=lambda candidate: (
+                -_variants(splits[candidate]),
+                -len(splits[candidate]),
+                candidate,
+            ),
+        )
         for split, those in sorted(splits.items()):
             (kept if split == chosen else elsewhere).extend(those)
     return kept, elsewhere
@@ -75,10 +82,10 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     _same_metric(runs)
     keys = _telling(runs)
     protocols = {run.record.protocol.name for run in runs}
-    found: dict[str, dict[str, dict[int, Run]]] = defaultdict(lambda: defaultdict(dict))
+    grouped: dict[str, dict[str, dict[int, Run]]] = defaultdict(lambda: defaultdict(dict))
     for run in runs:
         name = _name(run, keys[run.model], with_protocol=len(protocols) > 1)
-        seeds = found[name][run.task]
+        seeds = grouped[name][run.task]
         if run.seed in seeds:
             raise EvaluationError(
                 f"{run.directory} and {seeds[run.seed].directory} are both {name} on {run.task} "
@@ -87,7 +94,7 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
             )
         seeds[run.seed] = run
     systems = []
-    for name, tasks in sorted(found.items()):
+    for name, tasks in sorted(grouped.items()):
         ordered = {task: tuple(run for _, run in sorted(tasks[task].items())) for task in tasks}
         first = next(iter(ordered.values()))[0]
         protocol = first.record.protocol.name
@@ -105,12 +112,12 @@ def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) 
     tasks = {task for those in have.values() for task in those}
     left_out: list[str] = []
     while models and tasks:
-        task_gaps = {task: sum(task not in have[one] for one in models) for task in tasks}
-        model_gaps = {one: sum(task not in have[one] for task in tasks) for one in models}
+        task_gaps = {task: sum(task not in have[name] for name in models) for task in tasks}
+        model_gaps = {name: sum(task not in have[name] for task in tasks) for name in models}
         if not any(task_gaps.values()):
             break
-        task = min(tasks, key=lambda one: (-task_gaps[one], one))
-        model = min(models, key=lambda one: (-model_gaps[one], one))
+        task = min(tasks, key=lambda name: (-task_gaps[name], name))
+        model = min(models, key=lambda name: (-model_gaps[name], name))
         gap = task_gaps[task] / len(models)
         if keep_models or gap >= model_gaps[model] / len(tasks):
             left_out.append(f"{task}: {task_gaps[task]} of {len(models)} models have no score")
@@ -135,19 +142,19 @@ def _telling(runs: Iterable[Run]) -> dict[str, list[str]]:
         groups[key].append(run.record.settings)
     keys: dict[str, set[str]] = defaultdict(set)
     for (model, _, _), settings in groups.items():
-        names = {name for one in settings for name in one}
+        names = {name for values in settings for name in values}
         keys[model] |= {
-            name for name in names if len({_plain(one.get(name)) for one in settings}) > 1
+            name for name in names if len({_plain(values.get(name)) for values in settings}) > 1
         }
     return {model: sorted(names) for model, names in keys.items()}
 
 
 def _name(run: Run, keys: Iterable[str], *, with_protocol: bool) -> str:
     settings = run.record.settings
-    told = [f"{key}={setting(settings[key])}" for key in keys if key in settings]
+    parts = [f"{key}={setting(settings[key])}" for key in keys if key in settings]
     if with_protocol:
-        told.append(run.record.protocol.name)
-    return f"{run.model} ({', '.join(told)})" if told else run.model
+        parts.append(run.record.protocol.name)
+    return f"{run.model} ({', '.join(parts)})" if parts else run.model
 
 
 def setting(value: object) -> str:
@@ -160,9 +167,9 @@ def _plain(value: object) -> bytes:
 
 
 def _same_metric(runs: Iterable[Run]) -> None:
-    found: dict[str, Run] = {}
+    chosen: dict[str, Run] = {}
     for run in runs:
-        other = found.setdefault(run.task, run)
+        other = chosen.setdefault(run.task, run)
         if other.scores.main != run.scores.main:
             raise EvaluationError(
                 f"{other.directory} ranks by {other.scores.main}, {run.directory} by "

@@ -9,7 +9,7 @@ from typing import Literal
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import System, setting, split_of
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Counts
@@ -137,28 +137,33 @@ def study_of(compared: ComparisonResult) -> Study:
 
 def shown_metrics(scores: Scores) -> dict[str, float]:
     """Return the metrics of a run that tables show, undefined ones left out."""
-    found = {one.name: one.value for one in scores.metrics if one.label is None}
+    values = {metric.name: metric.value for metric in scores.metrics if metric.label is None}
     names = dict.fromkeys((scores.main, *METRICS))
-    return {name: value for name in names if (value := found.get(name)) is not None}
+    return {name: value for name in names if (value := values.get(name)) is not None}
 
 
 def positive_counts(scores: Scores) -> dict[str, Counts]:
     """Return the confusion matrix of each label, of a binary task that of its positive one."""
     shown = scores.label_confusions
     if scores.task_type == "binary":
-        shown = tuple(one for one in shown if one.label == positive_of(scores))
+        shown = tuple(confusion for confusion in shown if confusion.label == positive_of(scores))
     # An answer that is not valid does not give the label to an example without it.
-    return {one.label: Counts(one.tp, one.fp, one.tn + one.invalid, one.fn) for one in shown}
+    return {
+        confusion.label: Counts(
+            confusion.tp, confusion.fp, confusion.tn + confusion.invalid, confusion.fn
+        )
+        for confusion in shown
+    }
 
 
 def positive_of(scores: Scores) -> str | None:
     """Return the label of a binary task whose metrics stand once more without a label."""
     if scores.task_type != "binary":
         return None
-    for one in scores.label_confusions:
+    for confusion in scores.label_confusions:
         names = ("precision", "recall", "f1")
-        if all(scores.value(name, one.label) == scores.value(name) for name in names):
-            return one.label
+        if all(scores.value(name, confusion.label) == scores.value(name) for name in names):
+            return confusion.label
     return scores.label_confusions[0].label
 
 
@@ -169,9 +174,11 @@ def chosen_by(run: Run) -> str:
 
 def _splits(compared: ComparisonResult) -> Iterator[Split]:
     for task in compared.tasks:
-        run = next(one.runs[task][0] for one in compared.systems if task in one.runs)
+        run = next(system.runs[task][0] for system in compared.systems if task in system.runs)
         rows, split = run.record.rows, split_of(run)
-        opened = [one for one in compared.every if one.task == task and split_of(one) == split]
+        opened = [
+            other for other in compared.every if other.task == task and split_of(other) == split
+        ]
         sizes: dict[Part, int] = {
             part: rows[part] for part in ("train", "validation", "test") if part in rows
         }
@@ -180,7 +187,7 @@ def _splits(compared: ComparisonResult) -> Iterator[Split]:
             method=run.record.split or "not known",
             sizes=sizes,
             digest=split[1][:12],
-            test_opened=sum(one.record.test_opened for one in opened),
+            test_opened=sum(other.record.test_opened for other in opened),
         )
 
 
@@ -210,7 +217,7 @@ def _parts(run: Run) -> Iterator[tuple[Part, Scores]]:
 
 def _result(system: System, run: Run, part: Part, scores: Scores, metric: str) -> Result:
     metrics = shown_metrics(scores)
-    value = turned(scores).value
+    value = ranking_score(scores).value
     if value is not None:
         metrics[metric] = value
     counts = positive_counts(scores)

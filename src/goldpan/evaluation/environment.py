@@ -106,10 +106,10 @@ def _gpus() -> tuple[str, ...]:
 
 
 def _versions() -> list[tuple[str, str]]:
-    found = []
+    versions = []
     for package in _PACKAGES:
         try:
-            found.append((package, version(package)))
+            versions.append((package, version(package)))
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -40,13 +40,13 @@ def hold_out(
     partition no longer counts. Raises `UsageError` for a kind that is not known, and
     for rows without documents, or with too few to hold any out.
     """
-    found = _KIND.fullmatch(kind)
-    if found is None:
+    match = _KIND.fullmatch(kind)
+    if match is None:
         raise UsageError(
             f"Rows cannot be held out by {kind!r}",
             "Give --hold-out document, or document:1 to document:4 for other documents",
         )
-    fifth = int(found[1] or 0)
+    fifth = int(match[1] or 0)
     rows = pa.concat_tables(data.splits.values()).sort_by("id")
     if rows["document"].null_count:
         raise UsageError(
@@ -63,13 +63,13 @@ def hold_out(
         raise UsageError(
             f"{data.task.name} has too few documents to hold some out", "Run it without --hold-out"
         )
-    told = asdict(protocol) | {
+    described = asdict(protocol) | {
         "name": f"{protocol.name}+document" + (f":{fifth}" if fifth else ""),
         "title": f"{protocol.title}, whole documents held out",
         "fifth": fifth,
     }
     method = f"whole documents held out, fifth {fifth + 1} of {FIFTHS}"
-    return task_data(data.task, splits, method), HeldOut(**told)
+    return task_data(data.task, splits, method), HeldOut(**described)
 
 
 def held_out_rows(rows: pa.Table, fifth: int) -> Sequence[bool]:

@@ -1,4 +1,4 @@
-"""The score that ranks, turned round where lower is better, so that all comparisons are alike."""
+"""The score that ranks: higher is better in every comparison, errors change their sign."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FROM_ONE = ("smape",)
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class RankingScore:
     """A score of which higher is better."""
 
     name: str
@@ -24,32 +24,32 @@ class Turned:
     """Why there is no value."""
 
 
-def turned(scores: Scores) -> Turned:
+def ranking_score(scores: Scores) -> RankingScore:
     """Return the score that ranks: as it is, or 1 - SMAPE, or the negative of another error."""
     try:
         metric = scores.metric(scores.main)
     except KeyError:
-        return Turned(scores.main, None, None, f"{scores.main} was not computed")
+        return RankingScore(scores.main, None, None, f"{scores.main} was not computed")
     if metric.higher_is_better:
-        return Turned(metric.name, metric.value, metric.interval, metric.reason)
+        return RankingScore(metric.name, metric.value, metric.interval, metric.reason)
     interval = metric.interval and Interval(
         _turn(metric.name, metric.interval.high),
         _turn(metric.name, metric.interval.low),
         metric.interval.level,
     )
     value = None if metric.value is None else _turn(metric.name, metric.value)
-    return Turned(turned_name(metric.name), value, interval, metric.reason)
+    return RankingScore(ranking_name(metric.name), value, interval, metric.reason)
 
 
-def turned_name(metric: str) -> str:
-    """Return what the turned score of an error is called."""
+def ranking_name(metric: str) -> str:
+    """Return what the ranking score of an error is called."""
     return f"1 - {metric}" if metric in _FROM_ONE else f"-{metric}"
 
 
-def turned_values(metric: str, values: Floats) -> Floats:
+def ranking_values(metric: str, values: Floats) -> Floats:
     """Turn the values of an error round."""
     return 1 - values if metric in _FROM_ONE else np.negative(values)
 
 
 def _turn(metric: str, value: float) -> float:
-    return float(turned_values(metric, np.array([value]))[0])
+    return float(ranking_values(metric, np.array([value]))[0])

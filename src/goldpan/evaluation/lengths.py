@@ -35,8 +35,8 @@ def length_thirds(lengths: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
     """
     ordered = sorted(lengths, key=lambda id_: (lengths[id_], id_))
     size, more = divmod(len(ordered), len(THIRDS))
-    sizes = [size + (place < more) for place in range(len(THIRDS))]
-    ends = [sum(sizes[: place + 1]) for place in range(len(THIRDS))]
+    sizes = [size + (index < more) for index in range(len(THIRDS))]
+    ends = [sum(sizes[: index + 1]) for index in range(len(THIRDS))]
     return tuple(tuple(ordered[end - size : end]) for end, size in zip(ends, sizes, strict=True))
 
 
@@ -59,9 +59,9 @@ def score_by_length(
         problem = f"{unknown[0]!r} has no length" if unknown else f"There are {len(ids)} examples"
         raise EvaluationError(problem, "Give at least three examples, all with their lengths")
     thirds = length_thirds({id_: lengths[id_] for id_ in ids})
-    found: list[Third] = []
+    parts: list[Third] = []
     for name, members in zip(THIRDS, thirds, strict=True):
         rows = predictions.filter(pc.is_in(predictions["id"], pa.array(members, pa.string())))
         scores = score(task, rows, seed=seed, resamples=resamples, files=files)
-        found.append(Third(name, lengths[members[0]], lengths[members[-1]], scores))
-    return tuple(found)
+        parts.append(Third(name, lengths[members[0]], lengths[members[-1]], scores))
+    return tuple(parts)

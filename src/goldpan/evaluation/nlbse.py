@@ -118,6 +118,6 @@ def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ran
     pairs = scores.items() if isinstance(scores, Mapping) else scores
     ordered = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
     places: dict[float, int] = {}
-    for place, (_, value) in enumerate(ordered, start=1):
-        places.setdefault(value, place)
+    for number, (_, value) in enumerate(ordered, start=1):
+        places.setdefault(value, number)
     return tuple(Ranked(places[value], name, value) for name, value in ordered)

@@ -55,11 +55,11 @@ def find_protocol(name: str) -> Protocol:
 @cache
 def protocols() -> dict[str, Protocol]:
     """Return all protocols by name."""
-    found = {}
+    known = {}
     for path in sorted(_SHIPPED.iterdir(), key=lambda each: each.name):
         if path.name.endswith(".toml"):
-            told = tomllib.loads(path.read_text(encoding="utf-8"))
-            told["defects"] = tuple(told.get("defects", ()))
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+            data["defects"] = tuple(data.get("defects", ()))
             name = path.name.removesuffix(".toml")
-            found[name] = Protocol(name, **told)
-    return found
+            known[name] = Protocol(name, **data)
+    return known

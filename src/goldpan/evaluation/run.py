@@ -100,8 +100,8 @@ def run(
     process does the same run, and what the model raises.
     """
     _require(data, model)
-    told = identity(data, model, protocol, seed, ablated)
-    directory = run_directory(workspace, told)
+    facts = identity(data, model, protocol, seed, ablated)
+    directory = run_directory(workspace, facts)
     if (directory / RESULT).exists():
         return RunResult(directory, read_result(directory), again=True)
     work = directory.with_name(directory.name + ".work")
@@ -109,37 +109,37 @@ def run(
         if (directory / RESULT).exists():  # another process was faster
             shutil.rmtree(work, ignore_errors=True)
             return RunResult(directory, read_result(directory), again=True)
-        lesson, test = _lesson(workspace, data, protocol, seed, work, reporter)
+        context, test = _training_context(workspace, data, protocol, seed, work, reporter)
         with (
-            counting(lesson.costs),
+            counting(context.costs),
             reporter.task(f"{data.task.name} by {model.name}", 2) as task,
             blamed("model", model.name),
         ):
-            fitted = model.fit(lesson)
+            fitted = model.fit(context)
             task.advance()
             opened = _open_test(work)
             answers = _ask(data.task, fitted, test)
             predictions = _table(data.task, test, answers)
             task.advance()
-        seen = lesson.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
+        seen = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
         learned = _table(data.task, seen, _ask(data.task, fitted, seen) if len(seen) else None)
-        chosen = _chosen(data.task, lesson, fitted)
+        chosen = _chosen(data.task, context, fitted)
         result = {
-            **told,
+            **facts,
             "environment": asdict(read_environment()),
             "rows": {name: len(table) for name, table in data.splits.items()},
             "split": data.split,
-            "learned_from": _learned_from(model, lesson),
+            "learned_from": _learned_from(model, context),
             "learning": {
-                "chosen_on": lesson.learning.chosen_on,
-                "candidates": lesson.learning.candidates,
-                "from_all": lesson.learning.from_all,
-                "facts": lesson.learning.facts,
+                "chosen_on": context.learning.chosen_on,
+                "candidates": context.learning.candidates,
+                "from_all": context.learning.from_all,
+                "facts": context.learning.facts,
             },
             "uses_neighbours": model.uses_neighbours,
             "test_opened": opened,
             "answers": {"notes": dict(answers.notes), "invalid": _invalid(predictions)},
-            "costs": {name: round(value, 6) for name, value in asdict(lesson.costs).items()},
+            "costs": {name: round(value, 6) for name, value in asdict(context.costs).items()},
             "scores": asdict(score(data.task, predictions, seed=seed, files=files)),
             "train_scores": asdict(score(data.task, learned, seed=seed, resamples=0)),
             "validation_scores": asdict(score(data.task, chosen, seed=seed, resamples=0)),
@@ -163,8 +163,8 @@ def estimate(
         return None
     _require(data, model)
     work = run_directory(workspace, identity(data, model, protocol, seed))
-    lesson, test = _lesson(workspace, data, protocol, seed, work, reporter)
-    return model.estimate(lesson, _unanswered(data.task, test))
+    context, test = _training_context(workspace, data, protocol, seed, work, reporter)
+    return model.estimate(context, _unanswered(data.task, test))
 
 
 def identity(
@@ -188,11 +188,11 @@ def identity(
     }
 
 
-def run_directory(workspace: Workspace, told: Mapping[str, Any]) -> Path:
+def run_directory(workspace: Workspace, facts: Mapping[str, Any]) -> Path:
     """Return where the run of that identity lies."""
-    digest = hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()[:12]
-    name = f"seed-{told['seed']}-{digest}"
-    return workspace.root / "runs" / str(told["task"]) / str(told["model"]) / name
+    digest = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:12]
+    name = f"seed-{facts['seed']}-{digest}"
+    return workspace.root / "runs" / str(facts["task"]) / str(facts["model"]) / name
 
 
 def read_result(directory: Path) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def _require(data: TaskData, model: Model) -> None:
             )
 
 
-def _lesson(
+def _training_context(
     workspace: Workspace,
     data: TaskData,
     protocol: Protocol,
@@ -269,7 +269,7 @@ def _lesson(
         carved = with_validation(data, protocol.share, seed)
         name = name if validation is not None else "a part of train"
         train, validation = carved.splits["train"], carved.splits["validation"]
-    lesson = TrainingContext(
+    context = TrainingContext(
         task=data.task,
         train=train,
         validation=validation,
@@ -284,26 +284,26 @@ def _lesson(
         validation_name=name,
         replies=workspace.root / "prompts" / data.task.name,
     )
-    return lesson, test
+    return context, test
 
 
-def _chosen(task: Task, lesson: TrainingContext, fitted: Fitted) -> pa.Table:
+def _chosen(task: Task, context: TrainingContext, fitted: Fitted) -> pa.Table:
     """Return the answers to the rows that chose, of the model or of those that it was chosen by."""
-    learning = lesson.learning
+    learning = context.learning
     if learning.unseen is not None:
         rows, answers = learning.unseen
         return _table(task, rows, answers)
-    if learning.chosen_on != lesson.validation_name or lesson.validation_name == TEST:
+    if learning.chosen_on != context.validation_name or context.validation_name == TEST:
         return predictions_schema(task.type).empty_table()
-    assert lesson.validation is not None
-    return _table(task, lesson.validation, _ask(task, fitted, lesson.validation))
+    assert context.validation is not None
+    return _table(task, context.validation, _ask(task, fitted, context.validation))
 
 
-def _learned_from(model: Model, lesson: TrainingContext) -> dict[str, int]:
+def _learned_from(model: Model, context: TrainingContext) -> dict[str, int]:
     if not model.needs_train:
         return {"train": 0, "validation": 0}
-    chosen_by = 0 if lesson.validation is None else len(lesson.validation)
-    return {"train": len(lesson.train), "validation": chosen_by}
+    chosen_by = 0 if context.validation is None else len(context.validation)
+    return {"train": len(context.train), "validation": chosen_by}
 
 
 def _ask(task: Task, fitted: Fitted, rows: pa.Table) -> Answers:
@@ -327,7 +327,9 @@ def _table(task: Task, rows: pa.Table, answers: Answers | None) -> pa.Table:
         "document": rows["document"],
         "truth": _truth(task, rows),
         "answer": list(answers.values),
-        "scores": nothing if answers.scores is None else [list(each) for each in answers.scores],
+        "scores": nothing
+        if answers.scores is None
+        else [list(row_scores) for row_scores in answers.scores],
         "raw": nothing if answers.raw is None else list(answers.raw),
     }
     return pa.table(columns, schema=predictions_schema(task.type)).sort_by("id")
@@ -348,7 +350,7 @@ def _invalid(predictions: pa.Table) -> list[dict[str, Any]]:
     """Return the commonest answers that are not valid, as the model gave them."""
     raw = predictions.filter(predictions["answer"].is_null())["raw"].to_pylist()
     counts = Counter((text or "")[:_LONGEST] for text in raw)
-    common = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:_SHOWN]
+    common = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:_SHOWN]
     return [{"raw": text, "count": count} for text, count in common]
 
 

@@ -74,15 +74,15 @@ def read_runs(
 
     Raises `UsageError` where there is none, `EvaluationError` for one that is damaged.
     """
-    found = []
+    runs = []
     for path in sorted((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         result = read_result(path.parent)
         if (tasks and result["task"] not in tasks) or (models and result["model"] not in models):
             continue
-        found.append(Run(path.parent, record_of(path.parent, result)))
-    if not found:
+        runs.append(Run(path.parent, record_of(path.parent, result)))
+    if not runs:
         raise UsageError(
             f"{workspace.root} holds no finished run of what was asked for",
             "Run goldpan evaluate run --task TASK --model MODEL",
         )
-    return sorted(found, key=lambda each: (each.task, each.model, each.seed, each.directory.name))
+    return sorted(runs, key=lambda run: (run.task, run.model, run.seed, run.directory.name))

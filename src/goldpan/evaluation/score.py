@@ -77,21 +77,21 @@ def score(
     Raises `EvaluationError` where the table is no predictions table of the task.
     """
     rows = _checked(task, predictions)
-    found = _METRICS[task.type](task, rows, files or {})
+    evidence = _METRICS[task.type](task, rows, files or {})
     drawing = resample(rows["repo"], seed=seed, resamples=resamples)
     return Scores(
         task=task.name,
         task_type=task.type,
         main=task.metric,
         examples=len(rows["id"]),
-        invalid=found.invalid,
+        invalid=evidence.invalid,
         unit=drawing.unit,
         units=drawing.units,
         resamples=resamples,
         seed=seed,
-        metrics=(*estimate(found.evidence, drawing), *found.missing),
-        confusion=found.confusion,
-        label_confusions=found.label_confusions,
+        metrics=(*estimate(evidence.evidence, drawing), *evidence.missing),
+        confusion=evidence.confusion,
+        label_confusions=evidence.label_confusions,
     )
 
 

@@ -37,11 +37,11 @@ def sibling_rows(workspace: Workspace, task: Task) -> Mapping[str, pa.Table]:
             if split != "train":
                 closed.update(_places(table))
     return {
-        name: table.filter(pa.array([place not in closed for place in _places(table)], pa.bool_()))
+        name: table.filter(pa.array([key not in closed for key in _places(table)], pa.bool_()))
         for name, table in tables.items()
     }
 
 
 def _places(table: pa.Table) -> list[str]:
     columns = (table[name].to_pylist() for name in ("repo", "document", "position", "text"))
-    return [repr(place) for place in zip(*columns, strict=True)]
+    return [repr(key) for key in zip(*columns, strict=True)]

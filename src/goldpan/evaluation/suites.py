@@ -39,7 +39,7 @@ def comment_ranking(systems: Iterable[System]) -> CommentRanking | None:
     Precision, recall and F1 of a category are means over seeds; one that is undefined counts 0,
     as in the competition's own table. The organizers' random forest is among the entries.
     """
-    found: dict[str, tuple[float, float, CommentScore]] = {}
+    scored: dict[str, tuple[float, float, CommentScore]] = {}
     incomplete = []
     ran = 0
     for system in systems:
@@ -53,23 +53,23 @@ def comment_ranking(systems: Iterable[System]) -> CommentRanking | None:
             f1 = {task: _mean(system, task, "f1") for task in BASELINE}
             precision = _over(_mean(system, task, "precision") for task in BASELINE)
             recall = _over(_mean(system, task, "recall") for task in BASELINE)
-            found[system.name] = precision, recall, comment_score(f1)
+            scored[system.name] = precision, recall, comment_score(f1)
         elif len(there) == len(every):
             incomplete.append(f"{system.name} ran {len(there)} of {len(BASELINE)} categories")
     if not ran:
         return None
-    precision = _over(one.precision or 0.0 for one in BASELINE.values())
-    recall = _over(one.recall or 0.0 for one in BASELINE.values())
-    found[ORGANIZERS] = precision, recall, comment_score(baseline_f1())
-    places = rank({name: one[2].score for name, one in found.items()})
-    entries = tuple(CommentEntry(one.name, one.place, *found[one.name]) for one in places)
+    precision = _over(confusion.precision or 0.0 for confusion in BASELINE.values())
+    recall = _over(confusion.recall or 0.0 for confusion in BASELINE.values())
+    scored[ORGANIZERS] = precision, recall, comment_score(baseline_f1())
+    places = rank({name: entry[2].score for name, entry in scored.items()})
+    entries = tuple(CommentEntry(entry.name, entry.place, *scored[entry.name]) for entry in places)
     return CommentRanking(entries, tuple(incomplete))
 
 
 def _official(run: Run) -> bool:
     """Tell whether the test has as many examples and positives as the official one."""
-    base, found = BASELINE[run.task], run.scores.label_confusions[0]
-    return (run.scores.examples, found.tp + found.fn) == (base.size, base.tp + base.fn)
+    base, confusion = BASELINE[run.task], run.scores.label_confusions[0]
+    return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)
 
 
 def _mean(system: System, task: str, metric: str) -> float:

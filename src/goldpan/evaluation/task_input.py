@@ -84,10 +84,10 @@ def built_family(task: Task) -> Family | None:
     return find_family(task.source.builder) if task.source.access == "built" else None
 
 
-def input_lengths(given: TaskInput) -> Mapping[str, int]:
+def input_lengths(task_input: TaskInput) -> Mapping[str, int]:
     """Return the characters of the input by row."""
-    name = input_column(given.data.task.type).name
-    rows = pa.concat_tables(table.select(["id", name]) for table in given.data.splits.values())
+    name = input_column(task_input.data.task.type).name
+    rows = pa.concat_tables(table.select(["id", name]) for table in task_input.data.splits.values())
     column = rows[name]
     if pa.types.is_list(column.type):  # words, with a blank between two
         lengths = [len(" ".join(words)) for words in column.to_pylist()]
@@ -103,14 +103,14 @@ def scored_input(
 
     Raises `EvaluationError` where they are other rows, `DatasetError` where there are none.
     """
-    place = directory or task_directory(workspace, task)
-    given = read_task_input(place, task)
-    if given.data.data_hash != data_hash:
+    path = directory or task_directory(workspace, task)
+    task_input = read_task_input(path, task)
+    if task_input.data.data_hash != data_hash:
         raise EvaluationError(
-            f"{place} holds other rows than a run of {task.name} was made on",
+            f"{path} holds other rows than a run of {task.name} was made on",
             "Give the directory of those rows with --dataset, or --task and --model of other runs",
         )
-    return given
+    return task_input
 
 
 def files_to_score(
@@ -163,6 +163,6 @@ def _ablated(rows: pa.Table, task: Task, missing: Ablation) -> pa.Table:
         return rows
     rows = ablate(rows, missing)
     stay = [rows[name] for name in task.columns.text if name not in missing.removed]
-    place = rows.schema.get_field_index("text")
+    index = rows.schema.get_field_index("text")
     text = pc.binary_join_element_wise(*stay, "\n")
-    return rows.set_column(place, rows.schema.field(place), text)
+    return rows.set_column(index, rows.schema.field(index), text)

@@ -1,8 +1,8 @@
-"""Tells robots from people: by the type and name of an account, and by what it says.
+"""Tells bots from people: by the type and name of an account, and by what it says.
 
-GitHub marks its apps as bots, but many robots run as plain accounts, and some speak through
+GitHub marks its apps as bots, but many bots run as plain accounts, and some speak through
 people's accounts. Names alone mislead: `abbott` and `robot-dreams` are people. What is known of
-robots stands in `robots.toml` (FAUN-Eval, section 3.3.1, Robot Detection).
+bots stands in `bots.toml` (FAUN-Eval, section 3.3.1, Robot Detection).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from goldpan.filters.settings import require
 
 # "-bot", "_robot", "bot-", "-bot-", "-bot2" as words, and "...Bot" as the last word of a name in
 # camel case. "robot-" is no sign: people call themselves so.
-_ROBOT_NAME = re.compile(r"\[bot\]$|(?:^|[-_])(?:(?:ro)?bots?[0-9]*$|bot[-_])|[a-z0-9]Bot$")
+_BOT_NAME = re.compile(r"\[bot\]$|(?:^|[-_])(?:(?:ro)?bots?[0-9]*$|bot[-_])|[a-z0-9]Bot$")
 
 # What may stand before an automatic text: greetings, mentions, emoji, emphasis, HTML comments.
 _BEFORE = (
@@ -37,7 +37,7 @@ _START = 1000  # characters in which the start of an automatic text is looked fo
 
 
 @dataclass(frozen=True, slots=True)
-class Robots:
+class Bots:
     """What makes an account a bot."""
 
     types: tuple[str, ...] = ("bot",)
@@ -45,7 +45,7 @@ class Robots:
     login_rule: str = "words"
     """words: `bot` as a word of the login. contains: the letters `bot` anywhere in it."""
     catalogue: bool = True
-    """Whether the bots listed in `robots.toml` count."""
+    """Whether the bots listed in `bots.toml` count."""
     logins: tuple[str, ...] = ()
     """More bots; letter case does not matter."""
     people: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Robots:
     """A comment of at least 80 characters under this many issues is a bot's; 0 turns this off."""
 
     def __post_init__(self) -> None:
-        require("robots.login_rule", self.login_rule, ("words", "contains"))
+        require("bots.login_rule", self.login_rule, ("words", "contains"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What `robots.toml` knows."""
+    """What `bots.toml` knows."""
 
     logins: frozenset[str]
     responses: tuple[Response, ...]
@@ -83,8 +83,8 @@ class Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    """Return the catalogue of robots that ships with Goldpan."""
-    data = tomllib.loads((files("goldpan.filters") / "robots.toml").read_text(encoding="utf-8"))
+    """Return the catalogue of bots that ships with Goldpan."""
+    data = tomllib.loads((files("goldpan.filters") / "bots.toml").read_text(encoding="utf-8"))
     responses = [
         Response(one["name"], tuple(one["starts"]), tuple(one["examples"]))
         for one in data["responses"]
@@ -92,21 +92,21 @@ def catalogue() -> Catalogue:
     return Catalogue(frozenset(data["logins"]), tuple(responses))
 
 
-def robot_sign(login: str, kind: str | None, robots: Robots) -> str | None:
-    """Return what shows that an account is a robot's: type, login or catalogue; None for people."""
+def bot_sign(login: str, kind: str | None, bots: Bots) -> str | None:
+    """Return what shows that an account is a bot's: type, login or catalogue; None for people."""
     lower = login.lower()
-    if kind in robots.types:
+    if kind in bots.types:
         return "type"
-    if lower in {one.lower() for one in robots.people}:
+    if lower in {one.lower() for one in bots.people}:
         return None
-    if robots.login_rule == "contains":
+    if bots.login_rule == "contains":
         if "bot" in lower or "bot" in (kind or ""):
             return "login"
-    elif _ROBOT_NAME.search(login):
+    elif _BOT_NAME.search(login):
         return "login"
-    if lower in {one.lower() for one in robots.logins}:
+    if lower in {one.lower() for one in bots.logins}:
         return "catalogue"
-    return "catalogue" if robots.catalogue and lower in catalogue().logins else None
+    return "catalogue" if bots.catalogue and lower in catalogue().logins else None
 
 
 _AUTOMATIC = """
@@ -148,17 +148,17 @@ CREATE TEMP VIEW pulls AS
 """
 
 
-def mark_robots(connection: duckdb.DuckDBPyConnection, robots: Robots) -> None:
+def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
     """Turn `said` and `entries` into the views `texts`, `issues` and `pulls`, with `robot`.
 
-    The last two also tell by which sign a robot was known, as `robot_sign`: type, login,
+    The last two also tell by which sign a bot was known, as `robot_sign`: type, login,
     catalogue, response or repeated.
     """
     accounts = connection.execute(
         "SELECT author, author_type FROM said WHERE author IS NOT NULL"
         " UNION SELECT author, author_type FROM entries WHERE author IS NOT NULL ORDER BY ALL"
     ).fetchall()
-    signs = [(login, kind, robot_sign(login, kind, robots)) for login, kind in accounts]
+    signs = [(login, kind, bot_sign(login, kind, bots)) for login, kind in accounts]
     found = [one for one in signs if one[2] is not None]
     connection.register(
         "found_accounts",
@@ -172,10 +172,10 @@ def mark_robots(connection: duckdb.DuckDBPyConnection, robots: Robots) -> None:
         connection.sql(
             _AUTOMATIC,
             params={
-                "responses": robots.responses,
+                "responses": bots.responses,
                 "pattern": catalogue().pattern(),
                 "start": _START,
-                "repeated": robots.repeated,
+                "repeated": bots.repeated,
                 "variable": _VARIABLE,
                 "compared": _COMPARED,
                 "shortest": _SHORTEST_REPEATED,

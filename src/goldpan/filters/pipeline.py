@@ -86,8 +86,8 @@ def _filter(
     earlier = _Earlier(workspace.verdicts(repo, profile.name), inputs)
     judged: list[str] = []
     reused: list[str] = []
-    robots = profile.settings["robots"]
-    with open_material(workspace, repo, robots, duplicates, workers) as view:
+    bots = profile.settings["bots"]
+    with open_material(workspace, repo, bots, duplicates, workers) as view:
         tables = []
         known = criteria()
         with reporter.task(f"{view.repo} filters", len(known)) as task:

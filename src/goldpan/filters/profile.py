@@ -2,7 +2,7 @@
 
 extends = "default"                     # optional, a name or a path; what is set here overrides it
 description = "..."
-decide = ["comment-scale", "robots"]   # in this order; the others are judged all the same
+decide = ["comment-scale", "bots"]   # in this order; the others are judged all the same
 
 [comment-scale]                         # the settings that differ from the criterion's own
 minimum = 200
@@ -147,7 +147,7 @@ def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profi
     description = str(values.pop("description", ""))
     decide = values.pop("decide", list(known))
     if not isinstance(decide, list):
-        raise UsageError(f"Profile {label}: decide is not a list", 'Write decide = ["robots", ...]')
+        raise UsageError(f"Profile {label}: decide is not a list", 'Write decide = ["bots", ...]')
     if twice := sorted({str(one) for one in decide if decide.count(one) > 1}):
         raise UsageError(f"Profile {label}: decide names {twice[0]} twice", "Name it once")
     for name in (*decide, *values):

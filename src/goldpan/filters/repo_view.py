@@ -1,7 +1,7 @@
-"""What criteria look at: the tables of one repository as views, robots marked.
+"""What criteria look at: the tables of one repository as views, bots marked.
 
 ===============  =================================================================================
-`issues`         the issues of `entries`, with `robot`: whether a robot wrote the issue
+`issues`         the issues of `entries`, with `robot`: whether a bot wrote the issue
 `texts`          the discussions of issues, a row a text: number, source (title | body | comment),
                  comment_id, author, author_type, author_association, created_at, text, robot
 `pulls`          the pull requests of `entries`
@@ -39,7 +39,7 @@ from goldpan.core.schemas import (
     Table,
 )
 from goldpan.core.workspace import Workspace
-from goldpan.filters.bots import Robots, mark_robots
+from goldpan.filters.bots import Bots, mark_bots
 from goldpan.git.objects import Objects
 from goldpan.git.packs import verify_packs
 
@@ -119,7 +119,7 @@ class RepoView:
 
 @contextmanager
 def open_material(
-    workspace: Workspace, repo: str, robots: Robots, duplicates: pa.Table, workers: int
+    workspace: Workspace, repo: str, bots: Bots, duplicates: pa.Table, workers: int
 ) -> Iterator[RepoView]:
     """Open a repository's tables for the criteria.
 
@@ -144,7 +144,7 @@ def open_material(
         connection.execute(_WORK)
         connection.execute(_TEXTS)
         connection.execute("CREATE TEMP VIEW said AS FROM work.said")
-        mark_robots(connection, robots)
+        mark_bots(connection, bots)
         connection.register("all_duplicates", duplicates)
         connection.execute(f"CREATE TEMP TABLE {DUPLICATES.name} AS FROM all_duplicates")
         yield RepoView(name, workspace, connection, workers)

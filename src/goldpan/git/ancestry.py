@@ -45,12 +45,13 @@ class Ancestry:
             self._ids.append(commit)
             self._times.append(time)
             named.append(parents)
-        self._places = {commit: place for place, commit in enumerate(self._ids)}
+        self._places = {commit: index for index, commit in enumerate(self._ids)}
         self._parents = [
-            tuple(self._places[one] for one in parents if one in self._places) for parents in named
+            tuple(self._places[parent] for parent in parents if parent in self._places)
+            for parents in named
         ]
         self._trunk = self._first_parents(trunk)
-        self._heights = {place: height for height, place in enumerate(self._trunk)}
+        self._heights = {index: height for height, index in enumerate(self._trunk)}
         self._came = self._came_with()
 
     def known(self, commit: str | None) -> str | None:
@@ -59,16 +60,16 @@ class Ancestry:
 
     def parents(self, commit: str) -> tuple[str, ...]:
         """Return a commit's parents, those of them that are there."""
-        return tuple(self._ids[place] for place in self._parents[self._places[commit]])
+        return tuple(self._ids[parent] for parent in self._parents[self._places[commit]])
 
     def back(self, commit: str, steps: int) -> str | None:
         """Return the commit so many first parents back, if there is one."""
-        place = self._places[commit]
+        index = self._places[commit]
         for _ in range(steps):
-            if not self._parents[place]:
+            if not self._parents[index]:
                 return None
-            place = self._parents[place][0]
-        return self._ids[place]
+            index = self._parents[index][0]
+        return self._ids[index]
 
     def before(self, commit: str) -> str | None:
         """Return the last commit of the trunk that did not hold a commit, if there is one."""
@@ -87,20 +88,20 @@ class Ancestry:
         """
         start, end = self._places[base], self._places[head]
         height = self._heights.get(start)
-        found, ahead = self._paint(start, end) if height is None else self._leave_trunk(height, end)
-        if not found:
+        bases, ahead = self._paint(start, end) if height is None else self._leave_trunk(height, end)
+        if not bases:
             return None
-        newest = max(found, key=lambda place: (self._times[place], -place))
+        newest = max(bases, key=lambda index: (self._times[index], -index))
         return Fork(self._ids[newest], ahead)
 
     def _first_parents(self, tip: str | None) -> list[int]:
         """Return the trunk, oldest commit first."""
-        place = self._places.get(tip) if tip else None
-        found = []
-        while place is not None:
-            found.append(place)
-            place = self._parents[place][0] if self._parents[place] else None
-        return found[::-1]
+        index = self._places.get(tip) if tip else None
+        commits = []
+        while index is not None:
+            commits.append(index)
+            index = self._parents[index][0] if self._parents[index] else None
+        return commits[::-1]
 
     def _came_with(self) -> array[int]:
         """Return for each commit the height of the trunk's first commit that holds it."""
@@ -108,10 +109,10 @@ class Ancestry:
         for height, tip in enumerate(self._trunk):
             waiting = [tip]
             while waiting:
-                place = waiting.pop()
-                if came[place] == _NEVER:
-                    came[place] = height
-                    waiting.extend(self._parents[place])
+                index = waiting.pop()
+                if came[index] == _NEVER:
+                    came[index] = height
+                    waiting.extend(self._parents[index])
         return came
 
     def _leave_trunk(self, height: int, head: int) -> tuple[list[int], int]:
@@ -120,19 +121,19 @@ class Ancestry:
         waiting = [head]
         ahead = 0
         while waiting:
-            place = waiting.pop()
-            if self._came[place] <= height:
-                met.append(place)
+            index = waiting.pop()
+            if self._came[index] <= height:
+                met.append(index)
                 continue
             ahead += 1
-            fresh = [one for one in self._parents[place] if one not in seen]
+            fresh = [parent for parent in self._parents[index] if parent not in seen]
             seen.update(fresh)
             waiting.extend(fresh)
         return self._best(met), ahead
 
     def _best(self, places: list[int]) -> list[int]:
         """Return the commits that are ancestors of none of the others."""
-        on_trunk = [place for place in places if place in self._heights]
+        on_trunk = [index for index in places if index in self._heights]
         if on_trunk:
             top = min(on_trunk)
             height = self._heights[top]
@@ -141,14 +142,14 @@ class Ancestry:
             return places
         left, last = set(places), max(places)
         seen: set[int] = set()
-        waiting = [parent for place in places for parent in self._parents[place]]
+        waiting = [parent for index in places for parent in self._parents[index]]
         heapify(waiting)
         while waiting and waiting[0] <= last:
-            place = heappop(waiting)
-            if place not in seen:
-                seen.add(place)
-                left.discard(place)
-                for parent in self._parents[place]:
+            index = heappop(waiting)
+            if index not in seen:
+                seen.add(index)
+                left.discard(index)
+                for parent in self._parents[index]:
                     heappush(waiting, parent)
         return sorted(left)
 
@@ -158,19 +159,19 @@ class Ancestry:
         colours[head] = colours.get(head, 0) | _THEIRS
         waiting = sorted(colours)
         open_ends = len(waiting)
-        found = []
+        commits = []
         ahead = 0
         while waiting and open_ends:
-            place = heappop(waiting)
-            colour = colours[place]
+            index = heappop(waiting)
+            colour = colours[index]
             if not colour & _STALE:
                 open_ends -= 1
             if colour == _THEIRS:
                 ahead += 1
             if colour == _OURS | _THEIRS:
-                found.append(place)
+                commits.append(index)
                 colour |= _STALE
-            for parent in self._parents[place]:
+            for parent in self._parents[index]:
                 old = colours.get(parent)
                 colours[parent] = (old or 0) | colour
                 if old is None:
@@ -178,7 +179,7 @@ class Ancestry:
                     open_ends += not colour & _STALE
                 elif not old & _STALE and colour & _STALE:
                     open_ends -= 1
-        return found, ahead
+        return commits, ahead
 
 
 def read_ancestry(clone: Path, more: Iterable[str], trunk: str | None) -> Ancestry:
@@ -187,10 +188,10 @@ def read_ancestry(clone: Path, more: Iterable[str], trunk: str | None) -> Ancest
     `more` must name commits that are there: heads that a force push left without a ref.
     """
     options = ("--all", "--date-order", "--parents", "--timestamp", "--ignore-missing", "--stdin")
-    given = (f"{one}\n".encode() for one in more)
-    with stream("rev-list", *options, clone=clone, stdin=given) as process:
+    asked = (f"{id_}\n".encode() for id_ in more)
+    with stream("rev-list", *options, clone=clone, stdin=asked) as process:
         lines = map(bytes.split, cast(IO[bytes], process.stdout))
-        found = Ancestry(
+        ancestry = Ancestry(
             (
                 (int(words[0]), words[1].decode(), tuple(word.decode() for word in words[2:]))
                 for words in lines
@@ -201,4 +202,4 @@ def read_ancestry(clone: Path, more: Iterable[str], trunk: str | None) -> Ancest
             raise GitError(
                 f"The history in {clone} is damaged or cut off", "Delete it and clone again"
             )
-    return found
+    return ancestry

@@ -99,32 +99,33 @@ def clone(
 
 def promisor(path: Path) -> str | None:
     """Return the address of a partial clone's missing files, None for a whole clone."""
-    found = git("config", "--default", "", "--get", PROMISOR, clone=path, subject=str(path))
-    return found.decode().strip() or None
+    configured = git("config", "--default", "", "--get", PROMISOR, clone=path, subject=str(path))
+    return configured.decode().strip() or None
 
 
 def read_refs(path: Path) -> dict[str, str]:
     """Return where each ref of a clone leads, by its whole name."""
-    told = git(
+    output = git(
         "for-each-ref", "--format=%(objectname) %(refname)", clone=path, subject=str(path)
     ).decode("utf-8", "surrogateescape")
     return {
-        name: value for value, _, name in (line.partition(" ") for line in told.split("\n") if line)
+        name: value
+        for value, _, name in (line.partition(" ") for line in output.split("\n") if line)
     }
 
 
 def _list_refs(remote: Remote) -> tuple[Remote, _Listed]:
     """Return the refs of a source, and the source at the address that it has now."""
     try:
-        told = _ls_remote(remote)
+        listed = _ls_remote(remote)
     except GitError as error:
         if remote.token is None or not was_redirected(error):
             raise
         remote = follow(remote)
-        told = _ls_remote(remote)
+        listed = _ls_remote(remote)
     refs: dict[str, str] = {}
     head = tip = None
-    for line in told.decode("utf-8", "surrogateescape").split("\n"):
+    for line in listed.decode("utf-8", "surrogateescape").split("\n"):
         value, _, name = line.partition("\t")
         if name == "HEAD" and value.startswith("ref: "):
             head = value.removeprefix("ref: ")
@@ -182,5 +183,5 @@ def _write_refs(path: Path, keep: set[str], delete: Mapping[str, str]) -> None:
     lines = [f"update {_KEPT}{value} {value}\n" for value in sorted(keep)]
     lines += [f"delete {name} {value}\n" for name, value in delete.items()]
     if lines:
-        told = "".join(lines).encode("utf-8", "surrogateescape")
-        git("update-ref", "--stdin", clone=path, subject=str(path), stdin=told)
+        text = "".join(lines).encode("utf-8", "surrogateescape")
+        git("update-ref", "--stdin", clone=path, subject=str(path), stdin=text)

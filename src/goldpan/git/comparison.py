@@ -129,7 +129,7 @@ def _groups(fields: Iterator[bytes]) -> Iterator[_Group]:
             if not path:  # of a rename: its two paths follow
                 next(fields, None)
                 next(fields, None)
-            counts = [None if one == b"-" else int(one) for one in (added, deleted)]
+            counts = [None if text_ == b"-" else int(text_) for text_ in (added, deleted)]
             known = group.touched[group.counted]
             group.touched[group.counted] = replace(known, additions=counts[0], deletions=counts[1])
             group.counted += 1

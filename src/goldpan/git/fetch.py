@@ -46,16 +46,18 @@ def fetch(
     reach = remote.reach
     reach = Reach(reach.protocols, (*reach.settings, *settings))
     options = (*_OPTIONS, *(("--filter=blob:none",) if remote.is_partial else ()))
-    with tempfile.TemporaryFile() as told, reporter.task(title, 100) as task:
-        told.writelines(f"{one}\n".encode() for one in wanted)
-        told.seek(0)
+    with tempfile.TemporaryFile() as wanted_file, reporter.task(title, 100) as task:
+        wanted_file.writelines(f"{id_}\n".encode() for id_ in wanted)
+        wanted_file.seek(0)
         said: list[bytes] = []
-        process = start("fetch", *options, NAME, clone=clone, stdin=told, stderr=PIPE, reach=reach)
+        process = start(
+            "fetch", *options, NAME, clone=clone, stdin=wanted_file, stderr=PIPE, reach=reach
+        )
         with process:
             try:
                 for line in _lines(process.stderr):
-                    if found := _PROGRESS.search(line):
-                        task.advance(max(0, int(found[1]) - task.done))
+                    if match := _PROGRESS.search(line):
+                        task.advance(max(0, int(match[1]) - task.done))
                     elif len(said) < _MOST_LINES and not _CHATTER.match(line):
                         said.append(line)
             except BaseException:  # Ctrl-C too: git must not go on fetching for nobody

@@ -79,10 +79,10 @@ class Objects:
         """Yield what each object is, in the order asked, without reading it."""
         waiting = iter(ids)
         while some := list(islice(waiting, _ASKED)):
-            asked = [one for one in some if _ID.fullmatch(one)]
-            found = dict(zip(asked, self._answers("--batch-check", asked, 0), strict=True))
-            for one in some:
-                answer = found.get(one)
+            asked = [id_ for id_ in some if _ID.fullmatch(id_)]
+            answers = dict(zip(asked, self._answers("--batch-check", asked, 0), strict=True))
+            for id_ in some:
+                answer = answers.get(id_)
                 yield Info(answer.kind, answer.size) if answer else None
 
     def read(self, ids: Iterable[str]) -> Iterator[Object | None]:
@@ -91,8 +91,8 @@ class Objects:
         while some := list(islice(waiting, _ASKED)):
             batch: list[tuple[str, Info | None]] = []
             size = 0
-            for one, info in zip(some, list(self.info(some)), strict=True):
-                batch.append((one, info))
+            for id_, info in zip(some, list(self.info(some)), strict=True):
+                batch.append((id_, info))
                 size += info.size if info and info.size <= self._most_bytes else 0
                 if size > _READ_AT_ONCE:
                     yield from self._read(batch)
@@ -101,8 +101,8 @@ class Objects:
 
     def blob(self, id: str) -> bytes | None:
         """Return a file's bytes, or None where it is not there, no file or too large."""
-        found = self._one(id, self._most_bytes)
-        return found.data if found and found.kind == "blob" else None
+        object_ = self._one(id, self._most_bytes)
+        return object_.data if object_ and object_.kind == "blob" else None
 
     def tree(self, id: str) -> tuple[TreeEntry, ...] | None:
         """Return what stands in a folder, in git's order."""
@@ -114,10 +114,10 @@ class Objects:
         """Return the tree of a commit; a tree is its own."""
         if commit not in self._roots and _ID.fullmatch(commit):
             # The tree comes with its id, so that the commit itself need not be read.
-            (found,) = self._answers("--batch", [f"{commit}^{{tree}}"], _MOST_TREE)
-            if found is not None:
-                self._keep(found.id, found)
-            self._roots[commit] = found.id if found else None
+            (tree,) = self._answers("--batch", [f"{commit}^{{tree}}"], _MOST_TREE)
+            if tree is not None:
+                self._keep(tree.id, tree)
+            self._roots[commit] = tree.id if tree else None
         return self._roots.get(commit)
 
     def find(self, commit: str, path: bytes) -> TreeEntry | None:
@@ -126,7 +126,9 @@ class Objects:
         entry = None
         for name in path.split(b"/"):
             entries = self.tree(here) if here else None
-            entry = next((one for one in entries or () if one.name == name), None)
+            entry = next(
+                (tree_entry for tree_entry in entries or () if tree_entry.name == name), None
+            )
             here = entry.id if entry and entry.mode == FOLDER else None
         return entry
 
@@ -146,46 +148,46 @@ class Objects:
             raise GitError(f"Commit {commit} is not in {self._clone}", "Clone the repository again")
         return self._listings.files(root)
 
-    def _keep(self, id: str, found: Object | None) -> None:
+    def _keep(self, id: str, object_: Object | None) -> None:
         """Remember a tree, or that there is none."""
         if len(self._trees) > _MOST_TREES:
             self._trees.clear()
             self._roots.clear()
         entries = None
-        if found and found.kind == "tree" and found.data is not None:
+        if object_ and object_.kind == "tree" and object_.data is not None:
             try:
-                entries = parse_tree(found.data)
+                entries = parse_tree(object_.data)
             except ValueError:
                 entries = None
         self._trees[id] = entries
 
     def _read(self, batch: Sequence[tuple[str, Info | None]]) -> Iterator[Object | None]:
-        small = [one for one, info in batch if info and info.size <= self._most_bytes]
-        found = dict(zip(small, self._answers("--batch", small, self._most_bytes), strict=True))
-        for one, info in batch:
+        small = [id_ for id_, info in batch if info and info.size <= self._most_bytes]
+        answers = dict(zip(small, self._answers("--batch", small, self._most_bytes), strict=True))
+        for id_, info in batch:
             if info is not None and info.size > self._most_bytes:
-                yield Object(one, info.kind, info.size, None)
+                yield Object(id_, info.kind, info.size, None)
             else:
-                yield found.get(one)
+                yield answers.get(id_)
 
     def _one(self, id: str, most_bytes: int) -> Object | None:
         return self._answers("--batch", [id], most_bytes)[0] if _ID.fullmatch(id) else None
 
     def _answers(self, reader: str, ids: Sequence[str], most_bytes: int) -> list[Object | None]:
         """Ask a reader for objects; one at which it dies is damaged, and the rest asked anew."""
-        found: list[Object | None] = []
-        while len(found) < len(ids):
+        objects: list[Object | None] = []
+        while len(objects) < len(ids):
             try:
                 process = self._reader(reader)
                 requests, replies = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
-                requests.write("".join(f"{one}\n" for one in ids[len(found) :]).encode())
+                requests.write("".join(f"{id_}\n" for id_ in ids[len(objects) :]).encode())
                 requests.flush()
-                while len(found) < len(ids):
-                    found.append(_answer(replies, reader == "--batch", most_bytes))
+                while len(objects) < len(ids):
+                    objects.append(_answer(replies, reader == "--batch", most_bytes))
             except (_DiedError, BrokenPipeError):
                 self._stop(reader)
-                found.append(None)
-        return found
+                objects.append(None)
+        return objects
 
     def _reader(self, name: str) -> subprocess.Popen[bytes]:
         if name not in self._readers:

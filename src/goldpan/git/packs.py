@@ -27,8 +27,8 @@ def pack_files(clone: Path) -> Iterator[Path]:
 
 def is_damaged(path: Path) -> bool:
     """Whether a pack or its index has another checksum than it ends in."""
-    found = path.stat()
-    return _is_damaged(path, found.st_size, found.st_mtime_ns, found.st_ino)
+    status = path.stat()
+    return _is_damaged(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def verify_packs(clone: Path) -> None:

@@ -62,15 +62,15 @@ def _patches(clone: Path, changes: Sequence[Change]) -> Iterator[str]:
     lines = (f"{change.after} {change.before}\n".encode() for change in changes)
     with stream("diff-tree", *_OPTIONS, *RENAMES, clone=clone, stdin=lines) as process:
         patch: list[bytes] | None = None
-        told = 0
+        yielded = 0
         for line in cast(IO[bytes], process.stdout):
             if _COMMIT.fullmatch(line):
                 if patch is not None:
                     yield _text(patch)
-                if line.decode().strip() != changes[told].after:
+                if line.decode().strip() != changes[yielded].after:
                     return
                 patch = []
-                told += 1
+                yielded += 1
             elif patch is not None and (patch or line.strip()):  # after a blank line
                 patch.append(line)
         if patch is not None and process.wait() == 0:

@@ -44,7 +44,7 @@ def unquoted(text: bytes) -> bytes:
     """Return the path that git quoted, or one that it left as it is."""
     if len(text) < 2 or not text.startswith(b'"') or not text.endswith(b'"'):
         return text
-    return _ESCAPED.sub(lambda found: _unescaped(found[1].decode()), text[1:-1])
+    return _ESCAPED.sub(lambda match: _unescaped(match[1].decode()), text[1:-1])
 
 
 def is_unsafe(path: bytes) -> bool:

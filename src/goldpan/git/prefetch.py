@@ -48,7 +48,7 @@ def prefetch(
         return Prefetched(0, 0, 0)
     wanted = sorted(set(ids))
     with Objects(clone) as objects:
-        lacking = [one for one, info in zip(wanted, objects.info(wanted), strict=True) if not info]
+        lacking = [id_ for id_, info in zip(wanted, objects.info(wanted), strict=True) if not info]
     if not lacking:
         return Prefetched(0, 0, 0)
     remote = find_remote(clone.stem, address, token, host)
@@ -65,7 +65,7 @@ def prefetch(
             if refused is None or refused[1] not in batch:
                 raise
             missing += 1
-            rest = [one for one in batch if one != refused[1]]
+            rest = [id_ for id_ in batch if id_ != refused[1]]
             half = len(rest) // 2
             waiting += [part for part in (rest[half:], rest[:half]) if part]
     return Prefetched(len(lacking) - missing, missing, requests)

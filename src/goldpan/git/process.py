@@ -122,10 +122,10 @@ def stream(
 
     Whether it ended well is left to who reads: what a git that died has written is good.
     """
-    with tempfile.TemporaryFile() as told:
-        told.writelines(stdin)
-        told.seek(0)
-        with start(*arguments, clone=clone, stdin=told) as process:
+    with tempfile.TemporaryFile() as errors:
+        errors.writelines(stdin)
+        errors.seek(0)
+        with start(*arguments, clone=clone, stdin=errors) as process:
             try:
                 yield process
             finally:
@@ -166,8 +166,8 @@ def check_version() -> None:
         )
     except OSError as error:
         raise _not_started(error) from None
-    found = re.search(r"(\d{1,4})\.(\d{1,4})", done.stdout)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST:
+    match = re.search(r"(\d{1,4})\.(\d{1,4})", done.stdout)
+    if match is None or (int(match[1]), int(match[2])) < OLDEST:
         wanted = ".".join(map(str, OLDEST))
         said = " ".join(done.stdout.split())[:60] or "git without a version"
         raise GitError(f"{said} is too old", f"Install git {wanted} or later")

@@ -63,12 +63,12 @@ class Remote:
                 (f"remote.{NAME}.partialCloneFilter", "blob:none"),
             ]
         if self.header is not None:
-            place = urlsplit(self.url)
+            parts = urlsplit(self.url)
             # A redirect would take the header along, and a proxy would read what is not encrypted.
             settings.append(("http.followRedirects", "false"))
-            if place.scheme == "http":
+            if parts.scheme == "http":
                 settings.append(("http.proxy", ""))
-            name = f"http.{place.scheme}://{place.netloc}/.extraHeader"
+            name = f"http.{parts.scheme}://{parts.netloc}/.extraHeader"
             settings.append((name, ": ".join(self.header)))
         return Reach(_SCHEMES, tuple(settings))
 
@@ -98,9 +98,9 @@ def find_remote(
     if _SCP.fullmatch(text):
         return Remote(text, "address")
     try:
-        place = urlsplit(text)
-        name = place.hostname or ""
-        is_secret = place.password is not None or (place.scheme != "ssh" and bool(place.username))
+        parts = urlsplit(text)
+        name = parts.hostname or ""
+        is_secret = parts.password is not None or (parts.scheme != "ssh" and bool(parts.username))
     except ValueError:
         raise UsageError(f"{text!r} is not a web address", _NO_SOURCE) from None
     if is_secret:
@@ -108,19 +108,19 @@ def find_remote(
             f"The address of {repo} on {name} holds a name or a password",
             "Take them out, and put a token into GITHUB_TOKEN",
         )
-    is_address = place.scheme in _SCHEMES and (name or place.scheme == "file")
+    is_address = parts.scheme in _SCHEMES and (name or parts.scheme == "file")
     if not is_address or text.startswith("-") or any(ord(sign) <= 32 for sign in text):
         raise UsageError(f"{text!r} is neither a git address nor a file that is there", _NO_SOURCE)
-    is_home = origin(text)[1:] == origin(f"{place.scheme}://{host}")[1:]
-    is_safe = place.scheme == "https" or (place.scheme == "http" and _is_this_machine(name))
+    is_home = origin(text)[1:] == origin(f"{parts.scheme}://{host}")[1:]
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(name))
     return Remote(text, "address", token if is_home and is_safe else None)
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
     """Return scheme, host and port of an address; raises `ValueError` for what is none."""
-    place = urlsplit(url)
-    port = place.port or {"http": 80, "https": 443}.get(place.scheme)
-    return place.scheme, (place.hostname or "").lower(), port
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, (parts.hostname or "").lower(), port
 
 
 def _local(path: Path) -> Remote:

@@ -42,8 +42,10 @@ def encodings(data: bytes) -> tuple[Encoding, ...]:
 
 def shared_encoding(*versions: bytes) -> Encoding | None:
     """Return the best encoding that gives all versions of a file back exactly, if there is one."""
-    found = [encodings(data) for data in versions]
-    return next((name for name in found[0] if all(name in others for others in found)), None)
+    candidates = [encodings(data) for data in versions]
+    return next(
+        (name for name in candidates[0] if all(name in others for others in candidates)), None
+    )
 
 
 def line_ends(data: bytes, encoding: Encoding) -> LineEnds:
@@ -51,8 +53,8 @@ def line_ends(data: bytes, encoding: Encoding) -> LineEnds:
     text = data.decode(encoding) if encoding.startswith("utf-16") else data.decode("latin-1")
     pairs = text.count("\r\n")
     counts = {"crlf": pairs, "lf": text.count("\n") - pairs, "cr": text.count("\r") - pairs}
-    found: list[LineEnds] = [name for name in ("crlf", "lf", "cr") if counts[name]]
-    return found[0] if len(found) == 1 else "mixed" if found else "none"
+    endings: list[LineEnds] = [name for name in ("crlf", "lf", "cr") if counts[name]]
+    return endings[0] if len(endings) == 1 else "mixed" if endings else "none"
 
 
 def ends_its_line(data: bytes, encoding: Encoding) -> bool:

@@ -42,16 +42,16 @@ class TreeFile:
 def parse_tree(data: bytes) -> tuple[TreeEntry, ...]:
     """Parse a tree object; raises `ValueError` where it is cut off or no tree."""
     entries = []
-    place = 0
-    while place < len(data):
-        space = data.index(b" ", place)
+    position = 0
+    while position < len(data):
+        space = data.index(b" ", position)
         end = data.index(b"\0", space)
-        mode = data[place:space].decode("ascii").rjust(6, "0")
+        mode = data[position:space].decode("ascii").rjust(6, "0")
         digest = data[end + 1 : end + 21]
         if len(digest) < 20 or len(mode) > 6:
             raise ValueError("the tree is cut off")
         entries.append(TreeEntry(data[space + 1 : end], mode, digest.hex()))
-        place = end + 21
+        position = end + 21
     return tuple(entries)
 
 
@@ -100,16 +100,16 @@ class Listings:
         if self._kept > _MOST_CACHED:
             self._known.clear()
             self._kept = 0
-        found: list[TreeFile] = []
-        self._list(b"", tree, found, 0)
-        return found
+        tree_files: list[TreeFile] = []
+        self._list(b"", tree, tree_files, 0)
+        return tree_files
 
-    def _list(self, prefix: bytes, tree: str, found: list[TreeFile], depth: int) -> None:
+    def _list(self, prefix: bytes, tree: str, files: list[TreeFile], depth: int) -> None:
         known = self._known.get((prefix, tree))
         if known is not None:
-            found.extend(known)
+            files.extend(known)
             return
-        first = len(found)
+        first = len(files)
         entries = self._read(tree)
         if entries is None:
             raise GitError(f"Tree {tree} is not in the clone", "Clone the repository again")
@@ -119,8 +119,8 @@ class Listings:
             if entry.mode != FOLDER:
                 path = path_text(prefix + entry.name)
                 kind = _KINDS.get(entry.mode, "file")
-                found.append(TreeFile(path, entry.mode, kind, entry.id))
+                files.append(TreeFile(path, entry.mode, kind, entry.id))
             elif depth < _DEEPEST:
-                self._list(prefix + entry.name + b"/", entry.id, found, depth + 1)
-        self._known[prefix, tree] = tuple(found[first:])
-        self._kept += len(found) - first + 1
+                self._list(prefix + entry.name + b"/", entry.id, files, depth + 1)
+        self._known[prefix, tree] = tuple(files[first:])
+        self._kept += len(files) - first + 1

@@ -47,20 +47,20 @@ def parse_diff(text: bytes) -> list[FileDiff]:
     if rest:
         raise ValueError("it is cut off" if text.startswith(b"diff ") else "it is not a diff")
     files: list[FileDiff] = []
-    place = 0
-    while place < len(lines):
-        line = lines[place]
-        place += 1
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        index += 1
         if line.startswith(b"diff --git "):
             files.append(_begin(line.removeprefix(b"diff --git ")))
         elif not files:
             raise ValueError("it does not begin like a diff")
-        elif found := _HUNK.match(line):
-            old, new = (1 if count is None else int(count) for count in (found[2], found[4]))
-            end = _end_of_hunk(lines, place, old, new)
-            after = int(found[1]) - (1 if old else 0)
-            files[-1].hunks.append(Hunk(after, tuple(lines[place:end])))
-            place = end
+        elif match := _HUNK.match(line):
+            old, new = (1 if count is None else int(count) for count in (match[2], match[4]))
+            end = _end_of_hunk(lines, index, old, new)
+            after = int(match[1]) - (1 if old else 0)
+            files[-1].hunks.append(Hunk(after, tuple(lines[index:end])))
+            index = end
         else:
             _read_header(files[-1], line)
     return files
@@ -71,12 +71,12 @@ def apply(before: bytes, hunks: Sequence[Hunk]) -> bytes:
     *old, last = (line + b"\n" for line in before.split(b"\n"))
     old += [last[:-1]] if last != b"\n" else []
     new: list[bytes] = []
-    place = 0
+    index = 0
     for hunk in hunks:
-        if not place <= hunk.after <= len(old):
+        if not index <= hunk.after <= len(old):
             raise ValueError("its parts are not in order")
-        new += old[place : hunk.after]
-        place = hunk.after
+        new += old[index : hunk.after]
+        index = hunk.after
         for line, following in zip(hunk.lines, (*hunk.lines[1:], b""), strict=True):
             mark, content = line[:1], line[1:]
             if mark == _NO_NEWLINE:
@@ -84,26 +84,26 @@ def apply(before: bytes, hunks: Sequence[Hunk]) -> bytes:
             if not following.startswith(_NO_NEWLINE):
                 content += b"\n"
             if mark != b"+":
-                if old[place : place + 1] != [content]:
-                    raise ValueError(f"line {place + 1} of the file is another one")
-                place += 1
+                if old[index : index + 1] != [content]:
+                    raise ValueError(f"line {index + 1} of the file is another one")
+                index += 1
             if mark != b"-":
                 new.append(content)
-    return b"".join([*new, *old[place:]])
+    return b"".join([*new, *old[index:]])
 
 
-def _end_of_hunk(lines: Sequence[bytes], place: int, old: int, new: int) -> int:
+def _end_of_hunk(lines: Sequence[bytes], index: int, old: int, new: int) -> int:
     """Return where the lines that a hunk announced end, with a note on a last line's end."""
     while old > 0 or new > 0:
-        mark = lines[place][:1] if place < len(lines) else b""
+        mark = lines[index][:1] if index < len(lines) else b""
         if mark not in (b" ", b"-", b"+", _NO_NEWLINE) or mark == b"":
             raise ValueError("it is cut off")
         old -= mark in (b" ", b"-")
         new -= mark in (b" ", b"+")
-        place += 1
-    if place < len(lines) and lines[place].startswith(_NO_NEWLINE):
-        place += 1
-    return place
+        index += 1
+    if index < len(lines) and lines[index].startswith(_NO_NEWLINE):
+        index += 1
+    return index
 
 
 def _begin(names: bytes) -> FileDiff:
@@ -138,8 +138,8 @@ def _read_header(file: FileDiff, line: bytes) -> None:
         file.mode_before = line[-6:].decode("ascii", "replace")
     elif line.startswith(b"new mode "):
         file.mode_after = line[-6:].decode("ascii", "replace")
-    elif found := _INDEX.match(line):
-        file.id_before, file.id_after = found[1].decode(), found[2].decode()
+    elif match := _INDEX.match(line):
+        file.id_before, file.id_after = match[1].decode(), match[2].decode()
     elif line.startswith((b"Binary files ", b"GIT binary patch")):
         file.is_binary = True
 

@@ -98,11 +98,13 @@ class Batcher:
             return
         listed = self._endpoint.client.batches.list
         for token, found_id in self._guarded(
-            lambda: [_labelled(told) for told in islice(listed(limit=_PAGE), _NEWEST)]
+            lambda: [
+                _labelled(listed_batch) for listed_batch in islice(listed(limit=_PAGE), _NEWEST)
+            ]
         ):
             if token in lost:
-                found = lost.pop(token)
-                self._store.name_batch(replace(found, id=found_id))
+                known = lost.pop(token)
+                self._store.name_batch(replace(known, id=found_id))
         for batch in lost.values():  # it never reached the endpoint
             self._store.end_batch(batch)
 
@@ -117,9 +119,9 @@ class Batcher:
         while open_batches:
             left = []
             for batch in open_batches:
-                told = self._guarded(partial(client.batches.retrieve, batch.id), "status")
-                if told.status in _ENDED:
-                    self._take(batch, told, readers)
+                remote = self._guarded(partial(client.batches.retrieve, batch.id), "status")
+                if remote.status in _ENDED:
+                    self._take(batch, remote, readers)
                 else:
                     left.append(batch)
             open_batches = left
@@ -163,7 +165,7 @@ class Batcher:
             "id",
         )
         self._store.begin_batch(batch, requests)
-        told = self._guarded(
+        remote = self._guarded(
             lambda: client.batches.create(
                 input_file_id=file.id,
                 endpoint="/v1/chat/completions",
@@ -172,14 +174,14 @@ class Batcher:
             ),
             "id",
         )
-        self._store.name_batch(replace(batch, id=told.id))
+        self._store.name_batch(replace(batch, id=remote.id))
         self.sent += len(requests)
-        self._note(f"Batch {told.id} holds {len(requests):,} requests")
+        self._note(f"Batch {remote.id} holds {len(requests):,} requests")
 
-    def _take(self, batch: Batch, told: Told, readers: Readers) -> None:
+    def _take(self, batch: Batch, remote: Told, readers: Readers) -> None:
         """Archive the replies of a batch that ended, in whatever order, from both its files."""
         left = {key for key in batch.keys if self._store.usage(key) is None}
-        for file in (told.output_file_id, told.error_file_id):
+        for file in (remote.output_file_id, remote.error_file_id):
             if not file:
                 continue
             content = self._guarded(partial(self._endpoint.client.files.content, file)).content
@@ -188,13 +190,13 @@ class Batcher:
                 if key in left:
                     left.remove(key)
                     self._keep(batch, key, reply, readers)
-        problem: Failure = "batch-failed" if told.status == "failed" else "batch-expired"
-        errors = told.errors.data if told.errors and told.errors.data else []
-        said = line("; ".join(str(error.message) for error in errors) or told.status)
+        problem: Failure = "batch-failed" if remote.status == "failed" else "batch-expired"
+        errors = remote.errors.data if remote.errors and remote.errors.data else []
+        said = line("; ".join(str(error.message) for error in errors) or remote.status)
         for key in sorted(left):
             self._keep(batch, key, Reply(0, said.encode(), problem, batch=True), readers)
         self._store.end_batch(batch)
-        self._note(f"Batch {batch.id} is {told.status}; {len(left):,} requests have no answer")
+        self._note(f"Batch {batch.id} is {remote.status}; {len(left):,} requests have no answer")
 
     def _keep(self, batch: Batch, key: str, reply: Reply, readers: Readers) -> None:
         outcome = understand(reply, readers.get(key, str))
@@ -211,10 +213,10 @@ class Batcher:
 
         for _ in range(_BLINKS):
             try:
-                found = call()
-                if needed and not isinstance(getattr(found, needed), str):
+                answer = call()
+                if needed and not isinstance(getattr(answer, needed), str):
                     raise TypeError(needed)
-                return found
+                return answer
             except openai.APIConnectionError as error:
                 last: openai.APIError = error
             except openai.APIStatusError as error:
@@ -231,9 +233,9 @@ class Batcher:
         raise self._endpoint.failure(last) from None
 
 
-def _labelled(told: Told) -> tuple[str, str]:
+def _labelled(remote: Told) -> tuple[str, str]:
     """Return the token that a batch was given, if it is one of ours, and its id."""
-    return (told.metadata or {}).get(_LABEL, ""), told.id
+    return (remote.metadata or {}).get(_LABEL, ""), remote.id
 
 
 def _line(request: Request) -> bytes:
@@ -246,11 +248,11 @@ def _line(request: Request) -> bytes:
 def _read(line: bytes) -> tuple[str, Reply]:
     """Return the key and the reply of a line of an output or error file."""
     try:
-        told = orjson.loads(line)
-        key = str(told["custom_id"])
+        data = orjson.loads(line)
+        key = str(data["custom_id"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return "", Reply(0, b"", "batch-failed", batch=True)
-    response, error = told.get("response"), told.get("error")
+    response, error = data.get("response"), data.get("error")
     if isinstance(response, dict) and isinstance(response.get("body"), dict):
         status = response.get("status_code")
         body = orjson.dumps(response["body"])

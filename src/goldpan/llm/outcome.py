@@ -106,12 +106,12 @@ def understand(reply: Reply, read: Callable[[str], T]) -> Outcome[T]:
 
 def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> Outcome[Any]:
     error = data.get("error")
-    told = (
+    parts = (
         error
         if isinstance(error, dict)
         else {"message": error or body[:2000].decode(errors="replace")}
     )
-    words = " ".join(str(told.get(name) or "") for name in ("code", "type", "message"))
+    words = " ".join(str(parts.get(name) or "") for name in ("code", "type", "message"))
     detail = line(f"HTTP {status} {words}")
     if status in (400, 413, 422) and (status == 413 or _OVERFLOW.search(words)):
         return Outcome(None, "context-overflow", detail, Usage())

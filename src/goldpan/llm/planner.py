@@ -71,7 +71,10 @@ class Planner(Generic[ShownT, AnswerT]):
 
     def first_open(self) -> Question[ShownT, AnswerT] | None:
         """Return the first question that the store does not answer."""
-        return next((one for one in self._questions() if self.last(one).outcome is None), None)
+        return next(
+            (question for question in self._questions() if self.last(question).outcome is None),
+            None,
+        )
 
     def estimate(self, budget: Budget) -> Estimate:
         """Count requests by whether the store answers them, and its costs in the budget."""

@@ -86,7 +86,7 @@ class ResponseStore:
 
     def batches(self, base_url: str) -> list[Batch]:
         """Return the batches at an endpoint that were begun and not ended, oldest first."""
-        return [one for one in self._batches.values() if one.base_url == base_url]
+        return [batch for batch in self._batches.values() if batch.base_url == base_url]
 
     def seconds(self) -> list[float]:
         """Return how long each reply that did not come in a batch took."""
@@ -135,17 +135,17 @@ class ResponseStore:
 
 
 @contextmanager
-def open_responses(place: Path, what: str, *, write: bool = True) -> Iterator[ResponseStore]:
+def open_responses(directory: Path, what: str, *, write: bool = True) -> Iterator[ResponseStore]:
     """Open what was asked in a directory, to go on with it if it is to be written.
 
     Raises `WorkspaceError` where another process writes it; `what` is what people call that.
     """
     if not write:
-        yield ResponseStore(Archive(place))
+        yield ResponseStore(Archive(directory))
         return
-    make_directory(place)
-    busy = WorkspaceError(f"Another {what} works in {place.parent}", "Wait for it to end")
-    with hold_lock(place / "lock", busy), Archive(place) as archive:
+    make_directory(directory)
+    busy = WorkspaceError(f"Another {what} works in {directory.parent}", "Wait for it to end")
+    with hold_lock(directory / "lock", busy), Archive(directory) as archive:
         archive.begin(resume=archive.runs > 0)
         yield ResponseStore(archive)
 

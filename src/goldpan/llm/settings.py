@@ -162,17 +162,17 @@ def _prices(value: object) -> dict[str, Price]:
     if not isinstance(value, Mapping):
         raise UsageError("prices is not a table", 'Write [prices."MODEL"]')
     prices = {}
-    for model, given in value.items():
-        if isinstance(given, Price):
-            prices[str(model)] = given
+    for model, price in value.items():
+        if isinstance(price, Price):
+            prices[str(model)] = price
             continue
         kinds = get_type_hints(Price)
-        wrong = not isinstance(given, Mapping) or not {"input", "output"} <= set(given)
-        if wrong or not set(given) <= set(kinds):
+        wrong = not isinstance(price, Mapping) or not {"input", "output"} <= set(price)
+        if wrong or not set(price) <= set(kinds):
             raise UsageError(
                 f"The price of {model} is not one", "Give input and output, for a million tokens"
             )
-        made = {name: _typed(f"prices.{model}.{name}", given[name], kinds[name]) for name in given}
+        made = {name: _typed(f"prices.{model}.{name}", price[name], kinds[name]) for name in price}
         prices[str(model)] = Price(**made)
     return prices
 
@@ -183,7 +183,7 @@ def _typed(name: str, value: object, kind: object) -> Any:
     if get_origin(kind) is UnionType or NoneType in choices:
         return None if value is None else _typed(name, value, choices[0])
     if get_origin(kind) is tuple:
-        if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
             return tuple(value)
     elif get_origin(kind) is Literal:
         if value in choices:

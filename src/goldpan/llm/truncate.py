@@ -49,8 +49,8 @@ def without_logs(text: str) -> str:
 def common_length(sizes: Sequence[int], most: int) -> int:
     """Return the greatest length to which all sizes can be limited so that they fit `most`."""
     left = most
-    for place, size in enumerate(sorted(sizes)):
-        share = left // (len(sizes) - place)
+    for index, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - index)
         if size > share:
             return share
         left -= size

@@ -158,7 +158,7 @@ async def _count_lists(github: GitHub, repo: str) -> dict[str, int]:
 
     The list of issues has no last page any more; there the newest number is an upper bound.
     """
-    found: dict[str, int] = {}
+    lists: dict[str, int] = {}
     for feed in FEEDS:
         order = {"sort": "created", "direction": "desc", "per_page": 1}
         url = f"/repos/{repo}/{feed.path}?{urlencode({**feed.fixed, **order})}"
@@ -167,12 +167,12 @@ async def _count_lists(github: GitHub, repo: str) -> dict[str, int]:
             continue
         page = re.search(r"[?&]page=(\d+)", links_of(reply).get("last", ""))
         if page:
-            found[feed.part] = int(page[1])
+            lists[feed.part] = int(page[1])
         elif feed.part == "issues":
-            found["issues"] = max((int(item["number"]) for item in reply.data), default=0)
+            lists["issues"] = max((int(item["number"]) for item in reply.data), default=0)
         elif "next" not in links_of(reply):
-            found[feed.part] = len(reply.data)
-    return found
+            lists[feed.part] = len(reply.data)
+    return lists
 
 
 async def _newest(github: GitHub, repo: str, entries: int) -> int:

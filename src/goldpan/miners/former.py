@@ -52,12 +52,12 @@ async def ask_former_names(
         names = names[:_WITHOUT_TOKEN]
     if not names:
         return False
-    found = await (
+    names_now = await (
         _by_graphql(github, names)
         if any(token.secret for token in github.pool.tokens)
         else _by_rest(github, names)
     )
-    former = {old: new for old, new in found.items() if new.lower() == repo.lower()}
+    former = {old: new for old, new in names_now.items() if new.lower() == repo.lower()}
     journal.mark("former", [], asked=names, names=former)
     return bool(former)
 
@@ -92,9 +92,9 @@ async def _by_graphql(github: GitHub, names: Sequence[str]) -> dict[str, str]:
 
 
 async def _by_rest(github: GitHub, names: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    names_now: dict[str, str] = {}
     for name in names:
         reply = await github.get(f"/repos/{name}")
         if reply.status == 200 and isinstance(reply.data, dict):
-            found[name] = str(reply.data.get("full_name", ""))
-    return found
+            names_now[name] = str(reply.data.get("full_name", ""))
+    return names_now

@@ -63,18 +63,18 @@ class Repair:
 def check_archive(directory: Path) -> list[Flaw]:
     """Return all damage in an archive, bodies included, in the order of the files."""
     scans = scan_runs(directory)
-    found = list(find_flaws(directory, scans))
-    for one in scans:
-        found += broken_bodies(one.records)
-    return sorted(found, key=lambda flaw: (flaw.path.name, flaw.start))
+    flaws = list(find_flaws(directory, scans))
+    for scan in scans:
+        flaws += broken_bodies(scan.records)
+    return sorted(flaws, key=lambda flaw: (flaw.path.name, flaw.start))
 
 
 def repair(directory: Path) -> Repair:
     """Mend an archive, under its lock; does nothing where nothing is damaged."""
     flaws = check_archive(directory)
-    scans = {one.path: one for one in scan_runs(directory)}
+    scans = {scan.path: scan for scan in scan_runs(directory)}
     newest = max([_number(path) for path in (*scans, *(flaw.path for flaw in flaws))], default=0)
-    counts = {_number(path): len(one.records) for path, one in scans.items()}
+    counts = {_number(path): len(scan.records) for path, scan in scans.items()}
     aside: list[Path] = []
     lost: list[Lost] = []
     backups: list[Lost] = []
@@ -88,7 +88,7 @@ def repair(directory: Path) -> Repair:
         lost += made.lost
         kept += made.kept
         if any(record.meta["part"] == "backup" for record in run.records):
-            backups += [each for each in made.lost if each.part in (None, "backup")]
+            backups += [loss for loss in made.lost if loss.part in (None, "backup")]
     return Repair(directory, tuple(aside), kept, tuple(lost), tuple(backups))
 
 
@@ -98,12 +98,12 @@ def trusted_ends(records: Sequence[Record]) -> list[Record]:
     ends: list[tuple[list[int], Record]] = []
     repaired = [0, 0]
     for record in records:
-        place = places[record.run] = places.get(record.run, -1) + 1
+        index = places[record.run] = places.get(record.run, -1) + 1
         if record.meta["part"] == END:
-            ends.append(([record.run, place], record))
+            ends.append(([record.run, index], record))
         elif record.meta["part"] == REPAIRED:
             repaired = max(repaired, record.meta["until"])
-    return [record for place, record in ends if place >= repaired]
+    return [record for position, record in ends if position >= repaired]
 
 
 def unresolved(records: Sequence[Record]) -> list[tuple[int | None, str, str]]:
@@ -160,10 +160,10 @@ class _Rewriting:
         self._add({"part": REPAIRED, "until": [self._newest, count], SEAL: seal_of(self._digests)})
 
     def _lose(self, flaw: Flaw, record: Record | None) -> None:
-        told = self._lost(record)
-        part, number = told["lost"]
+        loss = self._lost(record)
+        part, number = loss["lost"]
         self.lost.append(Lost(flaw.path.name, flaw.start, part, number, flaw.reason))
-        self._add(told, flaw.end - flaw.start)
+        self._add(loss, flaw.end - flaw.start)
 
     def _lost(self, record: Record | None) -> dict[str, Any]:
         meta: dict[str, Any] = record.meta if record else {}

@@ -11,11 +11,11 @@ from goldpan.core.workspace import Workspace
 
 def sources(workspace: Workspace, repo: str) -> Mapping[int, tuple[str, ...]]:
     """Return the names of the replies by entry number, as ``run-0001.zst@OFFSET``, in order."""
-    found: defaultdict[int, dict[str, None]] = defaultdict(dict)
+    sources_of: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for record in Archive(workspace.raw(repo)).records:
         for number in _numbers(record):
-            found[number][record.name] = None
-    return {number: tuple(names) for number, names in found.items()}
+            sources_of[number][record.name] = None
+    return {number: tuple(names) for number, names in sources_of.items()}
 
 
 def _numbers(record: Record) -> Iterator[int]:

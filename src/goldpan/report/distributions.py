@@ -189,10 +189,10 @@ def _binned(
     connection: duckdb.DuckDBPyConnection, name: str, edges: Sequence[int]
 ) -> tuple[Bar, ...]:
     """Return a bar for each bin between the first and the last that are not empty."""
-    found = {row["label"]: row for row in _counted(connection, name, edges=list(edges))}
+    counted = {row["label"]: row for row in _counted(connection, name, edges=list(edges))}
     return tuple(
-        Bar(_bin(edges, at), *_numbers(found.get(at)), tick=_tick(edges, at))
-        for at in range(min(found, default=0), max(found, default=-1) + 1)
+        Bar(_bin(edges, at), *_numbers(counted.get(at)), tick=_tick(edges, at))
+        for at in range(min(counted, default=0), max(counted, default=-1) + 1)
     )
 
 
@@ -214,10 +214,10 @@ def _tick(edges: Sequence[int], at: int) -> str:
 
 def _yearly(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[Bar, ...]:
     """Return a bar a year, those without an entry as well, but only the last `_MOST_YEARS`."""
-    found = {row["label"]: row for row in _counted(connection, name)}
-    last = max(found, default=-1)
-    first = max(min(found, default=0), last - _MOST_YEARS + 1)
-    return tuple(Bar(str(year), *_numbers(found.get(year))) for year in range(first, last + 1))
+    counted = {row["label"]: row for row in _counted(connection, name)}
+    last = max(counted, default=-1)
+    first = max(min(counted, default=0), last - _MOST_YEARS + 1)
+    return tuple(Bar(str(year), *_numbers(counted.get(year))) for year in range(first, last + 1))
 
 
 def _numbers(row: dict[str, Any] | None) -> tuple[int, int]:
@@ -225,16 +225,16 @@ def _numbers(row: dict[str, Any] | None) -> tuple[int, int]:
 
 
 def _overlaps(connection: duckdb.DuckDBPyConnection) -> Overlaps:
-    found = [
+    overlaps = [
         Overlap(tuple(row["label"] or ()), Bar("", *_numbers(row)))
         for row in _counted(connection, "signals")
     ]
-    found.sort(key=lambda one: (-one.bar.whole, one.members))
+    overlaps.sort(key=lambda overlap: (-overlap.bar.whole, overlap.members))
     return Overlaps(
         "Signals together",
         "Fix pairs by the exact set of signals that they rest on.",
         *_PAIRS_COUNTED,
-        members=tuple(sorted({name for one in found for name in one.members})),
-        rows=tuple(found[:_MOST_SETS]),
-        left_out=max(0, len(found) - _MOST_SETS),
+        members=tuple(sorted({name for overlap in overlaps for name in overlap.members})),
+        rows=tuple(overlaps[:_MOST_SETS]),
+        left_out=max(0, len(overlaps) - _MOST_SETS),
     )

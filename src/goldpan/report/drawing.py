@@ -57,18 +57,18 @@ def canvas(width: float, height: float) -> Iterator[Canvas]:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_COMPARED):
-        found = Canvas(Figure(figsize=(width, height), layout="constrained"))
-        FigureCanvasAgg(found.figure)
-        yield found
+        drawn = Canvas(Figure(figsize=(width, height), layout="constrained"))
+        FigureCanvasAgg(drawn.figure)
+        yield drawn
         text = StringIO()
-        found.figure.savefig(
+        drawn.figure.savefig(
             text,
             format="svg",
             metadata={"Date": None, "Creator": "goldpan"},
             facecolor="white",
         )
         # Without the prolog, which HTML would not take, it is still a whole SVG file.
-        found.svg = text.getvalue()[text.getvalue().index("<svg") :]
+        drawn.svg = text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def name(text: str) -> str:
@@ -79,6 +79,6 @@ def name(text: str) -> str:
 def colours(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return a colour and a mark a name; both repeat only where there are very many."""
     return {
-        one: (COLOURS[at % len(COLOURS)], MARKS[(at + at // len(COLOURS)) % len(MARKS)])
-        for at, one in enumerate(names)
+        text_: (COLOURS[at % len(COLOURS)], MARKS[(at + at // len(COLOURS)) % len(MARKS)])
+        for at, text_ in enumerate(names)
     }

@@ -82,7 +82,7 @@ def draw_dropped(
     datasets.
     """
     connection.execute(_DRAWN, {"seed": str(seed), "most": most})
-    found: dict[tuple[str, str], list[Dropped]] = {}
+    drawn: dict[tuple[str, str], list[Dropped]] = {}
     for row in rows(connection, _SHOWN, most=most, longest=_LONGEST):
         dropped = Dropped(
             repo=row["repo"],
@@ -97,8 +97,8 @@ def draw_dropped(
             evidence=_public(row["evidence"]),
             others=row["others"],
         )
-        found.setdefault((row["subject"], row["criterion"]), []).append(dropped)
-    return found
+        drawn.setdefault((row["subject"], row["criterion"]), []).append(dropped)
+    return drawn
 
 
 def _public(text: str | None) -> str:

@@ -82,8 +82,8 @@ def _write(text: str, output: Path) -> Written:
     return Written(output, len(text.encode()))
 
 
-def _kind(one: object) -> str:
-    return type(one).__name__.lower()
+def _kind(part: object) -> str:
+    return type(part).__name__.lower()
 
 
 def _figures() -> Callable[[str, str], Markup]:
@@ -101,10 +101,10 @@ def _sides(rows: tuple[tuple[Cell, ...], ...], columns: int) -> list[bool]:
 
 def _links(report: Report) -> list[tuple[str, str]]:
     """Return the links at the top: sections by their title, the steps as one."""
-    found = []
+    links = []
     for section in report.sections:
         if section.step is None:
-            found.append((section.key, section.title.partition(",")[0]))
+            links.append((section.key, section.title.partition(",")[0]))
         elif section.step == 1:
-            found.append(("steps", "Steps S1 to S10"))
-    return found
+            links.append(("steps", "Steps S1 to S10"))
+    return links

@@ -153,13 +153,13 @@ def draw_examples(
             split = _split(row["filename"])
             splits[split] = splits.get(split, 0) + row["n"]
         drawn = [row["id"] for row in rows(connection, _DRAWN, seed=str(seed), most=most)]
-        found = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=drawn)
+        drawn_rows = rows(connection, "FROM shards WHERE list_contains($ids, id)", ids=drawn)
     except duckdb.Error as error:
         raise DatasetError(
             f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build it again"
         ) from error
-    found.sort(key=lambda row: (drawn.index(row["id"]), row["filename"]))
-    examples = tuple(_example(connection, row) for row in found[:most])
+    drawn_rows.sort(key=lambda row: (drawn.index(row["id"]), row["filename"]))
+    examples = tuple(_example(connection, row) for row in drawn_rows[:most])
     return Dataset(directory.resolve().name, family, dict(sorted(splits.items())), examples)
 
 
@@ -189,7 +189,7 @@ def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> E
         role=row.get("question_role") or "",
         opened=_day(row.get("created_at")),
         labels=tuple(row.get("labels") or ())[:12],
-        verdicts=tuple(_verdict(one) for one in rows(connection, _VERDICTS, **subject)),
+        verdicts=tuple(_verdict(verdict) for verdict in rows(connection, _VERDICTS, **subject)),
         answer=_answer(row) if "answer" in row else None,
         location=_location(row) if "changed_path" in row else None,
         edit=_edit(row) if "patch" in row else None,
@@ -224,7 +224,7 @@ def _location(row: Mapping[str, Any]) -> Location:
 def _edit(row: Mapping[str, Any]) -> Edit:
     sides = side_by_side(row.get("diff") or "")
     if not sides.rows:  # git takes UTF-16 for binary
-        blocks = [(one["search"], one["replace"]) for one in row.get("edits") or ()]
+        blocks = [(edit["search"], edit["replace"]) for edit in row.get("edits") or ()]
         sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
     return Edit(
         path=row.get("path") or "",

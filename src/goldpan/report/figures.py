@@ -34,9 +34,9 @@ def inline_figure(svg: str, label: str, key: str) -> Markup:
     """
     # Drawn here by matplotlib, which escapes what it writes: no file from outside is parsed.
     root = ET.fromstring(svg)  # noqa: S314
-    kept = {name for one in root.iter() for name in _referenced(one)}
+    kept = {name for element in root.iter() for name in _referenced(element)}
     _clean(root, kept, key)
-    width, height = (float(each) for each in root.attrib["viewBox"].split()[2:])
+    width, height = (float(size) for size in root.attrib["viewBox"].split()[2:])
     shown = {
         "viewBox": root.attrib["viewBox"],
         "width": f"{width * _UNIT:.0f}",
@@ -51,41 +51,41 @@ def inline_figure(svg: str, label: str, key: str) -> Markup:
     return Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704 - all text is escaped by it
 
 
-def _clean(one: ET.Element, kept: set[str], key: str) -> None:
-    one.tag = one.tag.removeprefix(_SVG)
-    for child in [each for each in one if each.tag.removeprefix(_SVG) in _DROPPED]:
-        one.remove(child)
-    attributes = dict(one.attrib)
-    one.attrib.clear()
+def _clean(element: ET.Element, kept: set[str], key: str) -> None:
+    element.tag = element.tag.removeprefix(_SVG)
+    for child in [inner for inner in element if inner.tag.removeprefix(_SVG) in _DROPPED]:
+        element.remove(child)
+    attributes = dict(element.attrib)
+    element.attrib.clear()
     for declared in attributes.pop("style", "").split(";"):
         name, _, value = declared.partition(":")
         if value and name.strip() != "font-family":
             attributes[name.strip()] = value.strip()
     for name, value in attributes.items():
-        _keep(one, name, value, kept, key)
-    one.text = _tight(one.text)
-    one.tail = _tight(one.tail)
-    for child in one:
+        _keep(element, name, value, kept, key)
+    element.text = _tight(element.text)
+    element.tail = _tight(element.tail)
+    for child in element:
         _clean(child, kept, key)
 
 
-def _keep(one: ET.Element, name: str, value: str, kept: set[str], key: str) -> None:
+def _keep(element: ET.Element, name: str, value: str, kept: set[str], key: str) -> None:
     if name == "id":
         if value in kept:
-            one.set(name, f"{key}-{value}")
+            element.set(name, f"{key}-{value}")
     elif name == _LINK:
-        one.set("href", f"#{key}-{value.removeprefix('#')}")
-    elif name in ("fill", "stroke") and not (one.tag == "text" and value == "#ffffff"):
-        one.set(name, _DRAWN.get(value, value))
+        element.set("href", f"#{key}-{value.removeprefix('#')}")
+    elif name in ("fill", "stroke") and not (element.tag == "text" and value == "#ffffff"):
+        element.set(name, _DRAWN.get(value, value))
     elif name == "d":
-        one.set(name, " ".join(value.split()))
+        element.set(name, " ".join(value.split()))
     else:
-        one.set(name, _REFERENCE.sub(lambda found: f"url(#{key}-{found[1]})", value))
+        element.set(name, _REFERENCE.sub(lambda match: f"url(#{key}-{match[1]})", value))
 
 
-def _referenced(one: ET.Element) -> list[str]:
-    names = [one.attrib[_LINK].removeprefix("#")] if _LINK in one.attrib else []
-    return names + [name for value in one.attrib.values() for name in _REFERENCE.findall(value)]
+def _referenced(element: ET.Element) -> list[str]:
+    names = [element.attrib[_LINK].removeprefix("#")] if _LINK in element.attrib else []
+    return names + [name for value in element.attrib.values() for name in _REFERENCE.findall(value)]
 
 
 def _tight(text: str | None) -> str | None:

@@ -25,13 +25,13 @@ class Level:
 
 def levels(funnel: Funnel) -> list[Level]:
     """Return the steps that decide, each with what reaches it and what it leaves."""
-    found: list[Level] = []
+    steps: list[Level] = []
     before = funnel.rows
     for step in funnel.steps:
         if step.left is not None:
-            found.append(Level(step.criterion, before, step.left))
+            steps.append(Level(step.criterion, before, step.left))
             before = step.left
-    return found
+    return steps
 
 
 def frequent(step: Step) -> list[tuple[str, int]]:

@@ -51,13 +51,13 @@ def latex_tables(tables: Iterable[Table]) -> str:
 
 def escape(text: str) -> str:
     """Return text that LaTeX prints as it is; letters beyond Latin become question marks."""
-    marked = _MARK.sub(lambda found: _MARKS[found[0]], _plain(line(text, _LONGEST_CELL)))
+    marked = _MARK.sub(lambda match: _MARKS[match[0]], _plain(line(text, _LONGEST_CELL)))
     # A bracket at the start of a row would be taken as an argument of the line break before it.
     return "{" + marked + "}" if marked.startswith(("[", "*")) else marked
 
 
 def _plain(text: str) -> str:
-    return _STRANGE.sub(lambda found: found[0] if found[0] in _MARKS else "?", text)
+    return _STRANGE.sub(lambda match: match[0] if match[0] in _MARKS else "?", text)
 
 
 def _pieces(table: Table) -> Iterator[Table]:
@@ -86,7 +86,7 @@ def _columns(table: Table, fixed: int) -> Iterator[list[int]]:
     names = list(range(fixed))
     chosen = list(names)
     for at in range(fixed, len(widths)):
-        if len(chosen) > fixed and sum(widths[one] for one in (*chosen, at)) > _SHRUNK:
+        if len(chosen) > fixed and sum(widths[column] for column in (*chosen, at)) > _SHRUNK:
             yield chosen
             chosen = list(names)
         chosen.append(at)
@@ -122,7 +122,7 @@ def _one(table: Table, label: str) -> str:
 
 def escape_text(text: str) -> str:
     """Escape a longer text, such as a caption."""
-    return _MARK.sub(lambda found: _MARKS[found[0]], _plain(line(text, 2_000)))
+    return _MARK.sub(lambda match: _MARKS[match[0]], _plain(line(text, 2_000)))
 
 
 def _row(cells: Iterable[str]) -> str:

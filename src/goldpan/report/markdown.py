@@ -49,14 +49,14 @@ def escape(text: str, most: int = 2_000) -> str:
     return _START.sub(r"\1\\\2", _inline(text, most))
 
 
-def markdown_table(found: Table) -> str:
+def markdown_table(table: Table) -> str:
     """Return a table with its title and note."""
-    parts = [f"**{escape(found.title)}**"] if found.title else []
-    parts.append(rows(found.columns, found.rows))
-    if found.left_out:
-        parts.append(f"{found.left_out:,} more rows are not shown.")
-    if found.note:
-        parts.append(escape(found.note))
+    parts = [f"**{escape(table.title)}**"] if table.title else []
+    parts.append(rows(table.columns, table.rows))
+    if table.left_out:
+        parts.append(f"{table.left_out:,} more rows are not shown.")
+    if table.note:
+        parts.append(escape(table.note))
     return "\n\n".join(parts)
 
 
@@ -87,7 +87,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _rule(right: Iterable[bool]) -> str:
-    return f"|{'|'.join(' ---: ' if one else ' --- ' for one in right)}|"
+    return f"|{'|'.join(' ---: ' if number else ' --- ' for number in right)}|"
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -98,51 +98,51 @@ def _section(section: Section) -> Iterator[str]:
         return
     if section.note:
         yield escape(section.note)
-    for one in section.content:
-        yield from _content(one, 3)
+    for part in section.content:
+        yield from _content(part, 3)
 
 
-def _content(one: Content, level: int) -> Iterator[str]:
-    match one:
+def _content(content: Content, level: int) -> Iterator[str]:
+    match content:
         case Text():
-            yield escape(one.text)
+            yield escape(content.text)
         case Table():
-            yield markdown_table(one)
+            yield markdown_table(content)
         case Figure():
             return
         case Matrix():
-            if len(one.labels) > 2:
-                yield _matrix(one)
+            if len(content.labels) > 2:
+                yield _matrix(content)
         case Mistake():
-            yield _mistake(one)
+            yield _mistake(content)
         case Fold():
-            inside = [part for each in one.content for part in _content(each, level + 1)]
+            inside = [part for inner in content.content for part in _content(inner, level + 1)]
             if inside:
-                yield "\n\n".join([f"{'#' * level} {escape(one.title)}", *inside])
+                yield "\n\n".join([f"{'#' * level} {escape(content.title)}", *inside])
         case Group():
-            for each in one.content:
-                yield from _content(each, level)
+            for inner in content.content:
+                yield from _content(inner, level)
 
 
-def _matrix(one: Matrix) -> str:
-    extra = ("not valid",) if one.invalid else ()
-    columns = ("right, then answered", *one.labels, *extra)
+def _matrix(part: Matrix) -> str:
+    extra = ("not valid",) if part.invalid else ()
+    columns = ("right, then answered", *part.labels, *extra)
     body: list[Sequence[Cell]] = [
-        (label, *(row if one.invalid else row[:-1]))
-        for label, row in zip(one.labels, one.counts, strict=True)
+        (label, *(row if part.invalid else row[:-1]))
+        for label, row in zip(part.labels, part.counts, strict=True)
     ]
-    title = f"{one.title}, {one.note}" if one.note else one.title
+    title = f"{part.title}, {part.note}" if part.note else part.title
     return f"**{escape(title)}**\n\n{rows(columns, body)}"
 
 
-def _mistake(one: Mistake) -> str:
-    answers = "; ".join(f"{answered.answer} ({answered.models})" for answered in one.answers)
-    place = f" ({one.place})" if one.place else ""
-    text = " ".join(block.text for block in one.text.shown) if one.text else ""
+def _mistake(part: Mistake) -> str:
+    answers = "; ".join(f"{answered.answer} ({answered.models})" for answered in part.answers)
+    source = f" ({part.place})" if part.place else ""
+    text = " ".join(block.text for block in part.text.shown) if part.text else ""
     quoted = f": {escape(visible(text), 500)}" if text else ""
-    why = f" {escape(one.why)}." if one.why else ""
+    why = f" {escape(part.why)}." if part.why else ""
     return (
-        f"- {escape(one.id + place)}{quoted}. Right: {escape(one.truth)}."
+        f"- {escape(part.id + source)}{quoted}. Right: {escape(part.truth)}."
         f" Answered: {escape(answers)}.{why}"
     )
 

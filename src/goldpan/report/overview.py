@@ -60,9 +60,9 @@ def overview(connection: duckdb.DuckDBPyConnection) -> list[Overview]:
     return [Overview(**row) for row in rows(connection, _OVERVIEW)]
 
 
-def total(found: list[Overview]) -> Overview:
+def total(overviews: list[Overview]) -> Overview:
     """Add up the numbers of several repositories."""
-    counts = {name: sum(getattr(one, name) for one in found) for name in _COUNTS}
-    days = [one.first for one in found if one.first]
-    last = max((one.last for one in found), default="")
+    counts = {name: sum(getattr(repository, name) for repository in overviews) for name in _COUNTS}
+    days = [repository.first for repository in overviews if repository.first]
+    last = max((repository.last for repository in overviews), default="")
     return Overview("", "", "", min(days, default=""), last, **counts)

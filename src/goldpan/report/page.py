@@ -117,10 +117,10 @@ def write_report(
     return ReportFacts(
         output,
         len(page.encode()),
-        tuple(one.repo for one in repositories),
-        tuple(one.name for one in drawn),
-        sum(len(one.examples) for one in drawn),
-        sum(len(found) for found in dropped.values()),
+        tuple(repository.repo for repository in repositories),
+        tuple(dataset.name for dataset in drawn),
+        sum(len(dataset.examples) for dataset in drawn),
+        sum(len(droppeds) for droppeds in dropped.values()),
         tuple(basis),
     )
 
@@ -198,15 +198,15 @@ def _measure(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3g}"
 
 
-def _heading(found: Sequence[Overview]) -> str:
-    names = [one.repo for one in found]
+def _heading(overviews: Sequence[Overview]) -> str:
+    names = [repository.repo for repository in overviews]
     if len(names) <= 3:
         return ", ".join(names) or "No repository"
     return f"{names[0]} and {len(names) - 1:,} more repositories"
 
 
 def _largest(funnels: Sequence[_Funnels]) -> list[_Funnels]:
-    ordered = sorted(funnels, key=lambda one: (-one.issues.rows, one.repo))
+    ordered = sorted(funnels, key=lambda funnel: (-funnel.issues.rows, funnel.repo))
     return ordered[:_MOST_FUNNELS]
 
 

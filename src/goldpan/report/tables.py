@@ -66,10 +66,10 @@ def rows(
     connection: duckdb.DuckDBPyConnection, query: str, **values: object
 ) -> list[dict[str, Any]]:
     """Return the answer to a query; `values` are its ``$name`` parameters."""
-    found: list[dict[str, Any]] = (
+    answer: list[dict[str, Any]] = (
         connection.sql(query, params=values or None).to_arrow_table().to_pylist()
     )
-    return found
+    return answer
 
 
 def file_list(paths: Sequence[Path]) -> str:

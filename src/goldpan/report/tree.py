@@ -55,5 +55,5 @@ def draw_around(paths: Iterable[str], changed: str, beside: int = 5) -> list[Bra
 
 def _entries(paths: Iterable[str]) -> list[_Entry]:
     """Return what a folder holds, in the order of dataset trees: folders among files."""
-    found = {_Entry(path.split("/", 1)[0], "/" in path) for path in paths}
-    return sorted(found, key=lambda entry: (entry.name, entry.folder))
+    entries = {_Entry(path.split("/", 1)[0], "/" in path) for path in paths}
+    return sorted(entries, key=lambda entry: (entry.name, entry.folder))

@@ -60,33 +60,33 @@ def _lines(text: str) -> str:
 
 
 def _line(line: str) -> str:
-    if found := _HEADING.match(line):
-        start = "#" * int(found[1]) + " "
-    elif found := _QUOTE.match(line):
+    if match := _HEADING.match(line):
+        start = "#" * int(match[1]) + " "
+    elif match := _QUOTE.match(line):
         start = "> "
     elif _RULE.fullmatch(line):
         return "\n---"
-    elif found := _ITEM.match(line):
-        numbered = found[1].endswith("#")
-        start = "    " * (len(found[1]) - 1) + ("1. " if numbered else "- ")
+    elif match := _ITEM.match(line):
+        numbered = match[1].endswith("#")
+        start = "    " * (len(match[1]) - 1) + ("1. " if numbered else "- ")
     else:
         return _INLINE.sub(_inline, line)
-    return start + _INLINE.sub(_inline, line[found.end() :])
+    return start + _INLINE.sub(_inline, line[match.end() :])
 
 
-def _inline(found: re.Match[str]) -> str:
-    match found.lastgroup:
+def _inline(match: re.Match[str]) -> str:
+    match match.lastgroup:
         case "code":
-            return f"`{found['code']}`"
+            return f"`{match['code']}`"
         case "user":
-            return f"@{found['user']}"
+            return f"@{match['user']}"
         case "to":
-            return f"[{found['link']}]({found['to']})"
+            return f"[{match['link']}]({match['to']})"
         case "link":
-            return f"<{found['link']}>" if _ADDRESS.match(found["link"]) else found[0]
+            return f"<{match['link']}>" if _ADDRESS.match(match["link"]) else match[0]
         case "image":
-            return f"![]({found['image']})" if "." in found["image"] else found[0]
+            return f"![]({match['image']})" if "." in match["image"] else match[0]
         case "bold":
-            return f"**{found['bold']}**"
+            return f"**{match['bold']}**"
         case _:
             return ""

@@ -145,20 +145,20 @@ def _detect(text: str, rules: LanguageRules) -> Detected:
 
 def _windows(text: str) -> list[str]:
     """Return stretches of a text's words: whole lines where they are neither short nor long."""
-    found: list[str] = []
+    windows: list[str] = []
     short = ""
     for line in text.split("\n"):
         for piece in _pieces(_words(line)):
             short = f"{short} {piece}" if short else piece
             if len(short) >= _SHORTEST_WINDOW or not short.isascii():
-                found.append(short)
+                windows.append(short)
                 short = ""
     if short:
-        found.append(f"{found.pop()} {short}" if found else short)
-    if len(found) <= _MOST_WINDOWS:
-        return found
-    step = len(found) / _MOST_WINDOWS
-    return [found[int(at * step)] for at in range(_MOST_WINDOWS)]
+        windows.append(f"{windows.pop()} {short}" if windows else short)
+    if len(windows) <= _MOST_WINDOWS:
+        return windows
+    step = len(windows) / _MOST_WINDOWS
+    return [windows[int(at * step)] for at in range(_MOST_WINDOWS)]
 
 
 def _words(line: str) -> str:
@@ -225,8 +225,8 @@ def _needed(language: str, weight: int, accented: bool, rules: LanguageRules) ->
 
 
 def _predict(text: str, count: int) -> list[tuple[str, float]]:
-    found = _model().detect(text.encode(errors="replace").decode(), k=count)
-    return [(one["lang"], one["score"]) for one in found]
+    detected = _model().detect(text.encode(errors="replace").decode(), k=count)
+    return [(guess["lang"], guess["score"]) for guess in detected]
 
 
 @lru_cache(maxsize=1)

@@ -64,12 +64,12 @@ def classify(text: str, template: frozenset[str] = frozenset()) -> list[Line]:
     A check list belongs to the template where the text has other lines of one. Blank lines count
     as what stands before them.
     """
-    found = list(read_lines(text, template))
-    if not any(line.kind is Kind.TEMPLATE for line in found):
-        return found
+    lines = list(read_lines(text, template))
+    if not any(line.kind is Kind.TEMPLATE for line in lines):
+        return lines
     return [
         Line(Kind.TEMPLATE, line.text) if line.kind is Kind.PROSE and is_choice(line.text) else line
-        for line in found
+        for line in lines
     ]
 
 
@@ -97,7 +97,7 @@ class _Reader:
         self._in_quote = False
 
     def read(self) -> Iterator[Line]:
-        given = 0
+        yielded = 0
         while self._at < len(self._lines):
             line = self._lines[self._at]
             head = line.lstrip()
@@ -106,8 +106,8 @@ class _Reader:
             elif not self._add_block(line, head):
                 self._add_line(line, head)
             self._after_blank = not head
-            yield from self._found[given:]
-            given = len(self._found)
+            yield from self._found[yielded:]
+            yielded = len(self._found)
 
     def _add(self, kind: Kind, line: str) -> None:
         self._found.append(Line(kind, line))
@@ -126,18 +126,18 @@ class _Reader:
             kind = Kind.QUOTE if name == "blockquote" else Kind.CODE
             end = self._end_of_element(f"</{name}")
         elif self._after_blank and not self._in_list and line.startswith(_INDENTS):
-            end = self._end_where(lambda each: each.strip() and not each.startswith(_INDENTS))
+            end = self._end_where(lambda row: row.strip() and not row.startswith(_INDENTS))
             while not self._lines[end - 1].strip():
                 end -= 1
         elif _DIFF.match(head):
-            end = self._end_where(lambda each: not _IN_DIFF.match(each))
+            end = self._end_where(lambda row: not _IN_DIFF.match(row))
         else:
             return False
         self._in_quote = False
         block = self._lines[self._at : end]
         if kind is Kind.CODE and _is_trace_block(block):
             kind = Kind.TRACE
-        self._found += [Line(kind, each) for each in block]
+        self._found += [Line(kind, row) for row in block]
         self._at = end
         return True
 
@@ -157,7 +157,7 @@ class _Reader:
     def _end_of_element(self, tag: str) -> int:
         if tag in self._lines[self._at].lower():
             return self._at + 1
-        return min(self._end_where(lambda each: tag in each.lower()) + 1, len(self._lines))
+        return min(self._end_where(lambda row: tag in row.lower()) + 1, len(self._lines))
 
     def _add_line(self, line: str, head: str) -> None:
         if _ITEM.match(head):

@@ -134,12 +134,12 @@ def _visible(markup: str) -> Iterator[str]:
     at = depth = 0
     masked = ""
     in_pre = 0
-    for found in _HTML.finditer(markup):
+    for match in _HTML.finditer(markup):
         if not masked:
-            yield _decode(markup[at : found.start()])
-        at = found.end()
-        name = (found[2] or "").lower()
-        closes = bool(found[1])
+            yield _decode(markup[at : match.start()])
+        at = match.end()
+        name = (match[2] or "").lower()
+        closes = bool(match[1])
         if masked:
             if name == masked:
                 depth += -1 if closes else 1
@@ -153,7 +153,7 @@ def _visible(markup: str) -> Iterator[str]:
             yield "\n"
         elif not closes and name in _GONE:
             masked, depth = name, 1
-        elif not closes and name in _TOKENS and not in_pre and not (found[3] or "").endswith("/"):
+        elif not closes and name in _TOKENS and not in_pre and not (match[3] or "").endswith("/"):
             yield _TOKENS[name]
             masked, depth = name, 1
     if not masked:

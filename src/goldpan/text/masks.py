@@ -52,8 +52,8 @@ def mask_hashes(text: str) -> str:
 def mask_urls(text: str) -> str:
     """Mask web addresses; the punctuation after one stays."""
 
-    def masked(found: re.Match[str]) -> str:
-        return URL + found[0][len(found[0].rstrip(_AFTER_URLS)) :]
+    def masked(match: re.Match[str]) -> str:
+        return URL + match[0][len(match[0].rstrip(_AFTER_URLS)) :]
 
     return _URLS.sub(masked, text)
 

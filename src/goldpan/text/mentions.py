@@ -53,7 +53,7 @@ def find_mentions(text: str, hosts: tuple[str, ...] = GITHUB) -> list[Mention]:
     """
     if not ("#" in text or "/pull" in text or "/issues/" in text or "GH-" in text or "gh-" in text):
         return []  # plain searches are many times as fast as the expression
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     free = 0
     for anchor in _ANCHOR.finditer(text):
         if anchor.start() < free:
@@ -61,19 +61,19 @@ def find_mentions(text: str, hosts: tuple[str, ...] = GITHUB) -> list[Mention]:
         mention = _mention_at(text, anchor, hosts)
         if mention is None or mention.start < free or mention.number > LARGEST_NUMBER:
             continue
-        found.append(mention)
+        mentions.append(mention)
         free = mention.end
         if mention.pattern == "url":
             tail = _URL_TAIL.match(text, free)
             free = tail.end() if tail else free
-    return found
+    return mentions
 
 
 def leading_mention(text: str, hosts: tuple[str, ...] = GITHUB) -> Mention | None:
     """Return the mention with which a text begins, such as an address; the rest is not read."""
     _, longest = _url_before(hosts)
-    found = find_mentions(text[: longest + _NUMBER_LENGTH], hosts)
-    return found[0] if found and not found[0].start else None
+    mentions = find_mentions(text[: longest + _NUMBER_LENGTH], hosts)
+    return mentions[0] if mentions and not mentions[0].start else None
 
 
 def _mention_at(text: str, anchor: re.Match[str], hosts: tuple[str, ...]) -> Mention | None:

@@ -91,19 +91,19 @@ def _without_code_spans(line: str) -> str:
     runs = [run.span() for run in _TICKS.finditer(line)]
     closing: list[int | None] = []
     later: dict[int, int] = {}
-    for place in reversed(range(len(runs))):
-        start, end = runs[place]
+    for index in reversed(range(len(runs))):
+        start, end = runs[index]
         closing.append(later.get(end - start))
-        later[end - start] = place
+        later[end - start] = index
     closing.reverse()
     parts: list[str] = []
-    place = done = 0
-    while place < len(runs):
-        close = closing[place]
+    index = done = 0
+    while index < len(runs):
+        close = closing[index]
         if close is not None:
-            parts += (line[done : runs[place][0]], " ")
-            place, done = close, runs[close][1]
-        place += 1
+            parts += (line[done : runs[index][0]], " ")
+            index, done = close, runs[close][1]
+        index += 1
     return "".join([*parts, line[done:]])
 
 

@@ -67,22 +67,24 @@ class Redacted:
 def find_private(text: str, rules: PrivateRules | None = None) -> tuple[Finding, ...]:
     """Find what is private, in reading order, none overlapping."""
     rules = rules or PrivateRules()
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if rules.secrets:
-        found += [
+        findings += [
             Finding(f"{SECRET}:{kind}", start, end) for kind, start, end in find_secrets(text)
         ]
     if rules.emails:
-        found += [Finding(EMAIL, *span) for span in find_emails(text, rules.allowed_emails)]
+        findings += [Finding(EMAIL, *span) for span in find_emails(text, rules.allowed_emails)]
     if rules.ip_addresses:
-        found += [Finding(IP_ADDRESS, *span) for span in find_ip_addresses(text)]
-    return tuple(_merge(found))
+        findings += [Finding(IP_ADDRESS, *span) for span in find_ip_addresses(text)]
+    return tuple(_merge(findings))
 
 
-def _merge(found: Iterable[Finding]) -> list[Finding]:
+def _merge(findings: Iterable[Finding]) -> list[Finding]:
     """Join findings that overlap under the kind that says most: of a format, or the first."""
     merged: list[Finding] = []
-    for finding in sorted(found, key=lambda one: (one.start, -one.end, one.kind)):
+    for finding in sorted(
+        findings, key=lambda finding_: (finding_.start, -finding_.end, finding_.kind)
+    ):
         if merged and finding.start < merged[-1].end:
             last = merged.pop()
             kind = finding.kind if last.kind == _ASSIGNED else last.kind
@@ -100,19 +102,19 @@ def redact(text: str, rules: PrivateRules | None = None) -> Redacted:
     """
     counts: Counter[str] = Counter()
     rounds = 0
-    while found := find_private(text, rules):
+    while findings := find_private(text, rules):
         rounds += 1
         if rounds > _MOST_ROUNDS:
-            found = (Finding(found[0].kind, 0, len(text)),)
-        counts.update(finding.kind for finding in found)
-        text = _replaced(text, found)
+            findings = (Finding(findings[0].kind, 0, len(text)),)
+        counts.update(finding.kind for finding in findings)
+        text = _replaced(text, findings)
     return Redacted(text, dict(sorted(counts.items())))
 
 
-def _replaced(text: str, found: Iterable[Finding]) -> str:
+def _replaced(text: str, findings: Iterable[Finding]) -> str:
     parts: list[str] = []
     at = 0
-    for finding in found:
+    for finding in findings:
         parts += (text[at : finding.start], _placeholder(finding.kind))
         parts += _LINE_HEADS.findall(text, finding.start, finding.end)
         at = finding.end

@@ -50,15 +50,15 @@ def split_sentences(text: str, wrapping: Wrapping = "cut") -> list[Sentence]:
     A sentence ends at a full stop, question or exclamation mark after which no word goes on, but
     not at those of numbers, initials and abbreviations such as e.g. and etc.
     """
-    found = []
+    sentences = []
     for start, end in _blocks(text, wrapping):
         at = start
         for stop in _STOP.finditer(text, start, end):
             if not _goes_on(text, stop, start):
-                found.append(_trimmed(text, at, stop.end()))
+                sentences.append(_trimmed(text, at, stop.end()))
                 at = stop.end()
-        found.append(_trimmed(text, at, end))
-    return [one for one in found if has_words(text[one.start : one.end])]
+        sentences.append(_trimmed(text, at, end))
+    return [sentence for sentence in sentences if has_words(text[sentence.start : sentence.end])]
 
 
 def normalize_sentence(sentence: str) -> str:
@@ -68,10 +68,10 @@ def normalize_sentence(sentence: str) -> str:
     ``,.@#&^%!?`` stay. Letters of all scripts stay. Dots vanish from numbers and abbreviations,
     and become ``^`` within names such as ``os.path``.
     """
-    text = _ABBREVIATION.sub(lambda found: found[0].replace(".", ""), sentence.lower())
-    text = _NUMBER.sub(lambda found: found[1] + (found[2] or ""), text)
+    text = _ABBREVIATION.sub(lambda match: match[0].replace(".", ""), sentence.lower())
+    text = _NUMBER.sub(lambda match: match[1] + (match[2] or ""), text)
     text = _RUN.sub(r"\1", text).lstrip(" \t.!?")
-    text = _DOTTED.sub(lambda found: f"{found[1]}^{found[2]}" if found[2] else found[1], text)
+    text = _DOTTED.sub(lambda match: f"{match[1]}^{match[2]}" if match[2] else match[1], text)
     text = _LEADING_DOT.sub("^", text)
     return " ".join(_SPECIAL.sub(" ", text).split())
 
@@ -104,9 +104,9 @@ def _blocks(text: str, wrapping: Wrapping) -> Iterator[tuple[int, int]]:
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
     start = 0
-    for found in _LINE_END.finditer(text):
-        yield start, found.start()
-        start = found.end()
+    for match in _LINE_END.finditer(text):
+        yield start, match.start()
+        start = match.end()
     yield start, len(text)
 
 

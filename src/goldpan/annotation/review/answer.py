@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 Verdict = Literal["keep", "drop", "unsure"]
 
 _LONGEST_QUOTE = 400
-_TENTHS = [place / 10 for place in range(11)]
+_TENTHS = [tenth / 10 for tenth in range(11)]
 
 
 class Answer(BaseModel):
@@ -57,8 +57,8 @@ def parse_answer(text: str, reasons: Collection[str]) -> Answer:
         answer = Answer.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"])
-        raise ValueError(f"{place}: {first['msg']}" if place else str(first["msg"])) from None
+        where = ".".join(str(step) for step in first["loc"])
+        raise ValueError(f"{where}: {first['msg']}" if where else str(first["msg"])) from None
     if unknown := [code for code in answer.reasons if code not in reasons]:
         raise ValueError(f"reasons: {unknown[0][:40]!r} is not a code of the rubric")
     return answer

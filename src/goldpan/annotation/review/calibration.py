@@ -113,13 +113,13 @@ def calibrate_reviews(
     `WorkspaceError` where a repository was not reviewed.
     """
     try:
-        told = read_table(people)
+        verdicts = read_table(people)
     except (OSError, pa.ArrowException) as error:
         raise UsageError(
             f"{people} cannot be read ({str(error).splitlines()[0]})",
             "Give a Parquet file with the columns of verdicts",
         ) from None
-    if lacking := sorted({*_COLUMNS, "keep"} - set(told.column_names)):
+    if lacking := sorted({*_COLUMNS, "keep"} - set(verdicts.column_names)):
         raise UsageError(
             f"{people} lacks the column {lacking[0]}",
             "Give a Parquet file with the columns of verdicts",
@@ -127,7 +127,7 @@ def calibrate_reviews(
     models = pa.concat_tables([read_reviews(workspace, repo, profile) for repo in repos])
     traits = read_traits(workspace, repos)
     criteria = sorted(set(models["criterion"].to_pylist()))
-    subjects = set(told["subject"].to_pylist())
+    subjects = set(verdicts["subject"].to_pylist())
     judged = {kind.prompt: subject for subject, kind in KINDS.items()}
     shared = [name for name in criteria if judged.get(name) in subjects]
     if not shared:
@@ -135,7 +135,7 @@ def calibrate_reviews(
             f"{people} holds no verdict on what was reviewed", "Review the subjects of its people"
         )
     return [
-        calibrate(models, told.filter(pc.field("subject") == judged[name]), name, traits)
+        calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)
         for name in shared
     ]
 
@@ -157,14 +157,14 @@ def read_traits(
                 connection.register(name, relation)
             facts = connection.execute("SELECT repo, language FROM repositories").fetchall()
             name, language = facts[0] if facts else (repo, None)
-            told = (language or "unknown",)
+            groups = (language or "unknown",)
             pairs = connection.execute("SELECT issue, pull_repo, pull, signals FROM pairs")
-            for issue, pull_repo, pull, found in pairs.fetchall():
+            for issue, pull_repo, pull, reviewed in pairs.fetchall():
                 key = (name, "pair", issue, pull_repo, pull)
-                signals[key], languages[key] = tuple(found or ()), told
+                signals[key], languages[key] = tuple(reviewed or ()), groups
             issues = connection.execute("SELECT number FROM entries WHERE kind = 'issue'")
             for (number,) in issues.fetchall():
-                languages[(name, "issue", number, None, None)] = told
+                languages[(name, "issue", number, None, None)] = groups
     return {"language": languages, "signal": signals}
 
 
@@ -197,14 +197,14 @@ def _group(
 
 
 def _by_key(verdicts: pa.Table, criterion: str | None) -> dict[Key, bool | None]:
-    found: dict[Key, bool | None] = {}
+    answers: dict[Key, bool | None] = {}
     for row in verdicts.select([*_COLUMNS, "criterion", "keep"]).to_pylist():
         if criterion in (None, row["criterion"]):
             key: Key = tuple(row[name] for name in _COLUMNS)
-            if key in found:
+            if key in answers:
                 raise UsageError(f"{_told(key)} has two verdicts", "Give one a subject")
-            found[key] = row["keep"]
-    return found
+            answers[key] = row["keep"]
+    return answers
 
 
 def _told(key: Key) -> str:

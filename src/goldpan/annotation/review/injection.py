@@ -76,13 +76,13 @@ def find_injection(text: str) -> list[str]:
     Words are searched as a model may read them: without unseen characters, with hidden tags
     spelled out, compatibility forms folded and HTML entities resolved.
     """
-    found = [f"hidden: {spelled}" for spelled in _hidden(text)][:1]
+    suspicions = [f"hidden: {spelled}" for spelled in _hidden(text)][:1]
     tags = "\n".join(_spelled(match[0]) for match in _TAGS.finditer(text))
     seen = nfkc(_resolved(for_prompt(text) + "\n" + tags))
     for kind, finder in _FINDERS.items():
         if match := finder.search(seen):
-            found.append(f"{kind}: {line(match[0], 120)}")
-    return found
+            suspicions.append(f"{kind}: {line(match[0], 120)}")
+    return suspicions
 
 
 def _hidden(text: str) -> Iterator[str]:

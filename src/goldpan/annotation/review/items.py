@@ -35,9 +35,9 @@ def read_cases(
     the profile as it stands.
     """
     verdicts = current_verdicts(workspace, repo, profile)
-    robots = profile.settings["robots"]
+    bots = profile.settings["bots"]
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, robots, none, 1) as view:
+    with open_material(workspace, repo, bots, none, 1) as view:
         view.keep(verdicts, kind.subject, kind.required)
         if limit is not None:
             _draw(view, limit)
@@ -50,7 +50,7 @@ def prepare(case: ReviewItem) -> ReviewItem:
     parts = []
     suspicions: Counter[str] = Counter()
     for part in case.parts:
-        suspicions.update(f"{part.name}: {found}" for found in find_injection(part.text))
+        suspicions.update(f"{part.name}: {suspicion}" for suspicion in find_injection(part.text))
         text = without_tokens(for_prompt(redact(for_prompt(part.text)).text))
         parts.append(replace(part, text=text))
     return replace(case, parts=tuple(parts), suspicions=tuple(suspicions))

@@ -99,7 +99,7 @@ def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[ReviewIte
     rows = pa.concat_tables(tables).sort_by("id")
     if limit is not None:
         names = rows["id"].to_pylist()
-        places = sorted(range(len(names)), key=lambda each: _drawn(names[each]))[:limit]
+        places = sorted(range(len(names)), key=lambda index: _drawn(names[index]))[:limit]
         rows = rows.take(sorted(places))
     definitions = _definitions(task)
     target = target_column(task.type).name
@@ -119,7 +119,7 @@ def _definitions(task: Task) -> Part:
     lines = [
         task.definition,
         several,
-        *(f"{each.name}: {each.description}" for each in task.labels),
+        *(f"{label.name}: {label.description}" for label in task.labels),
     ]
     return Part("labels", "\n".join(line for line in lines if line))
 
@@ -131,7 +131,7 @@ def _told(label: str | list[str]) -> str:
 def _write(workspace: Workspace, task: Task, judgements: Iterator[Judgement]) -> None:
     with workspace.scratch() as scratch:
         made = scratch / "labels.parquet"
-        rows = [_row(task, each) for each in judgements]
+        rows = [_row(task, judgement) for judgement in judgements]
         table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
         with writer(made, LABEL_VERDICTS) as target:
             write(target, LABEL_VERDICTS, "", table)

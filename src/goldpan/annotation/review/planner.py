@@ -53,19 +53,19 @@ class ReviewPlanner(Planner[Texts, Answer]):
 
     def review_estimate(self, budget: Budget) -> ReviewEstimate:
         """Count subjects and requests, the costs of what the store answers in the budget."""
-        found = self.estimate(budget)
+        planned = self.estimate(budget)
         subjects = Counter(prompt_of(case).name for case in self._cases)
         times = self.store.seconds()
         pace = sum(times) / len(times) / self._review.concurrency if times else None
         return ReviewEstimate(
-            found.requests,
-            found.answered,
-            found.input_tokens,
-            found.cost,
-            found.cost_at_most,
-            found.cost_before,
+            planned.requests,
+            planned.answered,
+            planned.input_tokens,
+            planned.cost,
+            planned.cost_at_most,
+            planned.cost_before,
             dict(sorted(subjects.items())),
-            None if pace is None or self._review.batch else found.requests * pace,
+            None if pace is None or self._review.batch else planned.requests * pace,
         )
 
     def _all(self) -> Iterator[Question[Texts, Answer]]:

@@ -84,7 +84,7 @@ def judge(
     """
     begun = time.monotonic()
     planner, budget = ReviewPlanner(store, cases, settings), Budget(settings)
-    found = planner.review_estimate(budget)
+    planned = planner.review_estimate(budget)
     sent, complete = planner.ask(budget, reporter)
     counts: dict[bool | None, Counter[str]] = {True: Counter(), False: Counter(), None: Counter()}
     reasons: Counter[str] = Counter()
@@ -100,13 +100,13 @@ def judge(
     take(judgements())
     return ReviewResult(
         profile,
-        found.subjects,
+        planned.subjects,
         dict(counts[True]),
         dict(counts[False]),
         dict(counts[None]),
         dict(sorted(reasons.items())),
         sent,
-        found.answered,
+        planned.answered,
         budget.usage,
         budget.paid,
         budget.paid_before,

@@ -47,8 +47,14 @@ def run_review(
         def take(judgements: Iterator[Judgement]) -> None:
             for repo, count in cases.repositories:
                 rows = [
-                    verdict_row(each.case, each.decision, each.prompt, profile.name, each.digest)
-                    for each in islice(judgements, count)
+                    verdict_row(
+                        judgement.case,
+                        judgement.decision,
+                        judgement.prompt,
+                        profile.name,
+                        judgement.digest,
+                    )
+                    for judgement in islice(judgements, count)
                 ]
                 write_reviews(workspace, repo, profile.name, rows, names, reviewers(settings))
 

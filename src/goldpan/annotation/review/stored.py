@@ -146,10 +146,10 @@ def with_reviews(
     out, so that no builder takes what nobody looked at.
     """
     placed = [
-        table.append_column("place", pa.repeat(pa.scalar(place, pa.int64()), len(table)))
-        for place, table in enumerate(reviewed)
+        table.append_column("place", pa.repeat(pa.scalar(index, pa.int64()), len(table)))
+        for index, table in enumerate(reviewed)
     ]
-    given = {
+    parameters = {
         "required": list(required),
         "subjects": list(required.values()),
         "missing": NOT_ASKED,
@@ -158,7 +158,7 @@ def with_reviews(
     with connect() as connection:
         connection.register("filtered", filtered)
         connection.register("reviewed", pa.concat_tables(placed))
-        rows = connection.sql(_REQUIRED, params=given).to_arrow_table()
+        rows = connection.sql(_REQUIRED, params=parameters).to_arrow_table()
     order = [(name, "ascending") for name in VERDICTS.order]
     rows = rows.select(VERDICTS.schema.names).cast(VERDICTS.schema)
     return pa.concat_tables([filtered, rows]).sort_by(order)

@@ -115,7 +115,7 @@ def _reason(votes: Sequence[Vote]) -> str:
 
 def _quote(votes: Sequence[Vote], winner: str) -> str:
     answers = [vote.outcome.answer for vote in votes if vote.outcome and vote.outcome.answer]
-    quotes = [one.evidence[0] for one in answers if one.verdict == winner]
+    quotes = [reply.evidence[0] for reply in answers if reply.verdict == winner]
     return line(quotes[0])
 
 
@@ -125,11 +125,11 @@ def _confidence(vote: Vote) -> float | None:
 
 def _told(votes: Sequence[Vote]) -> str:
     """Return what each voter said, in one line."""
-    told = []
+    notes = []
     for vote in votes:
         confidence = _confidence(vote)
         detail = vote.outcome.detail if vote.outcome else ""
         if confidence is not None:
             detail = f"{confidence:.2f}"
-        told.append(f"{vote.voter.name}: {vote.verdict} {detail}".rstrip())
-    return line("; ".join(told))
+        notes.append(f"{vote.voter.name}: {vote.verdict} {detail}".rstrip())
+    return line("; ".join(notes))

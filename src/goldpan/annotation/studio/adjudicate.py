@@ -44,10 +44,10 @@ def adjudicate(
     project = open_project(workspace, name)
     form = find_form(project.facts.form)
     wanted = {
-        one.key["subject_id"]: one
-        for one in decide(workspace, name)
-        if one.how in ("conflict", "adjudicated")
-        or (doubts and one.how == "agreed" and one.doubted)
+        decision.key["subject_id"]: decision
+        for decision in decide(workspace, name)
+        if decision.how in ("conflict", "adjudicated")
+        or (doubts and decision.how == "agreed" and decision.doubted)
     }
     if not wanted:
         raise UsageError(
@@ -105,13 +105,13 @@ def _answers(
 ) -> Iterator[panel_html.Answer]:
     """Yield the answers in an order that only the subject and the words decide."""
 
-    def order(one: Said) -> str:
-        return hashlib.sha256(f"{subject} {one.values} {one.reason}".encode()).hexdigest()
+    def order(answer: Said) -> str:
+        return hashlib.sha256(f"{subject} {answer.values} {answer.reason}".encode()).hexdigest()
 
-    for letter, one in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(said, key=order), strict=False):
-        fields = [("Answer:", ", ".join(labels[value] for value in one.values) or "nothing")]
-        if one.doubt:
+    for letter, answer in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(said, key=order), strict=False):
+        fields = [("Answer:", ", ".join(labels[value] for value in answer.values) or "nothing")]
+        if answer.doubt:
             fields.append(("In doubt.", ""))
-        if one.reason:
-            fields.append(("Because:", one.reason))
+        if answer.reason:
+            fields.append(("Because:", answer.reason))
         yield panel_html.Answer(letter, fields)

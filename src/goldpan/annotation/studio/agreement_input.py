@@ -16,14 +16,14 @@ def read_ratings(workspace: Workspace, name: str) -> dict[str, list[Rating]]:
     Raises `WorkspaceError` before the first pull.
     """
     project = open_project(workspace, name)
-    found: dict[str, list[Rating]] = {
+    ratings: dict[str, list[Rating]] = {
         field.name: [] for field in project.configuration.fields if field.required
     }
     for row in read_table(workspace, name).to_pylist():
-        if row["counts"] and row["field"] in found:
+        if row["counts"] and row["field"] in ratings:
             rating = Rating(row["subject_id"], row["annotator"], tuple(row["values"]))
-            found[row["field"]].append(rating)
-    return found
+            ratings[row["field"]].append(rating)
+    return ratings
 
 
 def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
@@ -31,13 +31,13 @@ def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
 
     The raters are `dataset` and `people`; empty where the dataset gives no labels of the form.
     """
-    given = GivenLabels(open_project(workspace, name)).labels
-    found = []
-    for one in decide(workspace, name) if given else []:
-        subject = one.key["subject_id"]
-        if one.how in ("agreed", "adjudicated") and subject in given:
-            found += [
-                Rating(subject, "dataset", given[subject]),
-                Rating(subject, "people", one.values),
+    reference = GivenLabels(open_project(workspace, name)).labels
+    ratings = []
+    for decision in decide(workspace, name) if reference else []:
+        subject = decision.key["subject_id"]
+        if decision.how in ("agreed", "adjudicated") and subject in reference:
+            ratings += [
+                Rating(subject, "dataset", reference[subject]),
+                Rating(subject, "people", decision.values),
             ]
-    return found
+    return ratings

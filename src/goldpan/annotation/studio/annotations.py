@@ -69,14 +69,14 @@ def read_annotations(
         kinds = zip(data.values(), _KINDS, strict=True)
         if not all(isinstance(value, kind) for value, kind in kinds):
             continue  # somebody changed the task on the server: whose answer it is cannot be told
-        for one in task["annotations"]:
-            author = one["completed_by"]
+        for annotation in task["annotations"]:
+            author = annotation["completed_by"]
             author = author.get("id") if isinstance(author, Mapping) else author
-            checked = check(configuration, one["result"])
-            filled_in = _filled_in(one, configuration)
-            problem = "skipped" if one["was_cancelled"] else checked.problem
+            checked = check(configuration, annotation["result"])
+            filled_in = _filled_in(annotation, configuration)
+            problem = "skipped" if annotation["was_cancelled"] else checked.problem
             yield Annotation(
-                int(one["id"]),
+                int(annotation["id"]),
                 int(task["id"]),
                 data,
                 people.annotator(author, named=named),
@@ -84,9 +84,9 @@ def read_annotations(
                 problem or ("unknown-annotator" if author is None else None),
                 bool(filled_in) or bool(task.get("total_predictions")),
                 filled_in,
-                one["lead_time"],
-                datetime.fromisoformat(one["created_at"]),
-                datetime.fromisoformat(one["updated_at"]),
+                annotation["lead_time"],
+                datetime.fromisoformat(annotation["created_at"]),
+                datetime.fromisoformat(annotation["updated_at"]),
             )
 
 
@@ -101,28 +101,33 @@ def settle(
     `barred` names those who may not answer a subject.
     """
     by_subject: dict[str, list[Annotation]] = defaultdict(list)
-    for one in annotations:
-        by_subject[one.data["id"]].append(one)
+    for annotation in annotations:
+        by_subject[annotation.data["id"]].append(annotation)
     settled: list[Annotation] = []
-    for subject, given in by_subject.items():
-        marked = {one.number: one for one in given}
-        for one in given:
-            if one.problem is None and one.annotator in (barred or {}).get(subject, ()):
-                marked[one.number] = replace(one, problem="own-case")
-        good = [one for one in marked.values() if one.problem is None]
+    for subject, own in by_subject.items():
+        marked = {annotation.number: annotation for annotation in own}
+        for annotation in own:
+            if annotation.problem is None and annotation.annotator in (barred or {}).get(
+                subject, ()
+            ):
+                marked[annotation.number] = replace(annotation, problem="own-case")
+        good = [annotation for annotation in marked.values() if annotation.problem is None]
         last: dict[str, Annotation] = {}
         begun: dict[str, tuple[datetime, int]] = {}
-        for one in sorted(good, key=lambda one: (one.updated_at, one.number)):
-            last[one.annotator] = one
-            begun[one.annotator] = min(
-                begun.get(one.annotator, (one.created_at, one.number)), (one.created_at, one.number)
+        for annotation in sorted(
+            good, key=lambda annotation: (annotation.updated_at, annotation.number)
+        ):
+            last[annotation.annotator] = annotation
+            begun[annotation.annotator] = min(
+                begun.get(annotation.annotator, (annotation.created_at, annotation.number)),
+                (annotation.created_at, annotation.number),
             )
         chosen = set(sorted(begun, key=lambda name: begun[name])[:annotators])
-        for one in good:
-            if last[one.annotator].number != one.number:
-                marked[one.number] = replace(one, problem="superseded")
-            elif one.annotator not in chosen:
-                marked[one.number] = replace(one, problem="surplus")
+        for annotation in good:
+            if last[annotation.annotator].number != annotation.number:
+                marked[annotation.number] = replace(annotation, problem="superseded")
+            elif annotation.annotator not in chosen:
+                marked[annotation.number] = replace(annotation, problem="surplus")
         settled += marked.values()
     return settled
 
@@ -134,29 +139,29 @@ def table(
     digest = configuration.digest
     rows = [
         {
-            "repo": one.data["repo"],
-            "subject": one.data["subject"],
-            "subject_id": one.data["id"],
-            "issue": one.data["issue"],
-            "pull_repo": one.data["pull_repo"],
-            "pull": one.data["pull"],
+            "repo": annotation.data["repo"],
+            "subject": annotation.data["subject"],
+            "subject_id": annotation.data["id"],
+            "issue": annotation.data["issue"],
+            "pull_repo": annotation.data["pull_repo"],
+            "pull": annotation.data["pull"],
             "project": project,
             "form": configuration.name,
             "configuration": digest,
-            "task": one.task,
-            "annotation": one.number,
-            "annotator": one.annotator,
+            "task": annotation.task,
+            "annotation": annotation.number,
+            "annotator": annotation.annotator,
             "field": field.name,
-            "values": list(one.values[field.name]),
-            "counts": one.problem is None,
-            "problem": one.problem,
-            "suggested": one.suggested,
-            "origin": _origin(one.filled_in.get(field.name), one.values[field.name]),
-            "seconds": one.seconds,
-            "created_at": one.created_at,
-            "updated_at": one.updated_at,
+            "values": list(annotation.values[field.name]),
+            "counts": annotation.problem is None,
+            "problem": annotation.problem,
+            "suggested": annotation.suggested,
+            "origin": _origin(annotation.filled_in.get(field.name), annotation.values[field.name]),
+            "seconds": annotation.seconds,
+            "created_at": annotation.created_at,
+            "updated_at": annotation.updated_at,
         }
-        for one in annotations
+        for annotation in annotations
         for field in configuration.fields
     ]
     made = pa.Table.from_pylist(rows, schema=ANNOTATIONS.schema)
@@ -171,7 +176,7 @@ def _filled_in(
     result = begun_from.get("result") if isinstance(begun_from, Mapping) else None
     if not result:
         return {}
-    return {name: told for name, told in check(configuration, result).values.items() if told}
+    return {name: values for name, values in check(configuration, result).values.items() if values}
 
 
 def _origin(filled_in: tuple[str, ...] | None, values: tuple[str, ...]) -> str | None:

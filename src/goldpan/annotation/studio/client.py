@@ -68,15 +68,17 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
 
     Raises `UsageError` where one is missing or wrong.
     """
-    found = url or environment.get("LABEL_STUDIO_URL") or ""
+    address = url or environment.get("LABEL_STUDIO_URL") or ""
     try:
-        parts = urlsplit(found)
-        fine = parts.scheme in ("http", "https") and parts.port != 0 and bool(httpx.URL(found).host)
+        parts = urlsplit(address)
+        fine = (
+            parts.scheme in ("http", "https") and parts.port != 0 and bool(httpx.URL(address).host)
+        )
     except (ValueError, httpx.InvalidURL):  # such as a port that is no number
         fine = False
     if not fine:
         raise UsageError(
-            f"{found!r} is not the address of a Label Studio server",
+            f"{address!r} is not the address of a Label Studio server",
             "Give --url http://127.0.0.1:8080 or set LABEL_STUDIO_URL; "
             "goldpan annotate serve starts a server",
         )
@@ -91,7 +93,7 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
             "There is no access token for Label Studio",
             "Copy one from Account & Settings there into the variable LABEL_STUDIO_API_KEY",
         )
-    return Server(found.rstrip("/"), token)
+    return Server(address.rstrip("/"), token)
 
 
 class Studio:
@@ -123,9 +125,11 @@ class Studio:
     def find_project(self, word: str) -> int | None:
         """Return the number of the project whose description holds a word, if there is one."""
 
-        def read(told: Any) -> tuple[int | None, bool]:
-            found = [one for one in told["results"] if word in str(one.get("description"))]
-            return (_number(found[0]) if found else None), bool(told.get("next"))
+        def read(reply: Any) -> tuple[int | None, bool]:
+            projects = [
+                project for project in reply["results"] if word in str(project.get("description"))
+            ]
+            return (_number(projects[0]) if projects else None), bool(reply.get("next"))
 
         page, number, more = 0, None, True
         while number is None and more:
@@ -137,21 +141,21 @@ class Studio:
     def clock(self) -> str:
         """Return the server's time in ISO 8601, a little early: it tells whole seconds."""
         answer = self._http.send("GET", "/api/version")
-        told = self._http.understand(answer, lambda: parsedate_to_datetime(answer.headers["Date"]))
-        return (told - timedelta(seconds=2)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+        date = self._http.understand(answer, lambda: parsedate_to_datetime(answer.headers["Date"]))
+        return (date - timedelta(seconds=2)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
 
     def users(self) -> list[User]:
         """Return everybody who has an account, by number."""
         found = self._http.ask(
-            "GET", "/api/users/", lambda told: [_user(one) for one in _listed(told)]
+            "GET", "/api/users/", lambda reply: [_user(one) for one in _listed(reply)]
         )
         return sorted(found, key=lambda user: user.number)
 
     def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> list[int]:
         """Create tasks in one transaction and return their numbers, in the same order."""
 
-        def read(told: Any) -> list[int]:
-            made = [int(number) for number in told["task_ids"]]
+        def read(reply: Any) -> list[int]:
+            made = [int(number) for number in reply["task_ids"]]
             if len(made) != len(tasks):
                 raise ValueError(f"{len(made)} numbers for {len(tasks)} tasks")
             return made
@@ -196,7 +200,7 @@ class Studio:
         return self._http.ask(
             "GET",
             "/api/webhooks/",
-            lambda told: {str(one["url"]) for one in _listed(told) if one["is_active"]},
+            lambda reply: {str(hook["url"]) for hook in _listed(reply) if hook["is_active"]},
             params={"project": str(project)},
         )
 
@@ -217,50 +221,50 @@ class Studio:
                 "page_size": str(_PAGE),
                 "query": orjson.dumps(query).decode(),
             }
-            found, total = self._http.ask("GET", "/api/tasks", _page, params=params)
-            yield from found
+            tasks, total = self._http.ask("GET", "/api/tasks", _page, params=params)
+            yield from tasks
 
 
-def _number(told: Any) -> int:
-    return int(told["id"])
+def _number(reply: Any) -> int:
+    return int(reply["id"])
 
 
-def _project(told: Any) -> ProjectState:
+def _project(reply: Any) -> ProjectState:
     return ProjectState(
-        str(told["label_config"]),
-        int(told["task_number"] or 0),
-        int(told["total_annotations_number"] or 0),
-        int(told["skipped_annotations_number"] or 0),
+        str(reply["label_config"]),
+        int(reply["task_number"] or 0),
+        int(reply["total_annotations_number"] or 0),
+        int(reply["skipped_annotations_number"] or 0),
     )
 
 
-def _user(told: Any) -> User:
-    names = (str(told.get(key) or "") for key in ("first_name", "last_name", "username"))
-    return User(_number(told), str(told["email"]), " ".join(names), str(told["date_joined"]))
+def _user(reply: Any) -> User:
+    names = (str(reply.get(key) or "") for key in ("first_name", "last_name", "username"))
+    return User(_number(reply), str(reply["email"]), " ".join(names), str(reply["date_joined"]))
 
 
-def _page(told: Any) -> tuple[list[dict[str, Any]], int]:
-    found = [{**one, "id": _number(one), "data": dict(one["data"])} for one in told["tasks"]]
-    return found, int(told["total"])
+def _page(reply: Any) -> tuple[list[dict[str, Any]], int]:
+    tasks = [{**task, "id": _number(task), "data": dict(task["data"])} for task in reply["tasks"]]
+    return tasks, int(reply["total"])
 
 
-def _check_export(told: Any) -> None:
+def _check_export(reply: Any) -> None:
     """Fail as lookups do where an export lacks what is read of it later."""
-    for task in _listed(told):
+    for task in _listed(reply):
         _require(task, _TASK)
-        for one in task["annotations"]:
-            _require(one, _ANSWER)
-            datetime.fromisoformat(one["created_at"])
-            datetime.fromisoformat(one["updated_at"])
+        for annotation in task["annotations"]:
+            _require(annotation, _ANSWER)
+            datetime.fromisoformat(annotation["created_at"])
+            datetime.fromisoformat(annotation["updated_at"])
 
 
-def _require(told: Any, kinds: Mapping[str, tuple[type, ...]]) -> None:
+def _require(reply: Any, kinds: Mapping[str, tuple[type, ...]]) -> None:
     for name, allowed in kinds.items():
-        if not isinstance(told[name], allowed):
-            raise TypeError(f"{name} is {type(told[name]).__name__}")
+        if not isinstance(reply[name], allowed):
+            raise TypeError(f"{name} is {type(reply[name]).__name__}")
 
 
-def _listed(told: Any) -> list[Any]:
-    if not isinstance(told, list):
-        raise TypeError(f"{type(told).__name__} in the place of a list")
-    return told
+def _listed(reply: Any) -> list[Any]:
+    if not isinstance(reply, list):
+        raise TypeError(f"{type(reply).__name__} in the place of a list")
+    return reply

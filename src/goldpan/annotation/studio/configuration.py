@@ -63,7 +63,7 @@ class Configuration:
 def names() -> list[str]:
     """Return the names of the configurations that ship."""
     folder = files("goldpan.annotation.studio").joinpath("configs")
-    return sorted(one.name[:-4] for one in folder.iterdir() if one.name.endswith(".xml"))
+    return sorted(file.name[:-4] for file in folder.iterdir() if file.name.endswith(".xml"))
 
 
 @cache
@@ -100,8 +100,8 @@ def parse(name: str, xml: str) -> Configuration:
                 Field(
                     node.attrib["name"],
                     "choices",
-                    tuple(one.get("alias") or one.attrib["value"] for one in options),
-                    tuple(one.attrib["value"] for one in options),
+                    tuple(option.get("alias") or option.attrib["value"] for option in options),
+                    tuple(option.attrib["value"] for option in options),
                     node.get("choice") == "multiple",
                     node.get("required") == "true",
                 )
@@ -160,12 +160,12 @@ def _values(part: Mapping[str, Any], field: Field) -> tuple[str, ...] | None:
     value = part.get("value")
     if part.get("type") not in (None, "choices" if field.kind == "choices" else "textarea"):
         return None
-    given = value.get(field.kind) if isinstance(value, Mapping) else None
-    if isinstance(given, str):
-        given = [given]
-    if not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
+    values = value.get(field.kind) if isinstance(value, Mapping) else None
+    if isinstance(values, str):
+        values = [values]
+    if not isinstance(values, Sequence) or not all(isinstance(item, str) for item in values):
         return None
-    return tuple(one[:_MOST_TEXT] for one in given)
+    return tuple(item[:_MOST_TEXT] for item in values)
 
 
 def _problem(field: Field, values: tuple[str, ...]) -> str | None:

@@ -50,7 +50,7 @@ class Decision:
     @property
     def doubted(self) -> bool:
         """Tell whether anybody was in doubt."""
-        return any(one.doubt for one in self.said)
+        return any(answer.doubt for answer in self.said)
 
 
 _KEY = ("repo", "subject", "subject_id", "issue", "pull_repo", "pull")
@@ -68,15 +68,15 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
             f"{name} adjudicates {project.facts.of}", f"Ask for --project {project.facts.of}"
         )
     form = find_form(project.facts.form)
-    given, keys = _said(read_table(workspace, name), form)
+    answers, keys = _said(read_table(workspace, name), form)
     third: dict[str, list[Said]] = {}
     for other in _adjudications(workspace, name):
         for subject, said in _said(read_table(workspace, other), form)[0].items():
             third.setdefault(subject, []).extend(said)
     wanted = project.facts.annotators
     return [
-        _decision(keys[subject], given[subject], third.get(subject, ()), wanted)
-        for subject in sorted(given)
+        _decision(keys[subject], answers[subject], third.get(subject, ()), wanted)
+        for subject in sorted(answers)
     ]
 
 
@@ -86,16 +86,16 @@ def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
     made = decide(workspace, name)
     rows = [
         {
-            **one.key,
+            **decision.key,
             "project": name,
             "form": project.facts.form,
             "configuration": project.configuration.digest,
-            "values": list(one.values),
-            "how": one.how,
-            "annotators": sorted({said.annotator for said in one.said}),
-            "decided_at": max((said.at for said in one.said), default=None),
+            "values": list(decision.values),
+            "how": decision.how,
+            "annotators": sorted({said.annotator for said in decision.said}),
+            "decided_at": max((said.at for said in decision.said), default=None),
         }
-        for one in made
+        for decision in made
     ]
     tables = {"decisions.parquet": (DECISIONS, _sorted(rows, DECISIONS))}
     form = find_form(project.facts.form)
@@ -132,22 +132,22 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
     A subject that is not decided yet is one that could not be judged: `keep` is null.
     """
     rows = []
-    for one in decisions:
-        open_ = one.how in ("conflict", "unfinished")
-        keep = None if open_ else set(one.values) <= form.keeps
-        who = ", ".join(sorted({said.annotator for said in one.said}))
-        when = max(said.at for said in one.said)
-        told = "/".join(one.values) if one.values else one.how
-        seen = ", not blind" if any(said.suggested for said in one.said) else ""
+    for decision in decisions:
+        open_ = decision.how in ("conflict", "unfinished")
+        keep = None if open_ else set(decision.values) <= form.keeps
+        who = ", ".join(sorted({said.annotator for said in decision.said}))
+        when = max(said.at for said in decision.said)
+        text = "/".join(decision.values) if decision.values else decision.how
+        seen = ", not blind" if any(said.suggested for said in decision.said) else ""
         rows.append(
             {
-                **{key: one.key[key] for key in _KEY if key != "subject_id"},
+                **{key: decision.key[key] for key in _KEY if key != "subject_id"},
                 "stage": STAGE,
                 "criterion": form.name,
                 "decides": True,
                 "keep": keep,
-                "reason": None if keep else (one.how if open_ else one.values[0]),
-                "evidence": f"{told}, {one.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}",
+                "reason": None if keep else (decision.how if open_ else decision.values[0]),
+                "evidence": f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}",
                 "profile": project.name,
                 "settings": project.configuration.digest,
             }
@@ -163,12 +163,12 @@ def _sorted(rows: list[dict[str, Any]], table: Table) -> pa.Table:
 
 
 def _adjudications(workspace: Workspace, name: str) -> list[str]:
-    found = []
+    adjudications = []
     for other in projects(workspace):
         project = open_project(workspace, other)
         if project.facts.of == name and project.path("annotations.parquet").exists():
-            found.append(other)
-    return found
+            adjudications.append(other)
+    return adjudications
 
 
 def _said(
@@ -180,12 +180,12 @@ def _said(
         if row["counts"]:
             answer = answers.setdefault((row["subject_id"], row["annotation"]), {"row": row})
             answer[row["field"]] = tuple(row["values"])
-    given: dict[str, list[Said]] = defaultdict(list)
+    by_subject: dict[str, list[Said]] = defaultdict(list)
     keys: dict[str, dict[str, Any]] = {}
     for (subject, _), answer in sorted(answers.items()):
         row = answer["row"]
         keys[subject] = {key: row[key] for key in _KEY}
-        given[subject].append(
+        by_subject[subject].append(
             Said(
                 row["annotator"],
                 tuple(sorted(answer.get(form.decides, ()))),
@@ -195,7 +195,7 @@ def _said(
                 row["suggested"],
             )
         )
-    return given, keys
+    return by_subject, keys
 
 
 def _decision(
@@ -203,10 +203,10 @@ def _decision(
 ) -> Decision:
     if len(said) < wanted:
         return Decision(key, "unfinished", (), tuple(said))
-    doubted = any(one.doubt for one in said)
-    if len({one.values for one in said}) == 1 and not (third and doubted):
+    doubted = any(answer.doubt for answer in said)
+    if len({answer.values for answer in said}) == 1 and not (third and doubted):
         return Decision(key, "agreed", said[0].values, tuple(said))
     if not third:
         return Decision(key, "conflict", (), tuple(said))
-    last = max(third, key=lambda one: (one.at, one.annotator))
+    last = max(third, key=lambda answer: (answer.at, answer.annotator))
     return Decision(key, "adjudicated", last.values, (last,))

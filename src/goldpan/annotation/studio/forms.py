@@ -66,14 +66,14 @@ class Form:
         """What it asks about in the rows of `goldpan build`."""
         return self.readings[0].subject
 
-    def reading(self, names: set[str], place: Path | str = "The row") -> Reading:
+    def reading(self, names: set[str], source: Path | str = "The row") -> Reading:
         """Return how rows with these columns are read; raises `DatasetError` where they are not."""
-        for one in self.readings:
-            if one.fits(names):
-                return one
+        for known in self.readings:
+            if known.fits(names):
+                return known
         lacking = [name for name in self.readings[0].columns if name not in names]
         raise DatasetError(
-            f"{place} lacks what {self.name} shows: {', '.join(lacking)}",
+            f"{source} lacks what {self.name} shows: {', '.join(lacking)}",
             "Choose the dataset that belongs to it: code-edit for fix-pair, qa for "
             "question-answer, qa or a task on issues for issue-type, sentences for code-comment",
         )
@@ -127,14 +127,14 @@ def given_labels(form: Form, row: Row) -> tuple[str, ...]:
 
     Names are compared by their words alone, and a row of several labels that has none says so.
     """
-    told = [row["label"]] if "label" in row else row.get("labels")
-    if told is None or None in told:
+    labels = [row["label"]] if "label" in row else row.get("labels")
+    if labels is None or None in labels:
         return ()
-    told = told or [NONE]
+    labels = labels or [NONE]
     choices = load(form.name).field(form.decides).choices
-    named = ["-".join(_WORD.findall(str(one).casefold())) for one in told]
-    found = {form.synonyms.get(one, one) for one in named}
-    return tuple(sorted(found)) if found <= set(choices) else ()
+    named = ["-".join(_WORD.findall(str(label).casefold())) for label in labels]
+    known = {form.synonyms.get(label, label) for label in named}
+    return tuple(sorted(known)) if known <= set(choices) else ()
 
 
 def read_tasks(directory: Path, form: Form) -> Iterator[Task]:
@@ -171,8 +171,8 @@ def read_tasks(directory: Path, form: Form) -> Iterator[Task]:
 
 
 def _speaks(form: Form, row: Row) -> bool:
-    told = row.get("language")
-    if form.language is None or not told:
+    named = row.get("language")
+    if form.language is None or not named:
         return True
-    name = str(told).casefold()
+    name = str(named).casefold()
     return _TONGUES.get(name, name) == form.language

@@ -27,8 +27,8 @@ def server_directory(workspace: Workspace) -> Path:
 def handed_over(directory: Path, server: Server) -> Iterator[None]:
     """Let other commands on the workspace find a server while the block runs."""
     path = directory / _FILE
-    told = {"url": server.url, "token": server.token}
-    write_whole(path, orjson.dumps(told), private=True)
+    facts = {"url": server.url, "token": server.token}
+    write_whole(path, orjson.dumps(facts), private=True)
     try:
         yield
     finally:
@@ -42,8 +42,8 @@ def choose_server(workspace: Workspace, url: str | None, environment: Mapping[st
     """
     if url is None and not environment.get("LABEL_STUDIO_URL"):
         try:
-            told = orjson.loads((server_directory(workspace) / _FILE).read_bytes())
-            server = Server(str(told["url"]), str(told["token"]))
+            data = orjson.loads((server_directory(workspace) / _FILE).read_bytes())
+            server = Server(str(data["url"]), str(data["token"]))
         except (OSError, ValueError, KeyError, TypeError):  # none runs, or it was killed
             return find_server(url, environment)
         register(server.token)

@@ -58,16 +58,16 @@ def prose(text: str | None, markdown: bool = False) -> str:
 
     With `markdown`, code and emphasis within paragraphs are drawn.
     """
-    found = excerpt(text, MOST_CHARACTERS, MOST_CHARACTERS)
+    parts_of_text = excerpt(text, MOST_CHARACTERS, MOST_CHARACTERS)
     draw = inline if markdown else escape
     parts = [
         f"<pre>{escape(block.text)}</pre>" if block.code else f"<p>{draw(block.text)}</p>"
-        for block in (*found.shown, *found.more)
+        for block in (*parts_of_text.shown, *parts_of_text.more)
     ]
     if not parts:
         parts.append(nothing("No text."))
-    if found.left_out:
-        parts.append(nothing(f"{found.left_out:,} more characters are not shown."))
+    if parts_of_text.left_out:
+        parts.append(nothing(f"{parts_of_text.left_out:,} more characters are not shown."))
     return "".join(parts)
 
 

@@ -76,11 +76,13 @@ def progress(workspace: Workspace, name: str) -> Progress:
     tasks = Journal(project.path("tasks.jsonl")).subjects
     gone = {number for number, task in _latest(project).items() if task is None}
     subjects = {subject for number, subject in tasks.items() if number not in gone}
-    counting = [one for one in answers if one["counts"] and one["subject_id"] in subjects]
-    each = Counter(one["subject_id"] for one in counting)
+    counting = [
+        answer for answer in answers if answer["counts"] and answer["subject_id"] in subjects
+    ]
+    counts = Counter(answer["subject_id"] for answer in counting)
     enough = project.facts.annotators
-    finished = {subject for subject, count in each.items() if count >= enough}
-    skipped = {one["subject_id"] for one in answers if one["problem"] == "skipped"}
+    finished = {subject for subject, count in counts.items() if count >= enough}
+    skipped = {answer["subject_id"] for answer in answers if answer["problem"] == "skipped"}
     wanted = enough * len(subjects)
     seconds = _median(counting)
     left = max(0, wanted - len(counting))
@@ -91,15 +93,17 @@ def progress(workspace: Workspace, name: str) -> Progress:
         len(subjects),
         len(set(tasks.values()) - subjects),
         len(finished),
-        len(each) - len(finished),
+        len(counts) - len(finished),
         len((skipped & subjects) - finished),
         wanted,
         len(counting),
-        tuple(sorted(Counter(one["problem"] for one in answers if one["problem"]).items())),
+        tuple(
+            sorted(Counter(answer["problem"] for answer in answers if answer["problem"]).items())
+        ),
         tuple(_by_annotator(answers)),
         seconds,
         None if seconds is None else timedelta(seconds=round(seconds * left)),
-        _end([one["created_at"] for one in counting], left),
+        _end([answer["created_at"] for answer in counting], left),
     )
 
 
@@ -113,42 +117,42 @@ def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     Of several fields that were filled in, one that was changed makes the answer changed.
     """
-    found: dict[int, dict[str, Any]] = {}
+    latest: dict[int, dict[str, Any]] = {}
     for row in rows:
-        answer = found.setdefault(row["annotation"], {**row, "doubt": False})
+        answer = latest.setdefault(row["annotation"], {**row, "doubt": False})
         if row["field"] == "doubt":
             answer["doubt"] = bool(row["values"])
         if row["origin"] == "changed" or answer["origin"] is None:
             answer["origin"] = row["origin"]
-    return list(found.values())
+    return list(latest.values())
 
 
 def _by_annotator(answers: Sequence[dict[str, Any]]) -> list[AnnotatorProgress]:
     grouped: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for one in answers:
-        grouped[one["annotator"]].append(one)
-    found = []
+    for answer in answers:
+        grouped[answer["annotator"]].append(answer)
+    annotators = []
     for annotator, own in sorted(grouped.items()):
-        counting = [one for one in own if one["counts"]]
-        skipped = sum(one["problem"] == "skipped" for one in own)
-        found.append(
+        counting = [answer for answer in own if answer["counts"]]
+        skipped = sum(answer["problem"] == "skipped" for answer in own)
+        annotators.append(
             AnnotatorProgress(
                 annotator,
                 len(counting),
                 skipped,
                 len(own) - len(counting) - skipped,
-                sum(one["doubt"] for one in counting),
-                sum(one["origin"] is not None for one in counting),
-                sum(one["origin"] == "accepted" for one in counting),
+                sum(answer["doubt"] for answer in counting),
+                sum(answer["origin"] is not None for answer in counting),
+                sum(answer["origin"] == "accepted" for answer in counting),
                 _median(counting),
-                max(one["updated_at"] for one in own),
+                max(answer["updated_at"] for answer in own),
             )
         )
-    return found
+    return annotators
 
 
 def _median(answers: Sequence[dict[str, Any]]) -> float | None:
-    known = [one["seconds"] for one in answers if one["seconds"] is not None]
+    known = [answer["seconds"] for answer in answers if answer["seconds"] is not None]
     return median(known) if known else None
 
 

@@ -100,8 +100,8 @@ def place(workspace: Workspace, name: str) -> Path:
 
 def projects(workspace: Workspace) -> list[str]:
     """Return the names of all projects, sorted."""
-    found = (workspace.root / "annotations").glob("*/project.json")
-    return sorted(path.parent.name for path in found)
+    paths = (workspace.root / "annotations").glob("*/project.json")
+    return sorted(path.parent.name for path in paths)
 
 
 def open_project(workspace: Workspace, name: str) -> Project:
@@ -170,9 +170,9 @@ def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Pro
                 "sampling": "Sequential sampling",
             }
         )
-    found = replace(project, facts=replace(project.facts, number=number))
-    _save(found)
-    return found
+    numbered = replace(project, facts=replace(project.facts, number=number))
+    _save(numbered)
+    return numbered
 
 
 @contextmanager

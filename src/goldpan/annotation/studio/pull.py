@@ -107,16 +107,22 @@ def pull(
         foreign, _, _ = fetcher.surplus()
         annotations = _settled(workspace, project, history, people, named)
         _write(workspace, project, annotations)
-    counting = [one for one in annotations if one.problem is None]
-    each = Counter(one.data["id"] for one in counting)
+    counting = [annotation for annotation in annotations if annotation.problem is None]
+    counts = Counter(annotation.data["id"] for annotation in counting)
     repeated = Counter(journal.subjects.values())
     return PullResult(
         name,
         fetcher.fetched,
         len(counting),
-        dict(sorted(Counter(one.problem for one in annotations if one.problem).items())),
+        dict(
+            sorted(
+                Counter(
+                    annotation.problem for annotation in annotations if annotation.problem
+                ).items()
+            )
+        ),
         len(repeated),
-        sum(count >= project.facts.annotators for count in each.values()),
+        sum(count >= project.facts.annotators for count in counts.values()),
         sum(task is None for task in history.latest.values()),
         tuple(sorted(subject for subject, count in repeated.items() if count > 1)),
         foreign,
@@ -136,14 +142,14 @@ def read_table(workspace: Workspace, name: str) -> pa.Table:
             f"Run goldpan annotate pull --project {name}",
         )
     try:
-        found = parquet.read_table(path)
+        rows = parquet.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})", "Pull again"
         ) from None
-    if found.schema.names != ANNOTATIONS.schema.names:
+    if rows.schema.names != ANNOTATIONS.schema.names:
         raise WorkspaceError(f"{path} is of another version of Goldpan", "Pull again")
-    return found
+    return rows
 
 
 def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[str]]:
@@ -167,7 +173,7 @@ def _settled(
     configuration = project.configuration
     read = list(read_annotations(history.there(), configuration, people, named=named))
     lost = read_annotations(history.deleted(), configuration, people, named=named)
-    read += [replace(one, problem="deleted") for one in lost]
+    read += [replace(annotation, problem="deleted") for annotation in lost]
     return settle(read, project.facts.annotators, barred_annotators(workspace, project))
 
 

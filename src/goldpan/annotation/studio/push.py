@@ -89,13 +89,13 @@ def push(
         doubtful = bool(journal.open_batch)
         repeated = reconcile(project, studio, journal)
         there = set(journal.subjects.values())
-        given = GivenLabels(project)
+        reference = GivenLabels(project)
         known = added = suggested = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
             for batch in _batches(project.configuration, tasks, there, suggest):
                 progress.extend(len(batch.new))
                 known += batch.known
-                given.add(batch.given)
+                reference.add(batch.given)
                 if batch.new:
                     ids = [subject for subject, _ in batch.new]
                     journal.sending(ids)
@@ -114,19 +114,19 @@ def reconcile(
     project: Project, studio: Studio, journal: Journal, *, from_start: bool = False
 ) -> int:
     """Learn of tasks on the server that the journal lacks; return how many copies were removed."""
-    found = _unknown(project, studio, journal, from_start)
+    missing = _unknown(project, studio, journal, from_start)
     until = time.monotonic() + _PATIENCE
     waiting = set(journal.open_batch)
-    while waiting and not waiting <= set(found.values()) and time.monotonic() < until:
+    while waiting and not waiting <= set(missing.values()) and time.monotonic() < until:
         # The server may still be writing the batch of a run that was killed.
         time.sleep(0.5)
-        found = _unknown(project, studio, journal, from_start)
+        missing = _unknown(project, studio, journal, from_start)
     first: dict[str, int] = {}
     for number in sorted(journal.subjects):
         first.setdefault(journal.subjects[number], number)
     removed = 0
     made: list[tuple[int, str]] = []
-    for number, subject in sorted(found.items()):
+    for number, subject in sorted(missing.items()):
         if first.setdefault(subject, number) == number:
             made.append((number, subject))
         elif _untouched(studio, project, number):
@@ -144,14 +144,14 @@ def _unknown(
 ) -> dict[int, str]:
     """Return the tasks on the server that the journal lacks, by number."""
     highest = 0 if from_start else max(journal.subjects, default=0)
-    found = {}
+    unknown = {}
     for task in studio.newest_tasks(project.number):
         if task["id"] <= highest:
             break
         subject = task["data"].get("id")
         if isinstance(subject, str) and task["id"] not in journal.subjects:
-            found[int(task["id"])] = subject
-    return found
+            unknown[int(task["id"])] = subject
+    return unknown
 
 
 def _untouched(studio: Studio, project: Project, number: int) -> bool:
@@ -174,21 +174,21 @@ def _batches(
     suggest: Suggest | None,
 ) -> Iterator[_Batch]:
     new: list[tuple[str, dict[str, object]]] = []
-    given: dict[str, tuple[str, ...]] = {}
+    reference: dict[str, tuple[str, ...]] = {}
     known = size = 0
     for task in tasks:
         if task.given:
-            given[task.subject_id] = task.given
+            reference[task.subject_id] = task.given
         if task.subject_id in there:
             known += 1
         else:
             there.add(task.subject_id)
             new.append((task.subject_id, _body(configuration, task, suggest)))
             size += sum(len(panel) for panel in task.panels.values())
-        if max(len(new), len(given)) >= _MOST_TASKS or size >= _MOST_BYTES:
-            yield _Batch(new, known, given)
-            new, given, known, size = [], {}, 0, 0
-    yield _Batch(new, known, given)
+        if max(len(new), len(reference)) >= _MOST_TASKS or size >= _MOST_BYTES:
+            yield _Batch(new, known, reference)
+            new, reference, known, size = [], {}, 0, 0
+    yield _Batch(new, known, reference)
 
 
 def _body(configuration: Configuration, task: Task, suggest: Suggest | None) -> dict[str, object]:

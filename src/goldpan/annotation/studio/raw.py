@@ -91,8 +91,8 @@ class History:
         for task in export.tasks:
             slim = {**task, "data": {key: task["data"].get(key) for key in KEYS}}
             self.latest[int(task["id"])] = slim
-            for one in task["annotations"]:
-                self._answers[int(one["id"])] = {**slim, "annotations": [one]}
+            for annotation in task["annotations"]:
+                self._answers[int(annotation["id"])] = {**slim, "annotations": [annotation]}
 
     def there(self) -> list[Task]:
         """Return the tasks that are on the server."""
@@ -100,11 +100,11 @@ class History:
 
     def deleted(self) -> list[Task]:
         """Return a task for each answer that is no longer on the server, with its last version."""
-        now = {int(one["id"]) for task in self.there() for one in task["annotations"]}
+        now = {int(annotation["id"]) for task in self.there() for annotation in task["annotations"]}
         return [self._answers[number] for number in sorted(self._answers.keys() - now)]
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many tasks, answers and skipped answers are on the server."""
-        given = [one for task in self.there() for one in task["annotations"]]
-        skipped = sum(bool(one["was_cancelled"]) for one in given)
+        given = [annotation for task in self.there() for annotation in task["annotations"]]
+        skipped = sum(bool(annotation["was_cancelled"]) for annotation in given)
         return len(self.there()), len(given) - skipped, skipped

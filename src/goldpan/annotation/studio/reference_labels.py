@@ -28,9 +28,9 @@ class GivenLabels:
     def add(self, labels: Mapping[str, tuple[str, ...]]) -> None:
         """Keep labels that are not known yet, or changed."""
         new = {
-            subject: given
-            for subject, given in labels.items()
-            if self.labels.get(subject, ()) != given
+            subject: names
+            for subject, names in labels.items()
+            if self.labels.get(subject, ()) != names
         }
         if new:
             with self._path.open("ab") as file:
@@ -46,8 +46,8 @@ class GivenLabels:
             os.truncate(self._path, len(whole))
         try:
             for line in whole.splitlines():
-                for subject, given in orjson.loads(line).items():
-                    self.labels[subject] = tuple(given)
+                for subject, names in orjson.loads(line).items():
+                    self.labels[subject] = tuple(names)
         except (ValueError, AttributeError, TypeError) as error:
             raise StudioError(
                 f"{self._path} is damaged ({error})", "Remove it and push the same dataset again"

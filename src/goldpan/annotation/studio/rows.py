@@ -88,7 +88,9 @@ def _sentence(row: Row) -> Mapping[str, str]:
 def _place(row: Row) -> str:
     """Return where a text is from, which is all of a row that annotators see beside it."""
     where = [row.get(name) for name in ("repo", "path", "class", "document")]
-    return panel_html.heading(": ".join(dict.fromkeys(str(one) for one in where if one)) or "Text")
+    return panel_html.heading(
+        ": ".join(dict.fromkeys(str(part) for part in where if part)) or "Text"
+    )
 
 
 _ISSUE = ("repo", "issue", "title", "body")

@@ -71,8 +71,8 @@ class Running:
     process: subprocess.Popen[bytes] = field(repr=False)
 
 
-def _program(place: Path) -> Path:
-    return place / "bin" / "label-studio"
+def _program(installation: Path) -> Path:
+    return installation / "bin" / "label-studio"
 
 
 def check_port(port: int) -> None:
@@ -89,22 +89,23 @@ def check_port(port: int) -> None:
 
 
 def prepare(
-    place: Path, directory: Path, annotators: Sequence[str], reporter: Reporter
+    installation: Path, directory: Path, annotators: Sequence[str], reporter: Reporter
 ) -> tuple[Account, ...]:
     """Make the server's database and the accounts that it lacks; return all, the owner first.
 
-    `place` is where the server is installed. The first time takes half a minute. Passwords are
-    kept in `accounts.json`; only its owner can read the directory. Raises `UsageError` for what is
-    no e-mail address.
+    `installation` is where the server is installed. The first time takes half a minute. Passwords
+    are kept in `accounts.json`; only its owner can read the directory. Raises `UsageError` for what
+    is no e-mail address.
     """
     for address in annotators:
         if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST:
             raise UsageError(
                 f"{address!r} is not an e-mail address", "Give --annotator name@example.org"
             )
-    if not SERVER.is_installed(place):
+    if not SERVER.is_installed(installation):
         raise StudioError(
-            f"Label Studio is not installed in {place}", "Run goldpan annotate serve --install"
+            f"Label Studio is not installed in {installation}",
+            "Run goldpan annotate serve --install",
         )
     make_directory(directory)
     directory.chmod(0o700)  # the database holds passwords' hashes and tokens
@@ -118,7 +119,7 @@ def prepare(
                 new = Account(address, secrets.token_urlsafe(9), secrets.token_hex(20))
                 account = known.setdefault(address, new)
                 _note(path, known, ready)
-                _create(place, directory, account)
+                _create(installation, directory, account)
                 ready.add(address)
                 _note(path, known, ready)
             progress.advance()
@@ -131,7 +132,9 @@ def _noted(path: Path) -> tuple[dict[str, Account], set[str]]:
         return {}, set()
     try:
         stored = orjson.loads(path.read_bytes())
-        return {one["address"]: Account(**one) for one in stored["accounts"]}, set(stored["ready"])
+        return {account["address"]: Account(**account) for account in stored["accounts"]}, set(
+            stored["ready"]
+        )
     except (ValueError, TypeError, KeyError) as error:
         raise StudioError(
             f"{path} is damaged ({error})", "Restore it, or begin in another directory"
@@ -139,7 +142,7 @@ def _noted(path: Path) -> tuple[dict[str, Account], set[str]]:
 
 
 def _note(path: Path, known: Mapping[str, Account], ready: Set[str]) -> None:
-    stored = {"accounts": [asdict(one) for one in known.values()], "ready": sorted(ready)}
+    stored = {"accounts": [asdict(account) for account in known.values()], "ready": sorted(ready)}
     write_whole(path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
 
 
@@ -160,17 +163,17 @@ def serve(
     server is not installed or does not come up.
     """
     check_port(port)
-    place = SERVER.default_place(os.environ if environment is None else environment)
+    installation = SERVER.default_place(os.environ if environment is None else environment)
     if installing:
-        SERVER.install(place, reporter)
-    accounts = prepare(place, directory, annotators, reporter)
-    with running(place, directory, port, accounts) as run:
+        SERVER.install(installation, reporter)
+    accounts = prepare(installation, directory, annotators, reporter)
+    with running(installation, directory, port, accounts) as run:
         yield run
 
 
 @contextmanager
 def running(
-    place: Path, directory: Path, port: int, accounts: Sequence[Account]
+    installation: Path, directory: Path, port: int, accounts: Sequence[Account]
 ) -> Iterator[Running]:
     """Run a prepared server while the block runs; its output goes to `server.log`.
 
@@ -179,7 +182,13 @@ def running(
     check_port(port)
     begun = time.monotonic()
     url = f"http://127.0.0.1:{port}"
-    command = [str(_program(place)), "start", "--no-browser", "--internal-host", "127.0.0.1"]
+    command = [
+        str(_program(installation)),
+        "start",
+        "--no-browser",
+        "--internal-host",
+        "127.0.0.1",
+    ]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the server in its own environment
             [*command, "--port", str(port)],
@@ -199,10 +208,10 @@ def running(
         _stop(process)
 
 
-def _create(place: Path, directory: Path, account: Account) -> None:
+def _create(installation: Path, directory: Path, account: Account) -> None:
     # The password stands in the environment, not among the arguments that all users can read.
     done = subprocess.run(  # noqa: S603 - the server in its own environment
-        [str(_program(place)), "init", "--quiet"],
+        [str(_program(installation)), "init", "--quiet"],
         env=_environment(directory, account),
         cwd=directory,
         stdin=subprocess.DEVNULL,
@@ -219,8 +228,8 @@ def _create(place: Path, directory: Path, account: Account) -> None:
 
 
 def _environment(directory: Path, account: Account) -> dict[str, str]:
-    found = without_secrets(os.environ)
-    kept = {key: value for key, value in found.items() if not key.startswith(_OURS)}
+    variables = without_secrets(os.environ)
+    kept = {key: value for key, value in variables.items() if not key.startswith(_OURS)}
     return kept | _settings(directory, account)
 
 

@@ -87,8 +87,8 @@ def find_suggestions(workspace: Workspace, form: Form, dataset: Path, profile: s
     """
     if form.name not in _REVIEWS:
         return lambda task: _given(form, task)
-    found = review_suggestions(workspace, form, _repositories(dataset), profile)
-    return lambda task: found.get(task.subject_id)
+    reviewed = review_suggestions(workspace, form, _repositories(dataset), profile)
+    return lambda task: reviewed.get(task.subject_id)
 
 
 def review_suggestions(
@@ -96,7 +96,7 @@ def review_suggestions(
 ) -> dict[str, Suggestion]:
     """Return what stored reviews suggest, by subject; nothing where they leave it to people."""
     review = _REVIEWS[form.name]
-    found = {}
+    suggestions = {}
     for repo in repos:
         for row in read_reviews(workspace, repo, profile).to_pylist():
             answer = _answer(review, row)
@@ -105,10 +105,10 @@ def review_suggestions(
             subject = f"issue:{row['repo']}#{row['issue']}"
             if form.subject == "pair":
                 subject = f"pair:{row['repo']}#{row['issue']}+{row['pull']}"
-            found[subject] = Suggestion(
+            suggestions[subject] = Suggestion(
                 "a language model", {form.decides: (answer,)}, row["value"], row["evidence"] or ""
             )
-    return found
+    return suggestions
 
 
 def shown(configuration: Configuration, suggestion: Suggestion) -> str:
@@ -117,9 +117,9 @@ def shown(configuration: Configuration, suggestion: Suggestion) -> str:
     for name, values in suggestion.values.items():
         asked = configuration.field(name)
         labels = dict(zip(asked.choices, asked.labels, strict=True))
-        told = ", ".join(labels.get(value, value) for value in values)
+        text = ", ".join(labels.get(value, value) for value in values)
         score = "" if suggestion.score is None else f" ({suggestion.score:.2f})"
-        fields.append(("Filled in:", f"{told}{score}"))
+        fields.append(("Filled in:", f"{text}{score}"))
     if suggestion.because:
         fields.append(("Because:", suggestion.because))
     return panel_html.answers([panel_html.Answer(f"Suggested by {suggestion.source}", fields)])
@@ -167,7 +167,7 @@ def _repositories(dataset: Path) -> list[str]:
     files = list(map(str, shard_paths(dataset)))
     try:
         with connect() as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 "SELECT DISTINCT repo FROM read_parquet($files) WHERE repo IS NOT NULL ORDER BY 1",
                 {"files": files},
             ).fetchall()
@@ -176,4 +176,4 @@ def _repositories(dataset: Path) -> list[str]:
             f"{dataset} holds no dataset with repositories ({str(error).splitlines()[0]})",
             "Make one with goldpan build",
         ) from None
-    return [str(one[0]) for one in found]
+    return [str(row[0]) for row in rows]

@@ -43,9 +43,9 @@ class Transport:
         """Close the connection."""
         self._client.close()
 
-    def ask(self, method: str, path: str, read: Callable[[Any], T], **given: Any) -> T:
+    def ask(self, method: str, path: str, read: Callable[[Any], T], **options: Any) -> T:
         """Return what `read` makes of a reply's JSON; it may fail as lookups do."""
-        answer = self.send(method, path, **given)
+        answer = self.send(method, path, **options)
         return self.understand(answer, lambda: read(orjson.loads(answer.content)))
 
     def understand(self, answer: httpx.Response, read: Callable[[], T]) -> T:
@@ -119,34 +119,34 @@ class Transport:
         )
 
     def _refusal(self, answer: httpx.Response, problem: str = "") -> StudioError:
-        place = f"Label Studio at {self.url}"
+        server = f"Label Studio at {self.url}"
         path = answer.request.url.path
         if answer.has_redirect_location:
             target = line(mask(answer.headers["Location"]))
             return StudioError(
-                f"{place} leads elsewhere, to {target}",
+                f"{server} leads elsewhere, to {target}",
                 "Give the address of the server itself, if you trust that one",
             )
         if answer.status_code == 403 and "reserved network" in answer.text:
             return StudioError(
-                f"{place} calls no address of its own machine or of a private network",
+                f"{server} calls no address of its own machine or of a private network",
                 "Start it with SSRF_PROTECTION_ENABLED=false, or pull now and then instead",
             )
         if answer.status_code in (401, 403):
             return StudioError(
-                f"{place} does not accept the access token",
+                f"{server} does not accept the access token",
                 "Copy a valid one into LABEL_STUDIO_API_KEY; a legacy token works only where "
                 "the organization allows legacy tokens",
             )
         if answer.status_code == 404:
             return StudioError(
-                f"{place} has no {path}",
+                f"{server} has no {path}",
                 "See that the address is right and that nobody deleted the project there",
             )
         said = line(mask(answer.text), 300)
         kind = StudioFaultError if answer.status_code >= 500 else StudioError
         return kind(
-            f"{place} {problem or 'refuses'} ({answer.status_code} to {path}): {said}",
+            f"{server} {problem or 'refuses'} ({answer.status_code} to {path}): {said}",
             "See that this is the address of Label Studio itself and that it is well; "
             "then this is a defect worth reporting",
         )

@@ -44,7 +44,7 @@ def read_labels(workspace: Workspace, projects: Sequence[str]) -> Labels:
     Raises `UsageError` for a project that asks something else, or where two projects decided
     differently about a sentence, and `WorkspaceError` before the first `goldpan annotate pull`.
     """
-    found: dict[str, Label] = {}
+    labels: dict[str, Label] = {}
     origin: dict[str, str] = {}
     inputs = {}
     for name in dict.fromkeys(projects):
@@ -62,13 +62,13 @@ def read_labels(workspace: Workspace, projects: Sequence[str]) -> Labels:
             )
         inputs[f"annotations/{name}/decisions.parquet"] = digest(path)
         for subject, label in _decided(path, name):
-            if found.setdefault(subject, label).labels != label.labels:
+            if labels.setdefault(subject, label).labels != label.labels:
                 raise UsageError(
                     f"{origin[subject]} and {name} decided differently about {subject}",
                     "Give one of these projects",
                 )
             origin.setdefault(subject, name)
-    return Labels(found, inputs)
+    return Labels(labels, inputs)
 
 
 def _decided(path: Path, name: str) -> list[tuple[str, Label]]:

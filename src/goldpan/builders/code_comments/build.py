@@ -129,12 +129,12 @@ def build_code_comments(
             files = _files(workspace, commit, reading, access, reporter)
             tally.files += len(files)
             with reporter.task(f"Files of {commit.repo}", len(files)) as progress:
-                for one in read_commit(commit, files, reading, tally.left_out):
+                for read_file in read_commit(commit, files, reading, tally.left_out):
                     progress.advance()
                     tally.read += 1
-                    tally.comments += len(one.found.comments)
-                    tally.redacted.update(one.found.redacted)
-                    for row in rows_of(commit, one, labels):
+                    tally.comments += len(read_file.found.comments)
+                    tally.redacted.update(read_file.found.redacted)
+                    for row in rows_of(commit, read_file, labels):
                         if row["decided"]:
                             met.add(row["id"])
                         if annotations.required and row["id"] not in required.by_id:

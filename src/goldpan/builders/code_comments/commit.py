@@ -33,8 +33,8 @@ def cloned_repositories(workspace: Workspace, named: Sequence[str]) -> list[str]
 
     Raises `UsageError` where there is none.
     """
-    found = (workspace.root / "git").glob("*/*.git")
-    names = list(named) or sorted(f"{path.parent.name}/{path.stem}" for path in found)
+    clones = (workspace.root / "git").glob("*/*.git")
+    names = list(named) or sorted(f"{path.parent.name}/{path.stem}" for path in clones)
     if not names:
         raise UsageError(
             f"{workspace.root} holds no history of code",
@@ -60,7 +60,7 @@ def find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit
         raise GitError(f"There is no history in {clone}", f"Run goldpan clone --repo {repo}")
     name = f"{revision or 'HEAD'}^{{commit}}"
     try:
-        told = git(
+        output = git(
             "rev-parse", "--verify", "--quiet", "--end-of-options", name, clone=clone, subject=repo
         )
     except GitError:
@@ -68,7 +68,7 @@ def find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit
             f"{repo} has no commit {revision!r}" if revision else f"{repo} has no default branch",
             "Give --revision a commit, a branch or a tag of the clone",
         ) from None
-    commit = told.decode().strip()
+    commit = output.decode().strip()
     seconds = git("show", "--no-patch", "--format=%ct", commit, clone=clone, subject=repo)
     known = _known(workspace, repo)
     return Commit(

@@ -49,26 +49,30 @@ def read_declared(data: bytes, language: str) -> Found:
         rules.marks,
         adjacent=rules.adjacent,
     )
-    found: dict[Span, Comment] = {}
-    for one in qualified(_declarations(parsed, rules)):
-        spans = notes.before(one.span.start) or notes.before(one.outer)
+    comments: dict[Span, Comment] = {}
+    for declaration in qualified(_declarations(parsed, rules)):
+        spans = notes.before(declaration.span.start) or notes.before(declaration.outer)
         if not spans:
             continue
         whole = Span(spans[0].start, spans[-1].end)
-        about = Span(min(one.outer, one.span.start), one.span.end)
+        about = Span(min(declaration.outer, declaration.span.start), declaration.span.end)
         text = unmarked(data, spans)
-        found.setdefault(whole, Comment(one.name, one.kind, "doc-comment", text, whole, about))
-    return Found(tuple(found.values()), parsed.clean)
+        comments.setdefault(
+            whole, Comment(declaration.name, declaration.kind, "doc-comment", text, whole, about)
+        )
+    return Found(tuple(comments.values()), parsed.clean)
 
 
 def qualified(declarations: Iterable[Declaration]) -> Iterator[Declaration]:
     """Yield declarations in the order of the file, each under the names of those around it."""
     around: list[Declaration] = []
-    for one in sorted(declarations, key=lambda one: (one.span.start, -one.span.end)):
-        while around and around[-1].span.end <= one.span.start:
+    for declaration in sorted(
+        declarations, key=lambda declaration: (declaration.span.start, -declaration.span.end)
+    ):
+        while around and around[-1].span.end <= declaration.span.start:
             around.pop()
-        name = f"{around[-1].name}.{one.name}" if around else one.name
-        around.append(replace(one, name=name[-_LONGEST_PATH:]))
+        name = f"{around[-1].name}.{declaration.name}" if around else declaration.name
+        around.append(replace(declaration, name=name[-_LONGEST_PATH:]))
         yield around[-1]
 
 
@@ -91,7 +95,7 @@ def _declarations(parsed: Parsed, rules: Rules) -> list[Declaration]:
         inner, outer = match.node("inner"), match.node("outer")
         if inner is not None and outer is not None:
             around[inner.id] = outer
-    found: dict[Span, Declaration] = {}
+    declarations: dict[Span, Declaration] = {}
     for match in parsed.matches:
         node, name = match.node("inner"), match.node("name")
         if node is not None and name is not None:
@@ -100,5 +104,5 @@ def _declarations(parsed: Parsed, rules: Rules) -> list[Declaration]:
                 outer = around.get(outer.id, outer)
             span = span_of(node)
             kind = kinds[match.pattern]
-            found.setdefault(span, Declaration(name_of(name), kind, span, outer.start_byte))
-    return list(found.values())
+            declarations.setdefault(span, Declaration(name_of(name), kind, span, outer.start_byte))
+    return list(declarations.values())

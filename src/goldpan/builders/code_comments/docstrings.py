@@ -45,17 +45,22 @@ def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> Found:
             span = span_of(node)
             declared.append(Declaration(name_of(name) if name else "", kind, span, span.start))
             bodies[span] = match.node("body") or node
-    found = []
-    around = [one for one in declared if one.kind != "module"]
-    for one in (*qualified(around), *(one for one in declared if one.kind == "module")):
-        docstring = _docstring(data, bodies[one.span]) if one.kind in kinds else None
+    docstrings = []
+    around = [declaration for declaration in declared if declaration.kind != "module"]
+    for declaration in (
+        *qualified(around),
+        *(declaration for declaration in declared if declaration.kind == "module"),
+    ):
+        docstring = (
+            _docstring(data, bodies[declaration.span]) if declaration.kind in kinds else None
+        )
         if docstring:
-            about = None if one.kind == "module" else one.span
-            where = one.name or module
-            found.append(
-                Comment(where, one.kind, "docstring", docstring.text, docstring.span, about)
+            about = None if declaration.kind == "module" else declaration.span
+            where = declaration.name or module
+            docstrings.append(
+                Comment(where, declaration.kind, "docstring", docstring.text, docstring.span, about)
             )
-    return Found(tuple(found), parsed.clean)
+    return Found(tuple(docstrings), parsed.clean)
 
 
 def _docstring(data: bytes, body: tree_sitter.Node) -> _Docstring | None:
@@ -89,8 +94,8 @@ def _first(body: tree_sitter.Node) -> tree_sitter.Node | None:
 
 def _write(writer: TextWriter, data: bytes, string: tree_sitter.Node) -> bool:
     """Write what a string says; tell whether it may be a docstring at all."""
-    found = _PREFIX.match(data, string.start_byte)
-    prefix = found[0].decode().lower() if found else ""
+    match = _PREFIX.match(data, string.start_byte)
+    prefix = match[0].decode().lower() if match else ""
     if _NO_DOCSTRING & set(prefix):
         return False
     for content in string.named_children:

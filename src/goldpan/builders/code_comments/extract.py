@@ -103,27 +103,30 @@ def read_file(source: Source) -> FileRead:
     if not found.clean:
         counts["syntax-errors"] += 1
     taker = _Taker(text, source.wrapping, counts, redacted)
-    comments = [taker.take(one) for one in sorted(found.comments, key=lambda one: one.span.start)]
-    kept = tuple(one for one in comments if one is not None)
+    comments = [
+        taker.take(comment)
+        for comment in sorted(found.comments, key=lambda comment: comment.span.start)
+    ]
+    kept = tuple(comment for comment in comments if comment is not None)
     return FileRead(source.path, language, text.encoding, kept, None, counts, redacted)
 
 
 def _comments(utf8: bytes, source: Source, language: str) -> tuple[Found, str]:
     if language == SMALLTALK:
         tonel = is_tonel(source.path)
-        one = read_tonel(utf8, source.path) if tonel else read_filetree(utf8, source.path)
-        return Found((one,) if one else (), clean=True), language
+        comment = read_tonel(utf8, source.path) if tonel else read_filetree(utf8, source.path)
+        return Found((comment,) if comment else (), clean=True), language
     if language == PYTHON:
         module = source.path.rpartition("/")[2].partition(".")[0]
         return read_docstrings(utf8, module, source.kinds), language
     grammar = language_of(source.path)
-    found = read_declared(utf8, grammar.name if grammar else language)
+    declarations = read_declared(utf8, grammar.name if grammar else language)
     second = second_language_of(source.path) if language == "C" else None
-    if second is None or (found.clean and found.comments):
-        return found, language
+    if second is None or (declarations.clean and declarations.comments):
+        return declarations, language
     other = read_declared(utf8, second.name)
-    better = (len(other.comments), other.clean) > (len(found.comments), found.clean)
-    return (other, second.name) if better else (found, language)
+    better = (len(other.comments), other.clean) > (len(declarations.comments), declarations.clean)
+    return (other, second.name) if better else (declarations, language)
 
 
 class _Taker:
@@ -136,7 +139,7 @@ class _Taker:
         self._wrapping = wrapping
         self._counts = counts
         self._redacted = redacted
-        self._line_ends = [found.end() for found in _LINE_END.finditer(text.utf8)]
+        self._line_ends = [match.end() for match in _LINE_END.finditer(text.utf8)]
 
     def take(self, comment: Comment) -> CommentFound | None:
         """Return a comment's sentences; None where it has none or too many."""
@@ -144,10 +147,12 @@ class _Taker:
         if len(said) > LONGEST_COMMENT:
             self._counts["comment-too-long"] += 1
             return None
-        private = [one for one in find_private(said) if "\n" in said[one.start : one.end]]
+        private = [
+            finding for finding in find_private(said) if "\n" in said[finding.start : finding.end]
+        ]
         parts = []
         for part in split_sentences(said, self._wrapping):
-            if any(one.start < part.end and part.start < one.end for one in private):
+            if any(finding.start < part.end and part.start < finding.end for finding in private):
                 self._counts["private"] += 1
             else:
                 parts.append((part, redact(said[part.start : part.end]).text))
@@ -172,15 +177,15 @@ class _Taker:
                     sentence,
                     normalize_sentence(sentence),
                     span,
-                    self._line(place.start),
-                    self._line(place.end - 1),
+                    self._line(position.start),
+                    self._line(position.end - 1),
                 )
-                for (_, sentence), place, span in zip(parts, places, spans, strict=True)
+                for (_, sentence), position, span in zip(parts, places, spans, strict=True)
             ),
         )
 
-    def _line(self, place: int) -> int:
-        return bisect_right(self._line_ends, place) + 1
+    def _line(self, index: int) -> int:
+        return bisect_right(self._line_ends, index) + 1
 
     def _code(self, comment: Comment) -> str | None:
         about, span = comment.about, comment.span
@@ -196,6 +201,6 @@ class _Taker:
         return self._public("\n".join(lines))
 
     def _public(self, text: str) -> str:
-        found = redact(text)
-        self._redacted.update(found.counts)
-        return found.text
+        redacted = redact(text)
+        self._redacted.update(redacted.counts)
+        return redacted.text

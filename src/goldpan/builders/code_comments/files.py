@@ -24,14 +24,14 @@ _PROPERTIES = "properties.json"
 def find_languages(names: Iterable[str]) -> frozenset[str]:
     """Return languages by their names, all where none is named; raises `UsageError`."""
     known = {name.casefold(): name for name in LANGUAGES} | _OTHER_NAMES
-    found = set()
+    repeated = set()
     for name in names:
         if name.casefold() not in known:
             raise UsageError(
                 f"Comments in {name!r} cannot be read", f"Choose among {', '.join(LANGUAGES)}"
             )
-        found.add(known[name.casefold()])
-    return frozenset(found or LANGUAGES)
+        repeated.add(known[name.casefold()])
+    return frozenset(repeated or LANGUAGES)
 
 
 def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[TreeFile]:
@@ -71,22 +71,22 @@ class SourceText:
         if self.encoding in ("utf-8", "utf-8-sig"):
             shift = len(codecs.BOM_UTF8) if self.encoding == "utf-8-sig" else 0
             return [Span(span.start + shift, span.end + shift) for span in spans]
-        places = sorted({place for span in spans for place in (span.start, span.end)})
+        places = sorted({index for span in spans for index in (span.start, span.end)})
         there: dict[int, int] = {}
         before, at = 0, len(codecs.BOM_UTF16_LE) if self.encoding.startswith("utf-16") else 0
-        for place in places:
-            at += len(self.utf8[before:place].decode().encode(self.encoding))
-            there[place] = at
-            before = place
+        for index in places:
+            at += len(self.utf8[before:index].decode().encode(self.encoding))
+            there[index] = at
+            before = index
         return [Span(there[span.start], there[span.end]) for span in spans]
 
 
 def read_text(data: bytes) -> SourceText | None:
     """Return a file's bytes as text; None where it is binary."""
-    found = encodings(data)
-    if not found:
+    likely = encodings(data)
+    if not likely:
         return None
-    encoding = found[0]
+    encoding = likely[0]
     text = data.decode(encoding)
     try:
         return SourceText(text.removeprefix("\ufeff").encode(), encoding)

@@ -39,22 +39,22 @@ def _block(writer: TextWriter, text: bytes, start: int) -> None:
     closed = text.endswith(b"*/", 2)
     end = max(begin, len(text[:-1].rstrip(b"*"))) if closed else len(text)
     at = begin
-    for found in _LINE_END.finditer(text, begin, end):
-        _line(writer, text[at : found.start()], start + at, _STAR if at > begin else None)
+    for match in _LINE_END.finditer(text, begin, end):
+        _line(writer, text[at : match.start()], start + at, _STAR if at > begin else None)
         writer.line_end()
-        at = found.end()
+        at = match.end()
     _line(writer, text[at:end], start + at, _STAR if at > begin else None)
 
 
 def _between(writer: TextWriter, text: bytes, start: int) -> None:
     """Take a Ruby block, without its first line and its last."""
-    lines = [found.end() for found in _LINE_END.finditer(text)]
+    lines = [match.end() for match in _LINE_END.finditer(text)]
     last = text.rfind(b"=end")
     if lines and last > lines[0]:
         writer.plain(text[lines[0] : last].decode(), start + lines[0])
 
 
 def _line(writer: TextWriter, line: bytes, start: int, mark: re.Pattern[bytes] | None) -> None:
-    found = mark.match(line) if mark else None
-    begin = found.end() if found else 0
+    match = mark.match(line) if mark else None
+    begin = match.end() if match else 0
     writer.plain(line[begin:].rstrip().decode(), start + begin)

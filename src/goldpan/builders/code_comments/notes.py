@@ -32,26 +32,26 @@ class Notes:
         self._spans = sorted({*self._comments, *skipped}, key=lambda span: span.end)
         self._ends = [span.end for span in self._spans]
 
-    def before(self, place: int) -> tuple[Span, ...]:
+    def before(self, position: int) -> tuple[Span, ...]:
         """Return the comment for what begins at a place: a block, or lines; empty for none.
 
         The nearest that documents is taken; others may stand between.
         """
-        index = bisect_right(self._ends, place) - 1
+        index = bisect_right(self._ends, position) - 1
         for _ in range(_MOST_BETWEEN):
-            if index < 0 or not self._touches(index, place):
+            if index < 0 or not self._touches(index, position):
                 return ()
             span = self._spans[index]
             if self._documents(span):
                 return self._whole(index)
-            place, index = span.start, index - 1
+            position, index = span.start, index - 1
         return ()
 
-    def _touches(self, index: int, place: int) -> bool:
+    def _touches(self, index: int, position: int) -> bool:
         end = self._ends[index]
-        if place - end > _MOST_SPACE:
+        if position - end > _MOST_SPACE:
             return False
-        gap = self._data[end:place]
+        gap = self._data[end:position]
         return not gap.strip() and not (self._adjacent and _line_ends(gap) > 1)
 
     def _documents(self, span: Span) -> bool:
@@ -59,20 +59,20 @@ class Notes:
 
     def _whole(self, index: int) -> tuple[Span, ...]:
         """Return a comment, and where it is a line, the lines of its kind right above it."""
-        found = [self._spans[index]]
-        if self._data.startswith(_BLOCKS, found[0].start):
-            return (found[0],)
-        if not self._stands_alone(found[0]):
+        spans = [self._spans[index]]
+        if self._data.startswith(_BLOCKS, spans[0].start):
+            return (spans[0],)
+        if not self._stands_alone(spans[0]):
             return ()
-        for place in reversed(range(index)):
-            above = self._spans[place]
-            gap = self._data[above.end : found[-1].start][:_MOST_SPACE]
+        for position in reversed(range(index)):
+            above = self._spans[position]
+            gap = self._data[above.end : spans[-1].start][:_MOST_SPACE]
             if gap.strip() or _line_ends(gap) != 1 or not self._documents(above):
                 break
             if self._data.startswith(_BLOCKS, above.start) or not self._stands_alone(above):
                 break
-            found.append(above)
-        return tuple(reversed(found))
+            spans.append(above)
+        return tuple(reversed(spans))
 
     def _stands_alone(self, span: Span) -> bool:
         """Tell a comment before which nothing stands on its line."""

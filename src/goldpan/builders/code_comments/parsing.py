@@ -49,8 +49,8 @@ def parse(data: bytes, package: str, entry: str, query: str) -> Parsed:
 
     language, compiled = _load(package, entry, query)
     root = tree_sitter.Parser(language).parse(data).root_node
-    found = tree_sitter.QueryCursor(compiled).matches(root)
-    return Parsed(tuple(Match(*match) for match in found), not root.has_error)
+    matches = tree_sitter.QueryCursor(compiled).matches(root)
+    return Parsed(tuple(Match(*match) for match in matches), not root.has_error)
 
 
 def name_of(node: tree_sitter.Node) -> str:

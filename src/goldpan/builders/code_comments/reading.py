@@ -82,29 +82,29 @@ def read_commit(
     kept: list[TreeFile] = []
 
     def sources(objects: Objects) -> Iterator[Source]:
-        for file, found in zip(files, objects.read(file.id for file in files), strict=True):
-            problem = _problem(found)
-            if problem or found is None or found.data is None:
+        for file, blob in zip(files, objects.read(file.id for file in files), strict=True):
+            problem = _problem(blob)
+            if problem or blob is None or blob.data is None:
                 counts[problem or "absent"] += 1
             else:
                 kept.append(file)
-                yield Source(file.path, found.data, reading.wrapping, reading.kinds)
+                yield Source(file.path, blob.data, reading.wrapping, reading.kinds)
 
     with Objects(commit.clone, most_bytes=LARGEST) as objects:
         results = map_in_sandbox(read_file, sources(objects), reading.workers, reading.timeout)
-        for place, result in enumerate(results):
+        for index, result in enumerate(results):
             if isinstance(result, Failed):
                 counts[result.reason] += 1
             elif result.problem:
                 counts[result.problem] += 1
             else:
                 counts.update(result.counts)
-                yield ReadFile(kept[place], result)
+                yield ReadFile(kept[index], result)
 
 
-def _problem(found: Object | None) -> str | None:
-    if found is None or found.kind != "blob":
+def _problem(blob: Object | None) -> str | None:
+    if blob is None or blob.kind != "blob":
         return "absent"
-    if found.data is None:
+    if blob.data is None:
         return "too-large"
-    return "pointer" if is_pointer(found.data) else None
+    return "pointer" if is_pointer(blob.data) else None

@@ -16,21 +16,21 @@ from goldpan.datasets.family import GROUP
 _SHORT = 12
 
 
-def rows_of(commit: Commit, one: ReadFile, labels: Labels) -> Iterator[dict[str, Any]]:
+def rows_of(commit: Commit, read_file: ReadFile, labels: Labels) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a file, with what people decided about them.
 
     Comments that read the same are near duplicates. A class that a file declares twice is one
     subject, so all its comments go with the first.
     """
     owner, _, name = commit.repo.partition("/")
-    blob = one.file.id
+    blob = read_file.file.id
     groups: dict[str, str] = {}
-    for comment in one.found.comments:
+    for comment in read_file.found.comments:
         group = groups.setdefault(comment.name, _fingerprint(comment))
         for position, sentence in enumerate(comment.sentences):
             start, end = sentence.span.start, sentence.span.end
-            place = f"{one.file.path}@{blob[:_SHORT]}:{start}-{end}"
-            id = f"{CODE_COMMENTS.name}:{commit.repo}:{place}"
+            location = f"{read_file.file.path}@{blob[:_SHORT]}:{start}-{end}"
+            id = f"{CODE_COMMENTS.name}:{commit.repo}:{location}"
             label = labels.by_id.get(id)
             yield {
                 "id": id,
@@ -38,12 +38,12 @@ def rows_of(commit: Commit, one: ReadFile, labels: Labels) -> Iterator[dict[str,
                 "owner": owner,
                 "name": name,
                 "license": commit.license,
-                "language": one.found.language,
+                "language": read_file.found.language,
                 "commit": commit.id,
                 "committed_at": commit.at,
-                "path": one.file.path,
+                "path": read_file.file.path,
                 "blob": blob,
-                "encoding": one.found.encoding,
+                "encoding": read_file.found.encoding,
                 "class": comment.name,
                 "kind": comment.kind,
                 "form": comment.form,

@@ -28,19 +28,19 @@ def is_filetree(path: str) -> bool:
 
 def read_tonel(data: bytes, path: str) -> Comment | None:
     """Return the class comment of a file in Tonel, given as UTF-8."""
-    found = _TONEL.match(data)
-    if not found:
+    match = _TONEL.match(data)
+    if not match:
         return None
-    name = _NAME.search(data, found.end(), found.end() + _FAR)
+    name = _NAME.search(data, match.end(), match.end() + _FAR)
     stem = path.rpartition("/")[2].split(".", 1)[0]
-    about = Span(found.start(2), len(data))
-    text = _without_doubled_quotes(data, Span(found.start(1), found.end(1)))
+    about = Span(match.start(2), len(data))
+    text = _without_doubled_quotes(data, Span(match.start(1), match.end(1)))
     return Comment(
         name[1].decode() if name else stem,
-        found[2].decode().lower(),
+        match[2].decode().lower(),
         "class-comment",
         text,
-        Span(found.start(1) - 1, found.end(1) + 1),
+        Span(match.start(1) - 1, match.end(1) + 1),
         about,
     )
 

@@ -30,14 +30,14 @@ def task_language(task: Task) -> str:
 
 def task_row(task: Task, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a labelled sentence as a row of a task; categories are compared by their letters."""
-    given = {spelled(label) for label in row["labels"]}
+    labels = {spelled(label) for label in row["labels"]}
     target: str | list[str]
     if task.type == "binary":
         positive, negative = task.label_names
-        target = positive if spelled(task.settings["category"]) in given else negative
+        target = positive if spelled(task.settings["category"]) in labels else negative
     else:
         named = zip(task.settings["categories"], task.label_names, strict=True)
-        target = [label for category, label in named if spelled(category) in given]
+        target = [label for category, label in named if spelled(category) in labels]
     return {
         "id": f"{task.name}:{row['id']}",
         "repo": row["repo"],

@@ -65,10 +65,10 @@ class TextWriter:
     def plain(self, text: str, start: int) -> None:
         """Add text that stands in the file from a byte on; its line ends become line feeds."""
         at = 0
-        for found in _LINE_END.finditer(text):
-            start = self._run(text[at : found.start()], start) + len(found[0])
+        for match in _LINE_END.finditer(text):
+            start = self._run(text[at : match.start()], start) + len(match[0])
             self.line_end()
-            at = found.end()
+            at = match.end()
         self._run(text[at:], start)
 
     def decoded(self, text: str, span: Span) -> None:

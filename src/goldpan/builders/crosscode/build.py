@@ -49,7 +49,7 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
 
     Raises `DatasetError` where a file is not as it should be, or two tasks have one name.
     """
-    found: list[TaskFiles] = []
+    read_files: list[TaskFiles] = []
     taken: dict[str, Path] = {}
     for path in (path for directory in directories for path in list_metas(directory)):
         meta = read_meta(path)
@@ -63,8 +63,8 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
         data = path.with_name(f"{meta.stem}{DATA}")
         if not data.is_file():
             raise DatasetError(f"{data} is missing", "Write the task's files again")
-        found.append(TaskFiles(meta, data))
-    return sorted(found, key=lambda task: task.meta.stem)
+        read_files.append(TaskFiles(meta, data))
+    return sorted(read_files, key=lambda task: task.meta.stem)
 
 
 def build_split(
@@ -153,7 +153,7 @@ def _write_provenance(
         "split": {"name": assigned.name, **asdict(assigned.split)},
         "train": [asdict(count) for count in built.train],
         "evaluation": [asdict(count) for count in built.evaluation],
-        "left_out": [asdict(one) for one in assigned.left_out],
+        "left_out": [asdict(left_out) for left_out in assigned.left_out],
         "inputs": {
             path.name: digest(path)
             for tasks in sides.values()

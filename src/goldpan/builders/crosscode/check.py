@@ -34,7 +34,7 @@ class Checked:
     @property
     def passed(self) -> bool:
         """Say whether nothing but warnings was found."""
-        return not self.unlisted and all(one.kind == "warning" for one in self.problems)
+        return not self.unlisted and all(problem.kind == "warning" for problem in self.problems)
 
 
 def check_task_files(directory: Path, reporter: Reporter) -> Checked:
@@ -57,13 +57,13 @@ def check_task_files(directory: Path, reporter: Reporter) -> Checked:
             else:
                 metas.append(meta)
                 problems += meta_warnings(meta)
-                found = _DataCheck(meta, path.with_name(f"{meta.stem}{DATA}"))
-                for place, problem in enumerate(found.problems()):
-                    if place < _MOST:
+                data_check = _DataCheck(meta, path.with_name(f"{meta.stem}{DATA}"))
+                for index, problem in enumerate(data_check.problems()):
+                    if index < _MOST:
                         problems.append(problem)
                     else:
                         unlisted += 1
-                instances += found.instances
+                instances += data_check.instances
             progress.advance()
     problems += _alone(directory)
     problems += _twins(metas)
@@ -83,13 +83,13 @@ class _DataCheck:
         """Yield what is wrong, an instance after the other."""
         counts: Counter[str] = Counter()
         try:
-            for place, value in enumerate(read_array(self._path, INSTANCES)):
+            for index, value in enumerate(read_array(self._path, INSTANCES)):
                 self.instances += 1
                 try:
-                    one = instance_of(value, place)
-                    counts[one.split] += 1
+                    instance = instance_of(value, index)
+                    counts[instance.split] += 1
                     if self._reader:
-                        self._reader.row(one, place)
+                        self._reader.row(instance, index)
                 except FieldError as error:
                     yield error.problem(self._path.name)
         except FieldError as error:

@@ -33,14 +33,14 @@ def draw_instances(
     """
     kept: list[tuple[int, int]] = []
     total = left_out = 0
-    for place, instance in enumerate(instances):
+    for index, instance in enumerate(instances):
         total += 1
         if instance.input in shown:
             left_out += 1
             continue
-        rank = (-draw_number(seed, task, instance.split, instance.idx), -place)
+        rank = (-draw_number(seed, task, instance.split, instance.idx), -index)
         if len(kept) < cap:
             heapq.heappush(kept, rank)
         elif rank > kept[0]:
             heapq.heapreplace(kept, rank)
-    return Drawn(frozenset(-place for _, place in kept), total, left_out)
+    return Drawn(frozenset(-index for _, index in kept), total, left_out)

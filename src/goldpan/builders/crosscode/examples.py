@@ -29,24 +29,26 @@ def choose_examples(
 
     `instances` are gone through once. Those for training are preferred, so that tests stay unseen.
     """
-    positive = [Example(*one) for one in task.prompt.examples]
-    negative = [Example(*one) for one in task.prompt.negative_examples]
+    positive = [Example(*fields) for fields in task.prompt.examples]
+    negative = [Example(*fields) for fields in task.prompt.negative_examples]
     wanted = max(0, EXAMPLES - len(positive)) + max(0, EXAMPLES - len(negative))
     taken = {example.input for example in (*positive, *negative)}
     if not wanted:
         return tuple(positive), tuple(negative)
-    found = _candidates(task, instances, seed, taken)
+    candidates = _candidates(task, instances, seed, taken)
     needed = max(0, EXAMPLES - len(positive))
-    positive += [Example(one.input, one.output) for one in found[:needed]]
-    rest = found[needed:] + found[:needed]
-    outputs = [one.output for one in found] + [example.output for example in positive]
-    for one in rest:
+    positive += [Example(instance.input, instance.output) for instance in candidates[:needed]]
+    rest = candidates[needed:] + candidates[:needed]
+    outputs = [instance.output for instance in candidates] + [
+        example.output for example in positive
+    ]
+    for instance in rest:
         if len(negative) >= EXAMPLES:
             break
-        wrong = _other_output(one, outputs, len(negative))
+        wrong = _other_output(instance, outputs, len(negative))
         if wrong is not None:
-            reason = f"The right output is: {one.output}"
-            negative.append(Example(one.input, wrong, reason))
+            reason = f"The right output is: {instance.output}"
+            negative.append(Example(instance.input, wrong, reason))
     return tuple(positive), tuple(negative)
 
 
@@ -56,34 +58,34 @@ def _candidates(
     """Return short instances with different inputs, each output in turn."""
     most = 2 * EXAMPLES
     best: dict[str, list[tuple[tuple[int, int, int], int, Instance]]] = {}
-    for place, one in enumerate(instances):
-        if one.input in taken or not one.input.strip():
+    for index, instance in enumerate(instances):
+        if instance.input in taken or not instance.input.strip():
             continue
-        length = max(_SHORT, len(one.input) + len(one.output))
+        length = max(_SHORT, len(instance.input) + len(instance.output))
         rank = (
-            -(one.split != "train"),
+            -(instance.split != "train"),
             -length,
-            -draw_number(seed, task.name, one.split, one.idx, "example"),
+            -draw_number(seed, task.name, instance.split, instance.idx, "example"),
         )
-        output = one.output if one.output in best or len(best) < _OUTPUTS else ""
+        output = instance.output if instance.output in best or len(best) < _OUTPUTS else ""
         heap = best.setdefault(output, [])
         if len(heap) < most:
-            heapq.heappush(heap, (rank, -place, one))
-        elif (rank, -place) > heap[0][:2]:
-            heapq.heapreplace(heap, (rank, -place, one))
+            heapq.heappush(heap, (rank, -index, instance))
+        elif (rank, -index) > heap[0][:2]:
+            heapq.heapreplace(heap, (rank, -index, instance))
     groups = [sorted(heap, reverse=True, key=lambda held: held[:2]) for heap in best.values()]
     groups.sort(key=lambda group: group[0][:2], reverse=True)
-    found: list[Instance] = []
+    candidates: list[Instance] = []
     inputs: set[str] = set()
     for turn in range(most):
         for group in groups:
             if turn < len(group) and group[turn][2].input not in inputs:
-                found.append(group[turn][2])
+                candidates.append(group[turn][2])
                 inputs.add(group[turn][2].input)
-    return found[:most]
+    return candidates[:most]
 
 
-def _other_output(one: Instance, outputs: Sequence[str], turn: int) -> str | None:
+def _other_output(instance: Instance, outputs: Sequence[str], turn: int) -> str | None:
     """Return a wrong output, another one at each turn where there are several."""
-    others = list(dict.fromkeys(output for output in outputs if output != one.output))
+    others = list(dict.fromkeys(output for output in outputs if output != instance.output))
     return others[turn % len(others)] if others else None

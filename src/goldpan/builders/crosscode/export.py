@@ -64,14 +64,14 @@ def export_tasks(
     of the directory. Raises `DatasetError` where a dataset is not that of its task.
     """
     stored = stored_provenance(directory, TASK_FILES).get("settings", {}).get("numbers", {})
-    numbers = number_tasks([one.task for one in datasets], stored)
+    numbers = number_tasks([dataset.task for dataset in datasets], stored)
     metas = []
     inputs: dict[str, str] = {}
     with replacing(workspace, directory, TASK_FILES) as building:
         with reporter.task("tasks", len(datasets)) as progress:
-            for one in sorted(datasets, key=lambda one: one.task.name):
-                metas.append(_export(one, building, numbers[one.task.name], seed))
-                inputs[one.task.name] = digest(one.directory / PROVENANCE)
+            for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
+                metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
+                inputs[dataset.task.name] = digest(dataset.directory / PROVENANCE)
                 progress.advance()
         settings: dict[str, Any] = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
         about = {
@@ -129,6 +129,6 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
 
 
 def _counted(instances: Iterable[Instance], counts: Counter[str]) -> Iterator[Instance]:
-    for one in instances:
-        counts[one.split] += 1
-        yield one
+    for instance in instances:
+        counts[instance.split] += 1
+        yield instance

@@ -121,10 +121,10 @@ def read_rows(
 def count_problem(meta: Meta, counts: Mapping[str, int]) -> Problem | None:
     """Return what is wrong where a data file has not as many instances as announced."""
     announced = meta.counts.get("total")
-    found = sum(counts.values())
-    if announced is None or announced == found:
+    count = sum(counts.values())
+    if announced is None or announced == count:
         return None
-    text = f"{found:,} instances, but {meta.stem}{META} announces {announced:,}"
+    text = f"{count:,} instances, but {meta.stem}{META} announces {announced:,}"
     return Problem(f"{meta.stem}{DATA}", "", text)
 
 
@@ -132,11 +132,11 @@ def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int
     try:
         return pa.RecordBatch.from_pylist(rows, schema=schema)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as whole:
-        for place, row in enumerate(rows, start):
+        for number, row in enumerate(rows, start):
             try:
                 pa.RecordBatch.from_pylist([row], schema=schema)
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                problem = Problem(file, f"Instances[{place}]", f"a column does not fit: {error}")
+                problem = Problem(file, f"Instances[{number}]", f"a column does not fit: {error}")
                 raise refused(problem) from None
         raise DatasetError(f"{file} does not fit its task: {whole}", "Correct the file") from None
 

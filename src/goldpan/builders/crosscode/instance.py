@@ -62,24 +62,24 @@ def read_instances(path: Path) -> Iterator[Instance]:
     Raises `DatasetError` that names file and instance, after those that could be read.
     """
     try:
-        for place, value in enumerate(read_array(path, INSTANCES)):
-            yield instance_of(value, place)
+        for index, value in enumerate(read_array(path, INSTANCES)):
+            yield instance_of(value, index)
     except FieldError as error:
         raise refused(error.problem(path.name)) from None
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
 
 
-def instance_of(value: object, place: int) -> Instance:
-    """Return what an element of a data file holds; `place` is its number there, from 0.
+def instance_of(value: object, index: int) -> Instance:
+    """Return what an element of a data file holds; `index` is its number there, from 0.
 
     An input of several texts is joined. Case does not count in names, an instance without a
     number goes by its place, and without a split it is for training. Raises `FieldError`.
     """
-    where = f"{INSTANCES}[{place}]"
+    where = f"{INSTANCES}[{index}]"
     if not isinstance(value, dict):
         raise FieldError(where, "is not an object with input and output")
-    held = value if "input" in value else {key.lower(): one for key, one in value.items()}
+    held = value if "input" in value else {key.lower(): item for key, item in value.items()}
     for name in ("input", "output"):
         if name not in held:
             raise FieldError(f"{where}.{name}", "is missing")
@@ -87,7 +87,7 @@ def instance_of(value: object, place: int) -> Instance:
         joined_text(held["input"], f"{where}.input"),
         joined_text(held["output"], f"{where}.output"),
         _split(held.get("split", "train"), f"{where}.split"),
-        _idx(held.get("idx", place), f"{where}.idx"),
+        _idx(held.get("idx", index), f"{where}.idx"),
         _object(held.get("facts", {}), f"{where}.facts"),
         _object(held.get("exact", {}), f"{where}.exact"),
     )
@@ -108,7 +108,7 @@ def write_instances(path: Path, instances: Iterable[Instance]) -> int:
     with path.open("wb") as file:
         file.write(b'{"Instances": [')
         while batch := list(islice(left, _BATCH)):
-            lines = b",\n".join(orjson.dumps(one.plain()) for one in batch)
+            lines = b",\n".join(orjson.dumps(instance.plain()) for instance in batch)
             file.write((b",\n" if count else b"\n") + lines)
             count += len(batch)
         file.write(b"\n]}\n")

@@ -27,20 +27,20 @@ def read_array(path: Path, name: str) -> Iterator[object]:
     with path.open("rb") as file:
         text = _Text(file)
         text.expect("{", "")
-        found = False
+        seen = False
         while text.peek() != "}":
             key = text.value("")
             text.expect(":", str(key)[:80])
             if key != name:
                 text.value(str(key)[:80])
-            elif found:
+            elif seen:
                 raise FieldError(name, "occurs twice")
             else:
-                found = True
+                seen = True
                 yield from _elements(text, name)
             text.member_ends()
         text.skip()
-        if not found:
+        if not seen:
             raise FieldError(name, "is missing")
         if text.peek():
             raise FieldError("", "more follows after the end of the JSON object")
@@ -51,16 +51,16 @@ def _elements(text: _Text, name: str) -> Iterator[object]:
     if text.peek() == "]":
         text.skip()
         return
-    place = 0
+    index = 0
     while True:
-        yield text.value(f"{name}[{place}]")
-        place += 1
+        yield text.value(f"{name}[{index}]")
+        index += 1
         mark = text.peek()
         text.skip()
         if mark == "]":
             return
         if mark != ",":
-            raise FieldError(f"{name}[{place}]", _unlike(", or ]", mark))
+            raise FieldError(f"{name}[{index}]", _unlike(", or ]", mark))
 
 
 def _refuse_constant(name: str) -> float:
@@ -95,9 +95,9 @@ class _Text:
 
     def expect(self, mark: str, field: str) -> None:
         """Go past a character; raises `FieldError` where another stands there."""
-        found = self.peek()
-        if found != mark:
-            raise FieldError(field, _unlike(mark, found))
+        text = self.peek()
+        if text != mark:
+            raise FieldError(field, _unlike(mark, text))
         self.skip()
 
     def member_ends(self) -> None:
@@ -144,5 +144,5 @@ class _Text:
         self._at = 0
 
 
-def _unlike(wanted: str, found: str) -> str:
-    return f"{wanted} is missing" + (f", {found!r} stands there" if found else ", the file ends")
+def _unlike(wanted: str, text: str) -> str:
+    return f"{wanted} is missing" + (f", {text!r} stands there" if text else ", the file ends")

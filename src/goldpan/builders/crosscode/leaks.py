@@ -32,14 +32,14 @@ def leaking_places(
     `evaluation` gives its inputs as often as it is asked, once for every 100,000 training inputs
     or 128 Mi characters, which bounds the memory. `counts` gains those by relation: exact, near.
     """
-    found: set[int] = set()
+    places: set[int] = set()
     start = 0
     for asked in _portions(training):
         for leak in find_leaks(_batches(evaluation()), asked, settings, scratch=scratch):
-            found.add(start + leak.asked)
+            places.add(start + leak.asked)
             counts[leak.relation] += 1
         start += len(asked)
-    return found
+    return places
 
 
 def _portions(texts: Iterable[str]) -> Iterator[list[str]]:

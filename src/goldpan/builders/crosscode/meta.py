@@ -79,10 +79,10 @@ class Meta:
 
 def number_of(stem: str) -> int:
     """Return the number in a task's file name."""
-    found = STEM.fullmatch(stem)
-    if not found:
+    match = STEM.fullmatch(stem)
+    if not match:
         raise ValueError(f"{stem} is not task_NNN_DATASET_TYPE")
-    return int(found.group(1))
+    return int(match.group(1))
 
 
 def stem_of(number: int, source: str, kind: Kind) -> str:
@@ -103,8 +103,8 @@ def meta_json(meta: Meta) -> bytes:
         "Definition": meta.definition,
         "Input Language": meta.input_language,
         "Output Language": meta.output_language,
-        "Positive Examples": [_example(one) for one in meta.positive],
-        "Negative Examples": [_example(one) for one in meta.negative],
+        "Positive Examples": [_example(example) for example in meta.positive],
+        "Negative Examples": [_example(example) for example in meta.negative],
         "BibTeX": meta.bibtex,
         "URL": meta.url,
         "Source": meta.source,

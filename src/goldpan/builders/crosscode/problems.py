@@ -19,8 +19,8 @@ class Problem:
     kind: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        place = f"{self.file}: {self.field}" if self.field else self.file
-        return f"{place}: {self.text}"
+        where = f"{self.file}: {self.field}" if self.field else self.file
+        return f"{where}: {self.text}"
 
 
 class FieldError(Exception):

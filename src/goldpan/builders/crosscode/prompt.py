@@ -61,8 +61,8 @@ class Prompter:
             self._head = f"Definition: {escaped(meta.definition.strip())}"
         else:
             self._head = escaped(meta.description.strip())
-        self._positive = [_block(one, method.instruct) for one in meta.positive]
-        self._negative = [_block(one, method.instruct) for one in meta.negative]
+        self._positive = [_block(example, method.instruct) for example in meta.positive]
+        self._negative = [_block(example, method.instruct) for example in meta.negative]
         least = self._text([], [], "")
         if budget and not budget.holds(least):
             raise UsageError(
@@ -71,7 +71,7 @@ class Prompter:
                 "Allow longer prompts, or use a method with a shorter instruction",
             )
 
-    def prompt(self, given: str, name: str) -> Prompt:
+    def prompt(self, input_text: str, name: str) -> Prompt:
         """Return the prompt for an input.
 
         The examples are drawn by the seed and `name`, which tells instances of the task apart.
@@ -79,19 +79,19 @@ class Prompter:
         positive = self._drawn(self._positive, self._method.positive(self._side), name)
         negative = self._drawn(self._negative, self._method.negative, name)
         wanted = len(positive) + len(negative)
-        text = self._text(positive, negative, given)
+        text = self._text(positive, negative, input_text)
         while self._budget and (positive or negative) and not self._budget.holds(text):
             (negative or positive).pop()
-            text = self._text(positive, negative, given)
-        kept = len(given)
+            text = self._text(positive, negative, input_text)
+        kept = len(input_text)
         if self._budget and not self._budget.holds(text):
             budget = self._budget
             kept = longest_fitting(
-                len(given), lambda size: budget.holds(self._text([], [], given[:size]))
+                len(input_text), lambda size: budget.holds(self._text([], [], input_text[:size]))
             )
-            text = self._text([], [], given[:kept])
+            text = self._text([], [], input_text[:kept])
         cut = wanted - len(positive) - len(negative)
-        return Prompt(text, len(positive), len(negative), cut, len(given) - kept)
+        return Prompt(text, len(positive), len(negative), cut, len(input_text) - kept)
 
     def _drawn(self, blocks: Sequence[str], count: int, name: str) -> list[str]:
         order = sorted(
@@ -100,12 +100,12 @@ class Prompter:
         )
         return [blocks[at] for at in order[:count]]
 
-    def _text(self, positive: Sequence[str], negative: Sequence[str], given: str) -> str:
+    def _text(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> str:
         word = "Positive Example" if self._method.instruct else "Example"
         parts = [self._head]
         parts += [f"{word} {at} -\n{block}" for at, block in enumerate(positive, 1)]
         parts += [f"Negative Example {at} -\n{block}" for at, block in enumerate(negative, 1)]
-        parts.append(f"{_BEFORE_INPUT}{escaped(given)}{_AFTER_INPUT}")
+        parts.append(f"{_BEFORE_INPUT}{escaped(input_text)}{_AFTER_INPUT}")
         return "\n\n".join(parts)
 
 

@@ -73,8 +73,8 @@ def write_side(
     lost: Counter[int] = Counter()
 
     def kept() -> Iterator[tuple[int, Instance]]:
-        for place, (number, instance) in enumerate(spooled.read()):
-            if place in dropped:
+        for index, (number, instance) in enumerate(spooled.read()):
+            if index in dropped:
                 lost[number] += 1
             else:
                 yield number, instance
@@ -96,21 +96,21 @@ def _rows(
     prompters = [
         Prompter(task.meta, settings.method, side, settings.seed, settings.budget) for task in tasks
     ]
-    for number, one in instances:
+    for number, instance in instances:
         meta = tasks[number].meta
-        prompt = prompters[number].prompt(one.input, f"{one.split}/{one.idx}")
+        prompt = prompters[number].prompt(instance.input, f"{instance.split}/{instance.idx}")
         cuts["examples"] += prompt.examples_cut > 0
         cuts["input"] += prompt.input_cut > 0
         yield {
-            "id": f"{meta.stem}/{one.split}/{one.idx}",
+            "id": f"{meta.stem}/{instance.split}/{instance.idx}",
             "task": meta.name,
             "type": meta.kind.type,
             "subtype": meta.kind.subtype or None,
             "category": meta.category or None,
             "source": meta.source,
             "prompt": prompt.text,
-            "input": one.input,
-            "output": one.output,
+            "input": instance.input,
+            "output": instance.output,
             "positive": prompt.positive,
             "negative": prompt.negative,
             "examples_cut": prompt.examples_cut,

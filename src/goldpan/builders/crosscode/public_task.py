@@ -29,10 +29,10 @@ def public_task(meta: Meta, instances: Iterable[Instance]) -> Task:
     """
     outputs: set[str] = set()
     total = 0
-    for one in instances:
+    for instance in instances:
         total += 1
         if len(outputs) <= _MOST_LABELS:
-            outputs.add(one.output)
+            outputs.add(instance.output)
     labels = _labels(outputs) if meta.kind.type == "Classification" else []
     kind: TaskType = "text-generation"
     if labels:
@@ -87,10 +87,10 @@ def _source(meta: Meta) -> TaskSource:
 
 def named_instances(meta: Meta, task: Task, instances: Iterable[Instance]) -> Iterator[Instance]:
     """Yield the instances under names that are unique in the task, with their place of origin."""
-    for place, one in enumerate(instances):
-        source = f"{meta.stem}{DATA}#{one.split}/{one.idx}"
+    for index, instance in enumerate(instances):
+        source = f"{meta.stem}{DATA}#{instance.split}/{instance.idx}"
         facts = {"license": _UNKNOWN, "source": source}
-        yield replace(one, idx=f"{task.name}:{place:08}", facts=facts, exact={})
+        yield replace(instance, idx=f"{task.name}:{index:08}", facts=facts, exact={})
 
 
 def _labels(outputs: set[str]) -> list[str]:
@@ -100,4 +100,4 @@ def _labels(outputs: set[str]) -> list[str]:
 
 
 def _plain(examples: Iterable[Example]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((one.input, one.output, one.reason) for one in examples)
+    return tuple((example.input, example.output, example.reason) for example in examples)

@@ -50,10 +50,10 @@ _OPTIONAL = ("BibTeX", "URL", "Source", "Categories", "Instance Number", "Goldpa
 
 def read_meta(path: Path) -> Meta:
     """Return what a task's file says; raises `DatasetError` that names file and field."""
-    found = examine_meta(path)
-    if isinstance(found, Meta):
-        return found
-    raise refused(found[0], len(found) - 1)
+    examined = examine_meta(path)
+    if isinstance(examined, Meta):
+        return examined
+    raise refused(examined[0], len(examined) - 1)
 
 
 def examine_meta(path: Path) -> Meta | list[Problem]:
@@ -141,7 +141,7 @@ class _Fields:
             return []
         try:
             if isinstance(value, list):
-                return [text_of(one, f"{name}[{at}]") for at, one in enumerate(value)]
+                return [text_of(item, f"{name}[{at}]") for at, item in enumerate(value)]
             return [text_of(value, name)]
         except FieldError as error:
             self.errors.append(error)
@@ -183,9 +183,9 @@ class _Fields:
             self.errors.append(FieldError(name, "is not a list of examples"))
             return ()
         examples = []
-        for at, one in enumerate(value):
+        for at, item in enumerate(value):
             try:
-                examples.append(_example(one, f"{name}[{at}]"))
+                examples.append(_example(item, f"{name}[{at}]"))
             except FieldError as error:
                 self.errors.append(error)
         return tuple(examples)
@@ -222,7 +222,7 @@ class _Fields:
 def _example(value: object, field: str) -> Example:
     if not isinstance(value, dict):
         raise FieldError(field, "is not an object with Input and Output")
-    held = {_plain(name): one for name, one in value.items()}
+    held = {_plain(name): item for name, item in value.items()}
     for name in ("Input", "Output"):
         if name.lower() not in held:
             raise FieldError(f"{field}.{name}", "is missing")
@@ -236,8 +236,8 @@ def _example(value: object, field: str) -> Example:
 
 def _source_in(stem: str) -> str:
     """Return the dataset that a file's name tells: all but the number and the type's last word."""
-    found = STEM.fullmatch(stem)
-    return found.group(2).rpartition("_")[0] or found.group(2) if found else stem
+    match = STEM.fullmatch(stem)
+    return match.group(2).rpartition("_")[0] or match.group(2) if match else stem
 
 
 def _plain(name: str) -> str:
@@ -250,14 +250,14 @@ _KNOWN = {alias for aliases in _NAMES.values() for alias in aliases}
 def list_metas(directory: Path) -> list[Path]:
     """Return the meta files of a directory, sorted; raises `DatasetError` where there are none."""
     try:
-        found = sorted(path for path in directory.iterdir() if path.name.endswith(META))
+        paths = sorted(path for path in directory.iterdir() if path.name.endswith(META))
     except OSError as error:
         raise DatasetError(
             f"{directory} cannot be read: {error.strerror}", "Give a directory of task files"
         ) from None
-    if not found:
+    if not paths:
         raise DatasetError(
             f"{directory} holds no task_NNN_DATASET_TYPE{META}",
             "Write task files with goldpan build crosscode export",
         )
-    return found
+    return paths

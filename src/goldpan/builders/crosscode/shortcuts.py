@@ -88,7 +88,7 @@ def write_answers(path: Path, answers: Sequence[ShortcutAnswer], schema: pa.Sche
 
     The file appears by a rename. Raises `DatasetError` where it cannot be written.
     """
-    rows = [{"id": one.id, "truth": one.truth, "answer": one.answer} for one in answers]
+    rows = [{"id": answer.id, "truth": answer.truth, "answer": answer.answer} for answer in answers]
     filled = [{**dict.fromkeys(schema.names), **row} for row in rows]
     unfinished = path.with_name(f"{path.name}.part")
     try:

@@ -143,18 +143,18 @@ def _names(path: str) -> list[str]:
 def _splits_in(text: str, file: str) -> Mapping[str, TaskSplit]:
     remedy = "docs/crosscode.md shows what a split holds"
     try:
-        found = TypeAdapter(dict[str, TaskSplit]).validate_python(tomllib.loads(text))
+        splits = TypeAdapter(dict[str, TaskSplit]).validate_python(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file} is not valid TOML: {error}", "Correct it") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(f"{file}: {where}: {first['msg']}", remedy) from None
-    for name, split in found.items():
+    for name, split in splits.items():
         wrong = _unknown(split)
         if wrong:
             raise UsageError(f"{file}: {name}.evaluate: {wrong}", remedy)
-    return found
+    return splits
 
 
 def _unknown(split: TaskSplit) -> str:

@@ -45,8 +45,8 @@ class Spooled:
         """Yield the number of the task, in the order given, and the instance."""
         with self.path.open("rb") as file:
             for line in file:
-                task, given, output, split, idx = orjson.loads(line)
-                yield task, Instance(given, output, split, idx)
+                task, input_text, output, split, idx = orjson.loads(line)
+                yield task, Instance(input_text, output, split, idx)
 
     def inputs(self) -> Iterator[str]:
         """Yield the inputs alone."""
@@ -65,9 +65,9 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
             drawn = draw_instances(
                 read_instances(task.data), name, cap, seed, task.meta.shown_inputs
             )
-            for place, one in enumerate(read_instances(task.data)):
-                if place in drawn.places:
-                    line = (number, one.input, one.output, one.split, one.idx)
+            for index, instance in enumerate(read_instances(task.data)):
+                if index in drawn.places:
+                    line = (number, instance.input, instance.output, instance.split, instance.idx)
                     file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             counts.append(TaskCount(name, drawn.instances, len(drawn.places), drawn.shown))
     return Spooled(path, tuple(counts))

@@ -41,12 +41,12 @@ def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Ins
     """Return a row as an instance; raises `DatasetError` where it does not fit its task."""
     task = wording.task
     given_name, target_name = input_column(task.type).name, target_column(task.type).name
-    given, target = row[given_name], row[target_name]
+    input_value, target = row[given_name], row[target_name]
     try:
         for name in ("id", given_name, target_name):
             if row[name] is None:
                 raise WordingError(f"the column {name} is null")
-        texts = input_text(wording, given, target), output_text(wording, given, target)
+        texts = input_text(wording, input_value, target), output_text(wording, input_value, target)
     except WordingError as error:
         raise DatasetError(
             f"The row {row['id']} of {task.name} cannot be written as text: {error}",
@@ -57,7 +57,11 @@ def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Ins
         for name, value in row.items()
         if value is not None and name not in ("id", given_name, target_name)
     }
-    exact = {} if _told(wording, texts, given, target) else {given_name: given, target_name: target}
+    exact = (
+        {}
+        if _told(wording, texts, input_value, target)
+        else {given_name: input_value, target_name: target}
+    )
     return Instance(*texts, split, row["id"], facts, exact)
 
 
@@ -80,8 +84,8 @@ class RowReader:
         Raises `FieldError` where the instance does not fit the task.
         """
         where = f"{INSTANCES}[{place}]"
-        given, target = self._values(instance, where)
-        row = {"id": instance.idx, self._given: given, self._target: target}
+        input_value, target = self._values(instance, where)
+        row = {"id": instance.idx, self._given: input_value, self._target: target}
         if strange := sorted(instance.facts.keys() - self._facts.keys()):
             raise FieldError(f"{where}.facts.{strange[0][:80]}", "is not a column of the task")
         for name, kind in self._facts.items():
@@ -104,17 +108,17 @@ class RowReader:
 def task_rows(task: Task, instances: Iterable[Instance]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the split and the row of each instance; raises `FieldError` for one that fits not."""
     reader = RowReader(task)
-    for place, instance in enumerate(instances):
-        yield instance.split, reader.row(instance, place)
+    for index, instance in enumerate(instances):
+        yield instance.split, reader.row(instance, index)
 
 
-def _told(wording: Wording, texts: tuple[str, str], given: Any, target: Any) -> bool:
+def _told(wording: Wording, texts: tuple[str, str], input_value: Any, target: Any) -> bool:
     """Say whether the texts alone give the row back; else its values go along with them."""
     try:
         read = read_texts(wording, *texts)
     except WordingError:
         return False
-    return read == (given, target)
+    return read == (input_value, target)
 
 
 def _fact(value: object, kind: pa.DataType, field: str) -> object:

@@ -35,7 +35,7 @@ def _value(value: Any) -> str:
         case str():
             return _text(value)
         case Mapping():
-            inner = ", ".join(f"{_key(name)} = {_value(one)}" for name, one in value.items())
+            inner = ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items())
             return f"{{{inner}}}"
         case list() | tuple():
             return f"[{', '.join(map(_value, value))}]"

@@ -84,7 +84,7 @@ class IssueTypeResult:
 
 
 def make_request(
-    place: EventSource,
+    event_source: EventSource,
     profile: IssueTypeProfile,
     *,
     split: str | None = None,
@@ -96,7 +96,7 @@ def make_request(
 
     Raises `UsageError` where a split, a balance or the profile's task makes no sense.
     """
-    task = find_task(profile.task, tasks_directory(place.workspace.root))
+    task = find_task(profile.task, tasks_directory(event_source.workspace.root))
     if unknown := sorted(set(profile.labels) - set(task.label_names)):
         raise UsageError(
             f"Profile {profile.name} has the class {unknown[0]!r}, which the task {task.name} "
@@ -107,13 +107,13 @@ def make_request(
     if how != LEAVE_ONE_OUT:
         SplitPlan.parse(how)
     return BuildRequest(
-        place,
+        event_source,
         profile,
         task,
         how,
         Balance.parse(balance or profile.balance),
         seed,
-        directory or place.workspace.dataset(task.name),
+        directory or event_source.workspace.dataset(task.name),
     )
 
 
@@ -132,16 +132,16 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
     units = request.place.units()
     with request.place.workspace.scratch() as scratch:
         search = Search(request.place, request.profile, scratch)
-        found = _find(search, units, engine, reporter)
+        results = _find(search, units, engine, reporter)
         chosen = choose.choose(search, units, request.balance, request.seed, scratch)
         if not len(chosen.rows):
-            raise DatasetError(_nothing(found, chosen), "Take more hours, or another profile")
+            raise DatasetError(_nothing(results, chosen), "Take more hours, or another profile")
         rows = RowSource(search, units, chosen.rows, issue_family(request.task))
-        card = _card(request, found)
+        card = _card(request, results)
         written = []
         for plan, directory in _plans(request, chosen):
             redacted: Counter[str] = Counter()
-            provenance = _provenance(request, plan, found, chosen, redacted)
+            provenance = _provenance(request, plan, results, chosen, redacted)
             written.append(
                 write_dataset(
                     request.place.workspace,
@@ -157,8 +157,8 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
         tuple(written),
         len(units),
         request.place.gaps(),
-        sum(one.closings for one in found),
-        _dropped(found, chosen),
+        sum(result.closings for result in results),
+        _dropped(results, chosen),
         chosen.labels,
         dict(redacted),
         time.monotonic() - begun,
@@ -166,18 +166,18 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
 
 
 def _find(search: Search, units: Sequence[Unit], engine: Engine, reporter: Reporter) -> list[Found]:
-    found = []
+    results = []
     what = "repositories" if search.place.origin == "mined" else "hours"
     with reporter.task(f"{what} searched", len(units)) as task:
-        for one in engine.map(partial(find_candidates, search), units):
-            if not search.candidates(one.unit).exists():
+        for result in engine.map(partial(find_candidates, search), units):
+            if not search.candidates(result.unit).exists():
                 raise EngineError(
-                    f"What was found in {one.unit} is not in {search.directory}",
+                    f"What was found in {result.unit} is not in {search.directory}",
                     "Put the workspace where all machines of the cluster see the same files",
                 )
-            found.append(one)
+            results.append(result)
             task.advance()
-    return found
+    return results
 
 
 def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]]:
@@ -205,35 +205,35 @@ def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]
     ]
 
 
-def _dropped(found: Sequence[Found], chosen: Chosen) -> dict[str, int]:
+def _dropped(results: Sequence[Found], chosen: Chosen) -> dict[str, int]:
     counts: Counter[str] = Counter(chosen.dropped)
-    for one in found:
-        counts.update(one.dropped)
+    for result in results:
+        counts.update(result.dropped)
     return {reason: counts[reason] for reason in EXPLAINED if counts[reason]}
 
 
-def _nothing(found: Sequence[Found], chosen: Chosen) -> str:
+def _nothing(results: Sequence[Found], chosen: Chosen) -> str:
     lost = ", ".join(
-        f"{count:,} as {EXPLAINED[reason]}" for reason, count in _dropped(found, chosen).items()
+        f"{count:,} as {EXPLAINED[reason]}" for reason, count in _dropped(results, chosen).items()
     )
-    closings = sum(one.closings for one in found)
+    closings = sum(result.closings for result in results)
     return f"None of {closings:,} closings of issues gives a row" + (f" ({lost})" if lost else "")
 
 
 def _provenance(
     request: BuildRequest,
     plan: SplitPlan,
-    found: Sequence[Found],
+    results: Sequence[Found],
     chosen: Chosen,
     redacted: Counter[str],
 ) -> Provenance:
     """Say where the rows come from; `redacted` fills while they are written."""
-    place = request.place
-    if place.origin == "mined":
-        sources = tuple(mined_source(place.workspace, repo) for repo in place.repos)
+    event_source = request.place
+    if event_source.origin == "mined":
+        sources = tuple(mined_source(event_source.workspace, repo) for repo in event_source.repos)
     else:
-        hours = [hour_of(one.unit.path) for one in found]
-        inputs = {one.unit.path.name: one.sha256 for one in found}
+        hours = [hour_of(result.unit.path) for result in results]
+        inputs = {result.unit.path.name: result.sha256 for result in results}
         sources = (Source("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),)
     return Provenance(
         sources=sources,
@@ -241,26 +241,26 @@ def _provenance(
         digests={"near-duplicates": DuplicateSettings().digest()},
         settings={
             "family": request.task.name,
-            "from": place.origin,
-            "repositories": sorted(place.repos),
+            "from": event_source.origin,
+            "repositories": sorted(event_source.repos),
             "split": str(plan),
             "seed": request.seed,
             "balance": str(request.balance),
         },
         versions={package: version(package) for package in _PACKAGES},
-        counts=_dropped(found, chosen),
+        counts=_dropped(results, chosen),
         redactions=redacted,
     )
 
 
-def _card(request: BuildRequest, found: Sequence[Found]) -> CardInputs:
+def _card(request: BuildRequest, results: Sequence[Found]) -> CardInputs:
     archived = request.place.origin == "gharchive"
-    closings = sum(one.closings for one in found)
+    closings = sum(result.closings for result in results)
     gaps = tuple(
         f"{count:,} of the hours that were asked for are {state}."
         for state, count in request.place.gaps().items()
     )
-    whence = f"{len(found):,} hours of GH Archive" if archived else "mined repositories"
+    whence = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
     return CardInputs(
         summary=request.profile.description + ".",
         made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {whence}.",

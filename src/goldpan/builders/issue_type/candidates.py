@@ -107,20 +107,22 @@ def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[s
     rows = _keep(rows, pc.and_(pc.and_(*known[:2]), known[2]), "incomplete", dropped)
     rows = _keep(rows, pc.is_valid(rows["body"]), "no-body", dropped)
     classes = [_classes(labels, profile.synonyms) for labels in rows["labels"].to_pylist()]
-    rows = rows.append_column("label", pa.array([max(one, default="") for one in classes], _TEXT))
-    some = pa.array([any(one) for one in classes], pa.bool_())
-    single = pa.array([len(one) == 1 for one in classes if any(one)], pa.bool_())
+    rows = rows.append_column(
+        "label", pa.array([max(class_, default="") for class_ in classes], _TEXT)
+    )
+    some = pa.array([any(class_) for class_ in classes], pa.bool_())
+    single = pa.array([len(class_) == 1 for class_ in classes if any(class_)], pa.bool_())
     rows = _keep(rows, some, "no-class", dropped)
     rows = _keep(rows, single, "several-classes", dropped)
     for name in ("title", "body"):
-        place = rows.column_names.index(name)
-        rows = rows.set_column(place, name, _without_nul(rows[name]))
+        index = rows.column_names.index(name)
+        rows = rows.set_column(index, name, _without_nul(rows[name]))
     rows = rows.append_column("text", given_text(rows))
     if profile.language:
         reasons = _foreign(rows, profile)
-        for reason in sorted({one for one in reasons if one}):
+        for reason in sorted({text for text in reasons if text}):
             dropped[reason] += reasons.count(reason)
-        rows = rows.filter(pa.array([one is None for one in reasons], pa.bool_()))
+        rows = rows.filter(pa.array([text is None for text in reasons], pa.bool_()))
     return rows
 
 
@@ -152,13 +154,15 @@ def _foreign(rows: pa.Table, profile: IssueTypeProfile) -> list[str | None]:
     wanted = profile.language
     if profile.detector == "text":
         joined = pc.binary_join_element_wise(rows["title"], rows["body"], " ").to_pylist()
-        return [None if one == wanted else "other-language" for one in model_languages(joined)]
+        return [
+            None if language == wanted else "other-language" for language in model_languages(joined)
+        ]
     reasons: list[str | None] = []
-    for one in detect_languages(rows["text"].to_pylist()):
-        if one.language is not None:
-            reasons.append(None if one.language == wanted else "other-language")
+    for language in detect_languages(rows["text"].to_pylist()):
+        if language.language is not None:
+            reasons.append(None if language.language == wanted else "other-language")
         else:
-            reasons.append("mixed-languages" if one.doubt == "mixed" else None)
+            reasons.append("mixed-languages" if language.doubt == "mixed" else None)
     return reasons
 
 
@@ -167,8 +171,8 @@ def _published(rows: pa.Table, profile: IssueTypeProfile, unit: Unit) -> pa.Tabl
     kinds: list[list[str]] = [[] for _ in range(len(rows))]
     if profile.redact:
         for name in ("title", "body"):
-            place = rows.column_names.index(name)
-            rows = rows.set_column(place, name, _redacted(rows[name], kinds))
+            index = rows.column_names.index(name)
+            rows = rows.set_column(index, name, _redacted(rows[name], kinds))
     rows = rows.append_column("unit", pa.repeat(pa.scalar(unit.number, pa.int32()), len(rows)))
     rows = rows.append_column("redacted", pa.array(kinds, pa.list_(_TEXT)))
     issue = pc.binary_join_element_wise(rows["repo"], rows["number"].cast(_TEXT), "#")
@@ -182,8 +186,8 @@ def _redacted(texts: pa.ChunkedArray, kinds: list[list[str]]) -> pa.Array:
     marks = may_be_private(texts).to_pylist()
     for row, marked in enumerate(marks):
         if marked:
-            found = redact(cleaned[row])
-            cleaned[row] = found.text
-            for kind, count in found.counts.items():
+            redacted = redact(cleaned[row])
+            cleaned[row] = redacted.text
+            for kind, count in redacted.counts.items():
                 kinds[row] += [kind] * count
     return pa.array(cleaned, _TEXT)

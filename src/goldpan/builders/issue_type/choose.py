@@ -154,8 +154,8 @@ class _Keys:
         stands = group_rows(kept, rows["age"].to_numpy(), self._scratch)
         alone = np.bincount(stands, minlength=len(stands))[stands] == 1
         near = rows["id"].combine_chunks().take(pa.array(stands, mask=alone))
-        found = rows.select(["unit", "place"]).append_column("near", near)
-        self._connection.register("found", found)
+        positions = rows.select(["unit", "place"]).append_column("near", near)
+        self._connection.register("found", positions)
         self._connection.execute(_NEAR)
         self._connection.unregister("found")
 

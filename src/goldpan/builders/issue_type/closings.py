@@ -144,16 +144,18 @@ class EventSource:
     def _mined(self, unit: Unit) -> Iterator[pa.RecordBatch]:
         names = ("entries", "repositories")
         with open_tables(self.workspace, unit.name, names) as connection:
-            found = connection.execute("SELECT license FROM repositories").fetchall()
-            yield from _batches(connection, _ENTRIES, {"license": found[0][0] if found else None})
+            licenses = connection.execute("SELECT license FROM repositories").fetchall()
+            yield from _batches(
+                connection, _ENTRIES, {"license": licenses[0][0] if licenses else None}
+            )
 
 
 def hour_of(path: Path) -> datetime:
     """Return the hour that a shard is named after."""
-    found = _HOUR.fullmatch(path.stem)
-    if found is None:
+    match = _HOUR.fullmatch(path.stem)
+    if match is None:
         raise UsageError(f"{path} is named after no hour", "Name it as 2022-01-01-3.parquet")
-    return datetime.fromisoformat(found[1]).replace(hour=int(found[2]), tzinfo=UTC)
+    return datetime.fromisoformat(match[1]).replace(hour=int(match[2]), tzinfo=UTC)
 
 
 def digest(path: Path) -> str:
@@ -168,7 +170,7 @@ def _batches(
     last = -1
     for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH):
         places = [last, *batch["place"].to_pylist()]
-        if any(one >= other for one, other in pairwise(places)):
+        if any(first >= other for first, other in pairwise(places)):
             raise WorkspaceError(
                 f"The rows after {max(last, 0)} of a table are not in order", "Rebuild it"
             )

@@ -78,7 +78,7 @@ class IssueTypeProfile:
         return plain
 
 
-_SETTINGS = {one.name for one in fields(IssueTypeProfile)} - {
+_SETTINGS = {setting.name for setting in fields(IssueTypeProfile)} - {
     "name",
     "labels",
     "other_labels",
@@ -143,9 +143,9 @@ def _extended(label: str, values: dict[str, Any]) -> dict[str, Any]:
         below = _extended(label, below)
     added = values.get("labels", {})
     if isinstance(added, dict):
-        labels = {name: list(given) for name, given in below["labels"].items()}
-        for name, given in added.items():
-            more = given if isinstance(given, list) else [None]  # which `_labels` refuses
+        labels = {name: list(names) for name, names in below["labels"].items()}
+        for name, names in added.items():
+            more = names if isinstance(names, list) else [None]  # which `_labels` refuses
             labels[name] = [*labels.get(name, ()), *more]
         values = {**values, "labels": labels}
     return {**below, **values}
@@ -153,32 +153,32 @@ def _extended(label: str, values: dict[str, Any]) -> dict[str, Any]:
 
 def _read(label: str, values: dict[str, Any]) -> IssueTypeProfile:
     known = [*sorted(_SETTINGS), "labels", "other_labels", "extends"]
-    given = dict(values)
-    labels = _labels(label, given.pop("labels", None))
-    others = given.pop("other_labels", [])
+    settings = dict(values)
+    labels = _labels(label, settings.pop("labels", None))
+    others = settings.pop("other_labels", [])
     if not _are_texts(others):
         raise UsageError(
             f"Profile {label}: other_labels is not a list of texts", "Correct the profile"
         )
-    for key, value in given.items():
-        place = f"Profile {label}: {key} = {value!r}"
+    for key, value in settings.items():
+        setting = f"Profile {label}: {key} = {value!r}"
         if key not in _SETTINGS:
             raise UsageError(
                 f"Profile {label} has no setting {key!r}{_near(key, known)}",
                 f"It has {', '.join(known)}",
             )
         if not isinstance(value, bool if key == "redact" else str):
-            raise UsageError(f"{place} is of the wrong type", "Correct the profile")
+            raise UsageError(f"{setting} is of the wrong type", "Correct the profile")
         if key in _CHOICES and value not in _CHOICES[key]:
-            raise UsageError(f"{place} is not a choice", f"Write {' or '.join(_CHOICES[key])}")
-    if "task" not in given:
+            raise UsageError(f"{setting} is not a choice", f"Write {' or '.join(_CHOICES[key])}")
+    if "task" not in settings:
         raise UsageError(f"Profile {label} names no task", 'Write task = "issue_type"')
     profile = IssueTypeProfile(
         name=label,
         labels=labels,
         other_labels=_lower(others),
-        description=given.pop("description", ""),
-        **given,
+        description=settings.pop("description", ""),
+        **settings,
     )
     SplitPlan.parse(profile.split)
     Balance.parse(profile.balance)
@@ -186,7 +186,7 @@ def _read(label: str, values: dict[str, Any]) -> IssueTypeProfile:
 
 
 def _labels(label: str, given: object) -> dict[str, tuple[str, ...]]:
-    right = isinstance(given, dict) and all(one and _are_texts(one) for one in given.values())
+    right = isinstance(given, dict) and all(item and _are_texts(item) for item in given.values())
     if not isinstance(given, dict) or not right or len(given) < 2 or "" in given:
         raise UsageError(
             f"Profile {label}: [labels] is not a list of labels for each of two classes or more",
@@ -196,7 +196,7 @@ def _labels(label: str, given: object) -> dict[str, tuple[str, ...]]:
 
 
 def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _lower(labels: Iterable[str]) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ class RowSource:
     def _finish(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         schema = self.family.schema.append(pa.field(GROUP, pa.string()))
         columns = {name: rows[name] for name in rows.schema.names}
-        labels = [[label for label in given or () if label] for given in rows["labels"].to_pylist()]
+        labels = [[label for label in names or () if label] for names in rows["labels"].to_pylist()]
         columns["labels"] = pa.array(labels, _TEXTS)
         columns["text"] = given_text(rows)
         columns[GROUP] = rows["near"]

@@ -57,13 +57,13 @@ class _Index:
         if not self._characters.keys() >= set(keys):
             return []
         sought = as_characters(keys, self._characters)
-        found: list[int] = []
+        starts: list[int] = []
         at = self._text.find(sought)
-        while at >= 0 and len(found) <= _MOST_PLACES:
+        while at >= 0 and len(starts) <= _MOST_PLACES:
             if self._lines[at : at + len(keys)] == keys:
-                found.append(at)
+                starts.append(at)
             at = self._text.find(sought, at + 1)
-        return found
+        return starts
 
 
 def apply_edits(before: str, edits: Sequence[Edit], *, lenient: bool = False) -> str:
@@ -85,14 +85,14 @@ def apply_forgiving(
     """Return the file after, as `apply_edits` does, and what was forgiven in which block."""
     lines = split_lines(before)
     indexes = _indexes(lines, forgive)
-    found = [
+    placed = [
         _find(lines, indexes, edit, block, f"Block {block} of {len(edits)}")
         for block, edit in enumerate(edits, start=1)
     ]
     written: list[str] = []
     done = 0
     last: _Place | None = None
-    for place in sorted(found, key=lambda place: (place.start, place.block)):
+    for place in sorted(placed, key=lambda place: (place.start, place.block)):
         if last and (place.start < done or not lines):
             raise OverlapError(
                 f"Blocks {last.block} and {place.block} of {len(edits)} overlap at line "
@@ -101,7 +101,7 @@ def apply_forgiving(
             )
         written += [*lines[done : place.start], place.replace]
         last, done = place, place.end
-    told = [f"block {place.block}: {place.forgiven}" for place in found if place.forgiven]
+    told = [f"block {place.block}: {place.forgiven}" for place in placed if place.forgiven]
     return "".join([*written, *lines[done:]]), told
 
 
@@ -145,10 +145,10 @@ def _find(
             "Copy the SEARCH from the file as it is, white space included",
         )
     if len(starts) > 1:
-        told = ", ".join(str(start + 1) for start in starts[:_MOST_PLACES])
+        text = ", ".join(str(start + 1) for start in starts[:_MOST_PLACES])
         more = " and more" if len(starts) > _MOST_PLACES else ""
         raise AmbiguousError(
-            f"{name} is ambiguous: its SEARCH matches at lines {told}{more}",
+            f"{name} is ambiguous: its SEARCH matches at lines {text}{more}",
             "Give it more of the lines around the change",
         )
     start, end = starts[0], starts[0] + len(wanted)
@@ -182,13 +182,13 @@ def _nearest(lines: list[str], wanted: list[str]) -> str:
             votes.update(number - offset for number in standing)
     if not votes:
         return ""
-    start = max(min(votes, key=lambda place: (-votes[place], place)), 0)
+    start = max(min(votes, key=lambda start_: (-votes[start_], start_)), 0)
     pairs = zip_longest(lines[start : start + len(wanted)], wanted)
     for number, (line, sought) in enumerate(pairs, start=start + 1):
         if line != sought:
-            told = "the file has ended" if line is None else f"the file has {_show(line)}"
+            text = "the file has ended" if line is None else f"the file has {_show(line)}"
             return (
-                f"; the most alike are from line {start + 1} on, but at line {number} {told} "
+                f"; the most alike are from line {start + 1} on, but at line {number} {text} "
                 f"where SEARCH has {_show(sought)}"
             )
     return ""

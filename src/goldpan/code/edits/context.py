@@ -128,10 +128,10 @@ def _fewest(
     Fewer lines below cost more above: the walk goes along the windows that are unique and would
     not be with one line less on either side. Of equal ones the most balanced is taken.
     """
-    found = [_tighten(is_unique, 0, most_above, most_below)]
-    while (limit := found[-1][1] - 1) >= 0 and is_unique(most_above, limit):
-        found.append(_tighten(is_unique, found[-1][0], most_above, limit))
-    return min(found, key=lambda window: (sum(window), abs(window[0] - window[1]), window[1]))
+    candidates = [_tighten(is_unique, 0, most_above, most_below)]
+    while (limit := candidates[-1][1] - 1) >= 0 and is_unique(most_above, limit):
+        candidates.append(_tighten(is_unique, candidates[-1][0], most_above, limit))
+    return min(candidates, key=lambda window: (sum(window), abs(window[0] - window[1]), window[1]))
 
 
 def _tighten(

@@ -52,13 +52,13 @@ def _count_common(before: str, after: str) -> int:
 
 
 def _matches(before: str, after: str) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    matches: list[tuple[int, int]] = []
     anchors = [(-1, -1), *_anchors(before, after), (len(before), len(after))]
     for (i, j), (next_i, next_j) in pairwise(anchors):
         gap = before[i + 1 : next_i], after[j + 1 : next_j]
-        found += [(i + 1 + p, j + 1 + q) for p, q in _longest_common(*gap)]
-        found.append((next_i, next_j))
-    return found[:-1]
+        matches += [(i + 1 + p, j + 1 + q) for p, q in _longest_common(*gap)]
+        matches.append((next_i, next_j))
+    return matches[:-1]
 
 
 def _anchors(before: str, after: str) -> list[tuple[int, int]]:
@@ -115,9 +115,9 @@ def _longest_common(before: str, after: str) -> list[tuple[int, int]]:
     width = len(columns)
     for part, first in zip(reversed(parts), reversed(kept[:-1]), strict=True):
         table = advance(first, part)
-        for place in reversed(range(len(part))):
-            width = (~table[place + 1] & ((1 << width) - 1)).bit_length()
-            if width and table[place] >> (width - 1) & 1:
+        for index in reversed(range(len(part))):
+            width = (~table[index + 1] & ((1 << width) - 1)).bit_length()
+            if width and table[index] >> (width - 1) & 1:
                 width -= 1
-                matches.append((part[place], columns[width]))
+                matches.append((part[index], columns[width]))
     return matches[::-1]

@@ -72,8 +72,8 @@ def _read(text: str, *, is_next: bool) -> str | None:
 
 def _unwrap(text: str) -> str:
     for lead in (_LEAD, _LABEL):
-        found = lead.match(text)
-        text = text[found.end() :] if found else text
+        match = lead.match(text)
+        text = text[match.end() :] if match else text
     for _ in range(_MOST_WRAPPINGS):
         for left, right in _WRAPPINGS:
             if len(text) > len(left + right) and text.startswith(left) and text.endswith(right):

@@ -25,8 +25,8 @@ class Marker:
 
 def read_marker(line: str) -> Marker | None:
     """Return what a line without its LF marks, or None where it is content in any block."""
-    found = _MARKER.fullmatch(line) if line[:1] in _FIRST else None
-    if not found or not found.lastgroup:
+    match = _MARKER.fullmatch(line) if line[:1] in _FIRST else None
+    if not match or not match.lastgroup:
         return None
-    length = len(found[found.lastgroup])
-    return Marker(found.lastgroup, length + (SHORTEST - 1) * (found.lastgroup == "mark"))
+    length = len(match[match.lastgroup])
+    return Marker(match.lastgroup, length + (SHORTEST - 1) * (match.lastgroup == "mark"))

@@ -52,7 +52,7 @@ def parse_edits(text: str) -> tuple[FileEdits, ...]:
             removed.add(path)
         edits.setdefault(path, []).append(Edit(search, replace))
         free = at = end + 1
-    return tuple(FileEdits(path, tuple(found), path in removed) for path, found in edits.items())
+    return tuple(FileEdits(path, tuple(edits_), path in removed) for path, edits_ in edits.items())
 
 
 def _read_content(

@@ -68,14 +68,14 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     positions = _positions(instances)
     answers = _binary if task.type == "binary" else _multi_label
     for answer in answers(task, instances, file):
-        one = answer.instance
+        instance = answer.instance
         yield {
-            "id": f"{task.name}:{one.id}",
-            "document": one.document,
-            "position": positions[one.id],
+            "id": f"{task.name}:{instance.id}",
+            "document": instance.document,
+            "position": positions[instance.id],
             "partition": answer.partition,
-            "source": f"{file.name}:{one.number}",
-            "text": one.sentence,
+            "source": f"{file.name}:{instance.number}",
+            "text": instance.sentence,
             target_column(task.type).name: answer.target,
         }
 
@@ -129,35 +129,35 @@ def _file_of(task: Task, files: Sequence[Path]) -> Path:
 def _positions(instances: Sequence[Instance]) -> dict[int, int]:
     """Return the place of each sentence in the comment of its class, by its number."""
     classes: dict[str, set[int]] = {}
-    for one in instances:
-        classes.setdefault(one.document, set()).add(one.id)
+    for instance in instances:
+        classes.setdefault(instance.document, set()).add(instance.id)
     return {
-        number: place
+        number: index
         for numbers in classes.values()
-        for place, number in enumerate(sorted(numbers))
+        for index, number in enumerate(sorted(numbers))
     }
 
 
 def _binary(task: Task, instances: Sequence[Instance], file: Path) -> Iterator[_Answer]:
     category = task.settings["category"]
     positive, negative = task.label_names
-    found = [one for one in instances if one.category == spelled(category)]
-    if not found:
+    own = [instance for instance in instances if instance.category == spelled(category)]
+    if not own:
         raise DatasetError(f"{file} holds no category {category}", _REMEDY)
-    for one in found:
-        yield _Answer(one, one.partition, positive if one.positive else negative)
+    for instance in own:
+        yield _Answer(instance, instance.partition, positive if instance.positive else negative)
 
 
 def _multi_label(task: Task, instances: Sequence[Instance], file: Path) -> Iterator[_Answer]:
     categories: Sequence[str] = task.settings["categories"]
-    there = {one.category for one in instances}
+    there = {instance.category for instance in instances}
     if lacking := [name for name in categories if spelled(name) not in there]:
         raise DatasetError(f"{file} holds no category {', '.join(lacking)}", _REMEDY)
     labels = dict(zip(map(spelled, categories), task.label_names, strict=True))
     sentences: dict[int, list[Instance]] = {}
-    for one in instances:
-        sentences.setdefault(one.id, []).append(one)
+    for instance in instances:
+        sentences.setdefault(instance.id, []).append(instance)
     for _, several in sorted(sentences.items()):
-        given = {one.category for one in several if one.positive}
-        target = [label for category, label in labels.items() if category in given]
+        positive = {instance.category for instance in several if instance.positive}
+        target = [label for category, label in labels.items() if category in positive]
         yield _Answer(several[0], None, target)

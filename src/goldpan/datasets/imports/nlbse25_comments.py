@@ -43,7 +43,7 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     is none, and `DatasetError` where one is not as it should be.
     """
     language = str(task.settings["language"])
-    categories = [spelled(str(one)) for one in task.settings["categories"]]
+    categories = [spelled(str(setting)) for setting in task.settings["categories"]]
     labels = dict(zip(categories, task.label_names, strict=True))
     order = CATEGORIES[language]
     named = sorted(file for file in files if file.name.startswith(f"{language}_"))

@@ -94,7 +94,7 @@ def _sentences(lines: IO[str], path: Path) -> Iterator[list[tuple[str, str]]]:
 def _tag(tag: str, kinds: Mapping[str, str], path: Path) -> str:
     if tag == _OUTSIDE:
         return tag
-    place, dash, kind = tag.partition("-")
-    if not dash or place not in ("B", "I"):
+    prefix, dash, kind = tag.partition("-")
+    if not dash or prefix not in ("B", "I"):
         raise DatasetError(f"{path}: {tag[:80]!r} is not a tag", "Fetch the file again")
-    return f"{place}-{kinds[kind]}" if kind in kinds else _OUTSIDE
+    return f"{prefix}-{kinds[kind]}" if kind in kinds else _OUTSIDE

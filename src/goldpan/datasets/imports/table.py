@@ -48,16 +48,16 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
             if number == 1:
                 _check_columns(task, path, row)
             if all(_text(row.get(name)) == str(value) for name, value in only.items()):
-                place = f"{path.name}, row {number}"
+                where = f"{path.name}, row {number}"
                 yield {
                     "id": f"{task.name}:{path.name}:{number}",
                     "repo": _repo(row.get(task.settings.get("repo", ""))),
-                    "created_at": _moment(row.get(task.settings.get("created_at", "")), place),
+                    "created_at": _moment(row.get(task.settings.get("created_at", "")), where),
                     "document": _optional(row.get(task.settings.get("document", ""))),
                     "partition": partition,
                     "source": _source(task, path, number, row),
                     "text": "\n".join(_text(row[name]) for name in task.columns.text),
-                    target_column(task.type).name: _target(task, row, place),
+                    target_column(task.type).name: _target(task, row, where),
                 }
 
 
@@ -76,61 +76,61 @@ def _check_columns(task: Task, path: Path, row: Mapping[str, Any]) -> None:
         )
 
 
-def _target(task: Task, row: Mapping[str, Any], place: str) -> Any:
+def _target(task: Task, row: Mapping[str, Any], where: str) -> Any:
     match task.type:
         case "regression":
-            return _number(row[task.columns.target[0]], place)
+            return _number(row[task.columns.target[0]], where)
         case "multi-label" if len(task.columns.target) > 1:
             named = zip(task.columns.target, task.label_names, strict=True)
-            return [label for column, label in named if _marked(row[column], column, place)]
+            return [label for column, label in named if _marked(row[column], column, where)]
         case "multi-label":
             written = _text(row[task.columns.target[0]])
             parts = written.split(task.settings.get("separator", ","))
-            return [_label(task, part.strip(), place) for part in parts if part.strip()]
+            return [_label(task, part.strip(), where) for part in parts if part.strip()]
         case "text-generation":
             return _text(row[task.columns.target[0]])
         case _:
-            return _label(task, _text(row[task.columns.target[0]]).strip(), place)
+            return _label(task, _text(row[task.columns.target[0]]).strip(), where)
 
 
-def _label(task: Task, written: str, place: str) -> str:
+def _label(task: Task, written: str, where: str) -> str:
     means: Mapping[str, str] = task.settings.get("labels", {})
     label = means.get(written, written)
     if label not in task.label_names:
         raise DatasetError(
-            f"{place}: {written[:80]!r} is not a label of {task.name}",
+            f"{where}: {written[:80]!r} is not a label of {task.name}",
             f"It has {', '.join(means or task.label_names)}",
         )
     return label
 
 
-def _marked(value: Any, column: str, place: str) -> bool:
+def _marked(value: Any, column: str, where: str) -> bool:
     text = _text(value).strip().lower()
     if text not in _YES | _NO:
         raise DatasetError(
-            f"{place}: {column} holds {text[:80]!r}, which is neither 1 nor 0",
+            f"{where}: {column} holds {text[:80]!r}, which is neither 1 nor 0",
             "Correct the file, or name the right columns in the task's file",
         )
     return text in _YES
 
 
-def _number(value: Any, place: str) -> float:
+def _number(value: Any, where: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
         raise DatasetError(
-            f"{place}: {_text(value)[:80]!r} is not a number", "Fix that row of the file"
+            f"{where}: {_text(value)[:80]!r} is not a number", "Fix that row of the file"
         ) from None
 
 
-def _moment(value: Any, place: str) -> datetime | None:
+def _moment(value: Any, where: str) -> datetime | None:
     if value is None or value == "":
         return None
     try:
         moment = value if isinstance(value, datetime) else _parsed(str(value))
     except ValueError:
         raise DatasetError(
-            f"{place}: {_text(value)[:80]!r} is not a time", "Fix that row of the file"
+            f"{where}: {_text(value)[:80]!r} is not a time", "Fix that row of the file"
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

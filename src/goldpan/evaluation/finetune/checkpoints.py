@@ -46,7 +46,7 @@ class State:
     seconds: float = 0.0
 
 
-def save(directory: Path, state: State, engine: Engine, place: ProcessGroup) -> None:
+def save(directory: Path, state: State, engine: Engine, group: ProcessGroup) -> None:
     """Write a checkpoint and remove older ones; all processes call it together.
 
     Raises `EvaluationError` where the disk does not take it.
@@ -54,38 +54,38 @@ def save(directory: Path, state: State, engine: Engine, place: ProcessGroup) -> 
     folder = directory / "checkpoints"
     final = folder / f"step-{state.step:08d}"
     unfinished = folder / f"{final.name}.unfinished"
-    if place.first:
+    if group.first:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-    place.wait()
+    group.wait()
     try:
         engine.save(unfinished)
-        load("torch").save(_random(place), unfinished / f"random-{place.rank}.pt")
-        place.wait()
-        if place.first:
+        load("torch").save(_random(group), unfinished / f"random-{group.rank}.pt")
+        group.wait()
+        if group.first:
             _finish(unfinished, final, state)
     except (OSError, RuntimeError) as error:
         raise EvaluationError(
             f"The checkpoint {final} cannot be written ({' '.join(str(error).split())[:300]})",
             "Free some space on that disk; the same command resumes from the previous checkpoint",
         ) from None
-    place.wait()
+    group.wait()
 
 
-def resume(directory: Path, engine: Engine, place: ProcessGroup, reporter: Reporter) -> State:
+def resume(directory: Path, engine: Engine, group: ProcessGroup, reporter: Reporter) -> State:
     """Set engine and random numbers to the newest sound checkpoint; all processes together.
 
     Returns a fresh state where there is none; raises `EvaluationError` where all are damaged.
     """
-    paths = place.gather(_complete(directory))[0]
+    paths = group.gather(_complete(directory))[0]
     for path in paths:
-        problem = _read(path, engine, place)
-        problems = [each for each in place.gather(problem) if each]
+        problem = _read(path, engine, group)
+        problems = [text for text in group.gather(problem) if text]
         if not problems:
-            told = orjson.loads((path / _STATE).read_bytes())["state"]
-            told["scores"] = [(step, score) for step, score in told["scores"]]
-            return State(**told)
-        if place.first:
+            stored = orjson.loads((path / _STATE).read_bytes())["state"]
+            stored["scores"] = [(step, score) for step, score in stored["scores"]]
+            return State(**stored)
+        if group.first:
             reporter.note(f"The checkpoint {path.name} is damaged: {problems[0]}")
     if paths:
         raise EvaluationError(
@@ -97,10 +97,10 @@ def resume(directory: Path, engine: Engine, place: ProcessGroup, reporter: Repor
 
 def _complete(directory: Path) -> list[Path]:
     paths = (directory / "checkpoints").glob("step-*")
-    return sorted((each for each in paths if each.suffix != ".unfinished"), reverse=True)
+    return sorted((path for path in paths if path.suffix != ".unfinished"), reverse=True)
 
 
-def _read(path: Path, engine: Engine, place: ProcessGroup) -> str:
+def _read(path: Path, engine: Engine, group: ProcessGroup) -> str:
     """Load a checkpoint; return what is wrong with it, empty if nothing."""
     try:
         sizes = orjson.loads((path / _STATE).read_bytes())["sizes"]
@@ -108,30 +108,30 @@ def _read(path: Path, engine: Engine, place: ProcessGroup) -> str:
             if (path / name).stat().st_size != size:
                 return f"{name} is cut off"
         torch = load("torch")
-        drawn = torch.load(path / f"random-{place.rank}.pt", weights_only=True)
+        drawn = torch.load(path / f"random-{group.rank}.pt", weights_only=True)
         engine.load(path)
     except Exception as error:  # noqa: BLE001 - torch raises any kind for a broken file
         return " ".join(f"{type(error).__name__}: {error}".split())[:200]
     torch.set_rng_state(drawn["processor"])
-    if place.device.type == "cuda":
-        torch.cuda.set_rng_state(drawn["device"], place.device)
+    if group.device.type == "cuda":
+        torch.cuda.set_rng_state(drawn["device"], group.device)
     return ""
 
 
-def _random(place: ProcessGroup) -> dict[str, Any]:
+def _random(group: ProcessGroup) -> dict[str, Any]:
     torch = load("torch")
     drawn = {"processor": torch.get_rng_state()}
-    if place.device.type == "cuda":
-        drawn["device"] = torch.cuda.get_rng_state(place.device)
+    if group.device.type == "cuda":
+        drawn["device"] = torch.cuda.get_rng_state(group.device)
     return drawn
 
 
 def _finish(unfinished: Path, final: Path, state: State) -> None:
     files = sorted(path for path in unfinished.rglob("*") if path.is_file())
     sizes = {str(path.relative_to(unfinished)): path.stat().st_size for path in files}
-    told = unfinished / _STATE
-    told.write_bytes(orjson.dumps({"state": asdict(state), "sizes": sizes}))
-    for path in (*files, told):
+    state_file = unfinished / _STATE
+    state_file.write_bytes(orjson.dumps({"state": asdict(state), "sizes": sizes}))
+    for path in (*files, state_file):
         with path.open("rb") as file:
             os.fsync(file.fileno())
     if final.exists():

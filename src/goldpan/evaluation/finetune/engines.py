@@ -40,10 +40,10 @@ class Engine(Protocol):
 
 def weight_groups(module: Any, decay: float) -> list[dict[str, Any]]:
     """Return the weights that are trained: vectors, such as biases and norms, do not decay."""
-    weights = [each for each in module.parameters() if each.requires_grad]
+    weights = [parameter for parameter in module.parameters() if parameter.requires_grad]
     return [
-        {"params": [each for each in weights if each.ndim > 1], "weight_decay": decay},
-        {"params": [each for each in weights if each.ndim <= 1], "weight_decay": 0.0},
+        {"params": [weight for weight in weights if weight.ndim > 1], "weight_decay": decay},
+        {"params": [weight for weight in weights if weight.ndim <= 1], "weight_decay": 0.0},
     ]
 
 
@@ -139,8 +139,8 @@ class Zero:
 
     def load(self, directory: Path) -> None:
         """See `Engine`."""
-        found, _ = self._engine.load_checkpoint(
+        loaded, _ = self._engine.load_checkpoint(
             str(directory), tag="zero", load_module_strict=not self._lora
         )
-        if found is None:
+        if loaded is None:
             raise OSError(f"{directory} holds no state of DeepSpeed")

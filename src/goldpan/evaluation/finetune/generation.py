@@ -90,21 +90,21 @@ class GenerationHead:
 
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
         """Return examples as tensors; nothing is drawn."""
-        inputs = padded(words, [each.ids for each in examples])
-        tokens = sum(each.length for each in examples)
+        inputs = padded(words, [example.ids for example in examples])
+        tokens = sum(example.length for example in examples)
         if self.start is None:
-            targets = aligned(words, [each.target for each in examples])[:, 1:]
+            targets = aligned(words, [example.target for example in examples])[:, 1:]
         else:
-            targets = aligned(words, [each.target for each in examples], left=False)
+            targets = aligned(words, [example.target for example in examples], left=False)
             inputs["decoder_input_ids"] = self._shifted(targets, words.pad)
-            tokens += sum(len(each.target) for each in examples)
+            tokens += sum(len(example.target) for example in examples)
         return Batch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
 
     def _shifted(self, targets: Tensor, pad: int) -> Tensor:
         """Return what the decoder sees when it is to say the targets: those before."""
-        given = targets.roll(1, dims=1)
-        given[:, 0] = self.start
-        return given.masked_fill(given == NOT_ASKED, pad)
+        shifted = targets.roll(1, dims=1)
+        shifted[:, 0] = self.start
+        return shifted.masked_fill(shifted == NOT_ASKED, pad)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy over the tokens of the answers; those of prompts do not count."""
@@ -126,7 +126,7 @@ class GenerationHead:
 
         def ask(some: Sequence[Example]) -> Sequence[str]:
             # Prompts must end where the answer begins, so a decoder's are filled on the left.
-            inputs = padded(words, [each.ids for each in some], left=self.start is None)
+            inputs = padded(words, [example.ids for example in some], left=self.start is None)
             inputs.pop("position_ids", None)  # generate counts them itself
             moved = {name: value.to(asker.device) for name, value in inputs.items()}
             with torch.autocast(asker.device.type, torch.bfloat16, enabled=asker.half):

@@ -118,9 +118,9 @@ def padded(
     ids = torch.full((len(rows), longest), words.pad)
     mask = torch.zeros((len(rows), longest), dtype=torch.long)
     for at, row in enumerate(rows):
-        place = slice(longest - len(row), longest) if at_left else slice(0, len(row))
-        ids[at, place] = torch.tensor(row)
-        mask[at, place] = 1
+        span = slice(longest - len(row), longest) if at_left else slice(0, len(row))
+        ids[at, span] = torch.tensor(row)
+        mask[at, span] = 1
     inputs = {"input_ids": ids, "attention_mask": mask}
     if at_left:
         inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -134,8 +134,8 @@ def aligned(words: Words, rows: Sequence[Sequence[float]], *, left: bool | None 
     longest = max(len(row) for row in rows)
     targets = torch.full((len(rows), longest), NOT_ASKED)
     for at, row in enumerate(rows):
-        place = slice(longest - len(row), longest) if at_left else slice(0, len(row))
-        targets[at, place] = torch.tensor(row, dtype=torch.long)
+        span = slice(longest - len(row), longest) if at_left else slice(0, len(row))
+        targets[at, span] = torch.tensor(row, dtype=torch.long)
     return targets
 
 
@@ -148,7 +148,7 @@ def asked(
     """
     torch = load("torch")
     order = sorted(range(len(examples)), key=lambda at: (-examples[at].length, at))
-    found: list[Any] = [None] * len(examples)
+    outputs: list[Any] = [None] * len(examples)
     size, start = asker.batch, 0
     asker.module.eval()
     with torch.no_grad():
@@ -162,16 +162,16 @@ def asked(
                     raise
                 size = max(1, size // 2)
                 continue
-            for at, one in zip(places, said, strict=True):
-                found[at] = one
+            for at, output in zip(places, said, strict=True):
+                outputs[at] = output
             asker.answered(sum(examples[at].length for at in places))
             start += fit
-    return found
+    return outputs
 
 
 def cut_texts(examples: Sequence[Example]) -> dict[str, int]:
     """Return how many texts lost their end, as `Answers.notes` takes it."""
-    count = sum(each.cut for each in examples)
+    count = sum(example.cut for example in examples)
     return {"text_cut": count} if count else {}
 
 
@@ -179,5 +179,5 @@ def out_of_memory(error: RuntimeError) -> bool:
     """Return whether a device had no room; only some say so by the kind of the error."""
     said = str(error).lower()
     return isinstance(error, load("torch").OutOfMemoryError) or any(
-        each in said for each in ("can't allocate", "out of memory", "_alloc_failed")
+        sign in said for sign in ("can't allocate", "out of memory", "_alloc_failed")
     )

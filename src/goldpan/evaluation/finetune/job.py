@@ -50,26 +50,26 @@ def write_job(job: Job) -> None:
     pq.write_table(job.train, folder / "train.parquet")
     if job.validation is not None:
         pq.write_table(job.validation, folder / "validation.parquet")
-    told = {
+    facts = {
         "task": plain_task(job.task),
         "settings": asdict(job.settings),
         "seed": job.seed,
         "weights": str(job.weights.resolve()),
     }
-    (folder / "job.json").write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+    (folder / "job.json").write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2))
 
 
 def read_job(directory: Path) -> Job:
     """Read what `write_job` wrote."""
     folder = directory / _FOLDER
-    told = orjson.loads((folder / "job.json").read_bytes())
+    data = orjson.loads((folder / "job.json").read_bytes())
     chosen = folder / "validation.parquet"
     return Job(
-        task_of(told["task"], str(folder)),
+        task_of(data["task"], str(folder)),
         pq.read_table(folder / "train.parquet"),
         pq.read_table(chosen) if chosen.exists() else None,
-        Settings(**told["settings"]),
-        told["seed"],
-        Path(told["weights"]),
+        Settings(**data["settings"]),
+        data["seed"],
+        Path(data["weights"]),
         directory,
     )

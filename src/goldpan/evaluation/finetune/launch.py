@@ -48,8 +48,8 @@ def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
 
     Raises `EvaluationError` where it cannot be done.
     """
-    told = read_trained(job.directory)
-    while told is None:
+    stored = read_trained(job.directory)
+    while stored is None:
         size = _device_batch(job)
         try:
             if job.settings.processes == 1 and job.settings.deepspeed == "none":
@@ -58,16 +58,16 @@ def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
                 _launched(job, size, reporter)
         except TooLargeError:
             _halve(job, size, reporter)
-        told = read_trained(job.directory)
-    return told
+        stored = read_trained(job.directory)
+    return stored
 
 
 def _device_batch(job: Job) -> int:
     path = job.directory / _SIZE
     if path.exists():
         return int(path.read_text())
-    each = -(-job.settings.batch // job.settings.processes)
-    return min(job.settings.device_batch or each, each)
+    share = -(-job.settings.batch // job.settings.processes)
+    return min(job.settings.device_batch or share, share)
 
 
 def _halve(job: Job, size: int, reporter: Reporter) -> None:
@@ -96,13 +96,13 @@ def _launched(job: Job, size: int, reporter: Reporter) -> None:
     if read_trained(job.directory) is not None:
         return
     path = job.directory / OUTCOME
-    told = orjson.loads(path.read_bytes()) if path.exists() else {}
-    if told.get("too_large"):
+    stored = orjson.loads(path.read_bytes()) if path.exists() else {}
+    if stored.get("too_large"):
         raise TooLargeError
     log = job.directory / _LOG
     raise EvaluationError(
-        told.get("problem") or f"The training ended with exit code {code}: {_last_line(log)}",
-        told.get("remedy") or f"See {log}; the same command resumes from the last checkpoint",
+        stored.get("problem") or f"The training ended with exit code {code}: {_last_line(log)}",
+        stored.get("remedy") or f"See {log}; the same command resumes from the last checkpoint",
     )
 
 

@@ -41,7 +41,9 @@ class Loaded:
     def asker(self, batch: int) -> Asker:
         """Return the model as one that answers, `batch` rows at once."""
         single = load("torch").float32
-        mixed = self.half and any(each.dtype == single for each in self.module.parameters())
+        mixed = self.half and any(
+            parameter.dtype == single for parameter in self.module.parameters()
+        )
         return Asker(self.module, self.device, mixed, batch)
 
 
@@ -69,7 +71,7 @@ def load_model(job: Job, device: Any, *, master_copies: bool = False) -> Loaded:
             setattr(config, name, value)
         torch = load("torch")
         frozen = settings.lora or master_copies
-        module, told = auto.from_pretrained(
+        module, report = auto.from_pretrained(
             job.weights,
             config=config,
             attn_implementation=attention,
@@ -81,7 +83,10 @@ def load_model(job: Job, device: Any, *, master_copies: bool = False) -> Loaded:
         if settings.recompute:
             module.gradient_checkpointing_enable({"use_reentrant": False})
         if settings.lora:
-            names = {*told["missing_keys"], *(each[0] for each in told["mismatched_keys"])}
+            names = {
+                *report["missing_keys"],
+                *(mismatch[0] for mismatch in report["mismatched_keys"]),
+            }
             module = _adapted(module, job, {name.rpartition(".")[0] for name in names})
         module = module.to(device)
     return Loaded(module, words, head, attention, half, device)

@@ -56,12 +56,12 @@ class MaskingHead:
         made = []
         spans = _spans(rows)
         for row, text in enumerate(words.texts(stream(rows["text"]))):
-            found = covering(text.offsets, spans[row])
-            for window in windows(words.room, len(text.ids), found):
+            covered = covering(text.offsets, spans[row])
+            for window in windows(words.room, len(text.ids), covered):
                 shift = len(words.before) - window.start
                 places = [
                     (word, first + shift, min(after, window.stop) + shift)
-                    for word, (first, after) in enumerate(found)
+                    for word, (first, after) in enumerate(covered)
                     if after > first and window.start <= first < window.stop
                 ]
                 if places:
@@ -70,15 +70,15 @@ class MaskingHead:
 
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
         """Return examples with half of their words masked; which follows from `salt`."""
-        drawn = [_drawn(each, salt) for each in examples]
+        drawn = [_drawn(example, salt) for example in examples]
         masked = [
-            _masked(words, each, hidden) for each, hidden in zip(examples, drawn, strict=True)
+            _masked(words, example, hidden) for example, hidden in zip(examples, drawn, strict=True)
         ]
         targets = aligned(
             words,
-            [_targets(each, hidden) for each, hidden in zip(examples, drawn, strict=True)],
+            [_targets(example, hidden) for example, hidden in zip(examples, drawn, strict=True)],
         )
-        tokens = sum(each.length for each in examples)
+        tokens = sum(example.length for example in examples)
         return Batch(padded(words, masked), targets, int((targets != NOT_ASKED).sum()), tokens)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -93,12 +93,12 @@ class MaskingHead:
         """
         examples = self.examples(words, rows, learn=False)
         texts, spans = rows["text"].to_pylist(), _spans(rows)
-        values = [[""] * len(each) for each in spans]
+        values = [[""] * len(span) for span in spans]
         for first_half in (True, False):
 
             def hidden(example: Example, first_half: bool = first_half) -> list[bool]:
                 drawn = _drawn(example, f"{self.seed} answers")
-                return [each == first_half for each in drawn]
+                return [half == first_half for half in drawn]
 
             def ask(some: Sequence[Example]) -> Sequence[list[int]]:
                 inputs = padded(words, [_masked(words, each, hidden(each)) for each in some])
@@ -106,15 +106,15 @@ class MaskingHead:
                 inner = inputs["attention_mask"].bool()
                 return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
 
-            for example, found in zip(examples, asked(asker, examples, ask), strict=True):
+            for example, words_found in zip(examples, asked(asker, examples, ask), strict=True):
                 for (word, start, stop), yes in zip(example.places, hidden(example), strict=True):
                     if yes:
                         begin, end = spans[example.row][word]
-                        right = list(example.ids[start:stop]) == found[start:stop]
+                        right = list(example.ids[start:stop]) == words_found[start:stop]
                         values[example.row][word] = (
                             texts[example.row][begin:end]
                             if right
-                            else words.decode(found[start:stop])
+                            else words.decode(words_found[start:stop])
                         )
         return Answers(values)
 

@@ -40,9 +40,9 @@ class ProcessGroup:
         """Return what all processes give, by their order."""
         if self.world == 1:
             return [value]
-        found: list[Any] = [None] * self.world
-        load("torch.distributed").all_gather_object(found, value, group=self.talk)
-        return found
+        gathered: list[Any] = [None] * self.world
+        load("torch.distributed").all_gather_object(gathered, value, group=self.talk)
+        return gathered
 
 
 def join(settings: Settings) -> ProcessGroup:

@@ -55,7 +55,7 @@ def scale_of(values: Sequence[float], *, logarithm: bool) -> Scale:
         return Scale()
     logs = [math.log1p(value) for value in values]
     mean = math.fsum(logs) / len(logs)
-    spread = math.sqrt(math.fsum((each - mean) ** 2 for each in logs) / len(logs))
+    spread = math.sqrt(math.fsum((log - mean) ** 2 for log in logs) / len(logs))
     return Scale(mean, spread or 1.0, min(values), max(values), logarithm=True)
 
 
@@ -82,7 +82,7 @@ class SequenceHead:
             Example(
                 row,
                 # Heads of encoder-decoders want as many end tokens in every row.
-                words.frame([each for each in text.ids if each != ends]),
+                words.frame([id_ for id_ in text.ids if id_ != ends]),
                 self._target(target) if learn else (),
                 cut=len(text.ids) > words.room,
             )
@@ -103,11 +103,11 @@ class SequenceHead:
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
         """Return examples as tensors; nothing is drawn."""
         torch = load("torch")
-        inputs = padded(words, [each.ids for each in examples])
+        inputs = padded(words, [example.ids for example in examples])
         single = self.task.type in ("binary", "multi-class")
         kind = torch.long if single else torch.float32
-        targets = torch.tensor([each.target for each in examples], dtype=kind)
-        tokens = sum(each.length for each in examples)
+        targets = torch.tensor([example.target for example in examples], dtype=kind)
+        tokens = sum(example.length for example in examples)
         return Batch(inputs, targets[:, 0] if single else targets, len(examples), tokens)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ class SequenceHead:
         examples = self.examples(words, rows, learn=False)
 
         def ask(some: Sequence[Example]) -> Sequence[list[float]]:
-            inputs = padded(words, [each.ids for each in some])
+            inputs = padded(words, [example.ids for example in some])
             logits = asker.logits(asker.module, inputs).float()
             match self.task.type:
                 case "regression":
@@ -138,20 +138,22 @@ class SequenceHead:
                     said = logits.sigmoid()
                 case _:
                     said = logits.softmax(-1)
-            found: list[list[float]] = said.cpu().double().tolist()
-            return found
+            scores: list[list[float]] = said.cpu().double().tolist()
+            return scores
 
         said: list[list[float]] = asked(asker, examples, ask)
         notes = cut_texts(examples)
         names = self.task.label_names
         match self.task.type:
             case "regression":
-                return Answers([self.scale.outer(one[0]) for one in said], notes=notes)
+                return Answers([self.scale.outer(values[0]) for values in said], notes=notes)
             case "multi-label":
                 chosen = [
-                    [name for name, score in zip(names, one, strict=True) if score >= 0.5]
-                    for one in said
+                    [name for name, score in zip(names, values, strict=True) if score >= 0.5]
+                    for values in said
                 ]
                 return Answers(chosen, said, notes=notes)
             case _:
-                return Answers([names[one.index(max(one))] for one in said], said, notes=notes)
+                return Answers(
+                    [names[values.index(max(values))] for values in said], said, notes=notes
+                )

@@ -51,12 +51,12 @@ class TaggingHead:
 
     def examples(self, words: Words, rows: pa.Table, *, learn: bool) -> list[Example]:
         """Return the windows of all rows; a target for each token of a window."""
-        given = rows["tokens"].to_pylist()
+        sentences = rows["tokens"].to_pylist()
         tags = rows["tags"].to_pylist() if learn else [[]] * len(rows)
         numbers = {name: at for at, name in enumerate(self.task.label_names)}
         made = []
-        texts = words.texts(" ".join(tokens) for tokens in given)
-        for row, (text, tokens) in enumerate(zip(texts, given, strict=True)):
+        texts = words.texts(" ".join(tokens) for tokens in sentences)
+        for row, (text, tokens) in enumerate(zip(texts, sentences, strict=True)):
             spans = covering(text.offsets, word_spans(tokens))
             for window in windows(words.room, len(text.ids)):
                 shift = len(words.before) - window.start
@@ -74,9 +74,9 @@ class TaggingHead:
 
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:
         """Return examples as tensors; nothing is drawn."""
-        targets = aligned(words, [each.target for each in examples])
-        tokens = sum(each.length for each in examples)
-        inputs = padded(words, [each.ids for each in examples])
+        targets = aligned(words, [example.target for example in examples])
+        tokens = sum(example.length for example in examples)
+        inputs = padded(words, [example.ids for example in examples])
         return Batch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -95,10 +95,10 @@ class TaggingHead:
 
         tokens = rows["tokens"].to_pylist()
         names = self.task.label_names
-        values = [[_NONE] * len(each) for each in tokens]
+        values = [[_NONE] * len(token) for token in tokens]
         for example, tags in zip(examples, asked(asker, examples, ask), strict=True):
-            for word, place, _ in example.places:
-                values[example.row][word] = names[tags[place]]
+            for word, index, _ in example.places:
+                values[example.row][word] = names[tags[index]]
         return Answers(values)
 
 

@@ -69,27 +69,27 @@ class _Training:
         return settings.learning_rate * (self.steps - step) / max(1, self.steps - rising)
 
 
-def train(job: Job, place: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
+def train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     """Train, going on from a checkpoint where there is one; leave `LEARNED` and `TRAINED`.
 
     All processes of a training call it. Raises `TooLargeError` where `device_batch` rows do not
     fit, `EvaluationError` where nothing can be learned.
     """
     torch = load("torch")
-    devices = [place.device] if place.device.type == "cuda" else []
+    devices = [group.device] if group.device.type == "cuda" else []
     try:
         with torch.random.fork_rng(devices), quiet():
             torch.manual_seed(job.seed)
-            _train(job, place, device_batch, reporter)
+            _train(job, group, device_batch, reporter)
     except RuntimeError as error:
         if out_of_memory(error):
             raise TooLargeError from None
         raise
 
 
-def _train(job: Job, place: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
+def _train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     settings = job.settings
-    loaded = load_model(job, place.device, master_copies=settings.deepspeed != "none")
+    loaded = load_model(job, group.device, master_copies=settings.deepspeed != "none")
     examples = loaded.head.examples(loaded.words, job.train, learn=True)
     if not examples:
         raise EvaluationError(
@@ -97,32 +97,34 @@ def _train(job: Job, place: ProcessGroup, device_batch: int, reporter: Reporter)
         )
     engine: Engine
     if settings.deepspeed == "none":
-        engine = Plain(loaded.module, settings, place)
+        engine = Plain(loaded.module, settings, group)
     else:
-        engine = Zero(loaded.module, settings, place, device_batch, half=loaded.half)
-    each = math.ceil(len(examples) / settings.batch)
-    training = _Training(job, loaded, engine, place, examples, device_batch, each * job.epochs)
-    load("torch").manual_seed(job.seed + place.rank)  # each draws its own dropout
-    state = resume(job.directory, engine, place, reporter)
+        engine = Zero(loaded.module, settings, group, device_batch, half=loaded.half)
+    steps_per_epoch = math.ceil(len(examples) / settings.batch)
+    training = _Training(
+        job, loaded, engine, group, examples, device_batch, steps_per_epoch * job.epochs
+    )
+    load("torch").manual_seed(job.seed + group.rank)  # each draws its own dropout
+    state = resume(job.directory, engine, group, reporter)
     with reporter.task(f"{job.task.name}: steps", training.steps) as progress:
         progress.advance(state.step)
-        _steps(training, state, each, progress)
-    if place.first:
+        _steps(training, state, steps_per_epoch, progress)
+    if group.first:
         _finish(training, state)
-    place.wait()
+    group.wait()
 
 
-def _steps(training: _Training, state: State, each: int, progress: Task) -> None:
-    job, place = training.job, training.place
+def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Task) -> None:
+    job, group = training.job, training.place
     lengths = [example.length for example in training.examples]
-    interval = each
+    interval = steps_per_epoch
     if job.task.type not in WORD_TASKS:
         interval = math.ceil(training.steps / job.settings.evaluations)
     begun, before = time.monotonic(), state.seconds
     order: list[list[int]] = []
     pending: list[Any] = []
     while state.step < training.steps and state.misses < job.settings.patience:
-        epoch, at = divmod(state.step, each)
+        epoch, at = divmod(state.step, steps_per_epoch)
         if at == 0 or not order:
             order = steps_of_epoch(
                 lengths, job.settings.batch, job.seed, epoch, group=job.settings.group_lengths
@@ -132,28 +134,28 @@ def _steps(training: _Training, state: State, each: int, progress: Task) -> None
         looks = state.step % interval == 0 or state.step == training.steps
         if not looks and len(pending) < _PENDING:
             continue
-        _settle(state, pending, place)
+        _settle(state, pending, group)
         if looks:
             _evaluate(training, state)
-        spent = place.gather(before + time.monotonic() - begun)[0]
+        spent = group.gather(before + time.monotonic() - begun)[0]
         if looks or spent - state.seconds > _BETWEEN:
             state.seconds = spent
-            save(job.directory, state, training.engine, place)
+            save(job.directory, state, training.engine, group)
 
 
 def _step(training: _Training, state: State, rows: Sequence[int], salt: str) -> Any:
     """Change the weights once, by the mean loss over all that the step asks for; return it."""
-    place, loaded = training.place, training.loaded
+    group, loaded = training.place, training.loaded
     longest = max(training.examples[row].length for row in rows)
-    size = rows_at_once(training.device_batch, longest, place.device.type)
-    parts = parts_of(rows, place.rank, place.world, size)
+    size = rows_at_once(training.device_batch, longest, group.device.type)
+    parts = parts_of(rows, group.rank, group.world, size)
     batches = [
         loaded.head.batch(loaded.words, [training.examples[row] for row in part.rows], salt)
         for part in parts
     ]
     counting = [batch for part, batch in zip(parts, batches, strict=True) if part.counts]
     mine = sum(batch.count for batch in counting), sum(batch.tokens for batch in counting)
-    sums = place.gather(mine)
+    sums = group.gather(mine)
     total = max(1, sum(count for count, _ in sums))
     loaded.module.train()
     losses = [
@@ -179,12 +181,12 @@ def _learn(training: _Training, part: Part, batch: Batch, total: int, *, last: b
     return training.engine.learn(loss_of, last=last)
 
 
-def _settle(state: State, pending: list[Any], place: ProcessGroup) -> None:
+def _settle(state: State, pending: list[Any], group: ProcessGroup) -> None:
     """Fetch the losses of the last steps; asking a GPU for each at once would make it wait."""
-    shares = place.gather([float(loss) for loss in pending])
+    shares = group.gather([float(loss) for loss in pending])
     pending.clear()
     for losses in zip(*shares, strict=True):
-        state.losses.append(math.fsum(losses) / place.world)
+        state.losses.append(math.fsum(losses) / group.world)
         if not math.isfinite(state.losses[-1]):
             raise EvaluationError(
                 f"The loss of step {len(state.losses)} is not a number",
@@ -193,14 +195,14 @@ def _settle(state: State, pending: list[Any], place: ProcessGroup) -> None:
 
 
 def _evaluate(training: _Training, state: State) -> None:
-    job, place = training.job, training.place
+    job, group = training.job, training.place
     if job.validation is None or not len(job.validation):
         return
-    told, better = validate(job, training.loaded, place, training.device_batch * 2)
-    state.scores.append((state.step, told))
+    value, better = validate(job, training.loaded, group, training.device_batch * 2)
+    state.scores.append((state.step, value))
     if state.best is None or better > state.best:
         state.best, state.best_step, state.misses = max(better, -1e308), state.step, 0
-        if place.first:
+        if group.first:
             _keep(training)
     else:
         state.misses += 1
@@ -214,28 +216,28 @@ def _keep(training: _Training) -> None:
 
 
 def _finish(training: _Training, state: State) -> None:
-    job, loaded, place = training.job, training.loaded, training.place
+    job, loaded, group = training.job, training.loaded, training.place
     if state.best is None:
         _keep(training)
         state.best_step = state.step
-    told = {
+    facts = {
         **asdict(state),
         "planned_steps": training.steps,
         "stopped_early": state.step < training.steps,
-        "device": place.device.type,
-        "gpus": place.gpus,
-        "processes": place.world,
+        "device": group.device.type,
+        "gpus": group.gpus,
+        "processes": group.world,
         "precision": "bf16" if loaded.half else "fp32",
         "attention": loaded.attention,
         "max_length": loaded.words.limit,
         "device_batch": training.device_batch,
         "accumulation": accumulation(job.settings, training.device_batch),
-        "parameters": sum(each.numel() for each in loaded.module.parameters()),
+        "parameters": sum(parameter.numel() for parameter in loaded.module.parameters()),
         "trained_parameters": sum(
-            each.numel() for each in loaded.module.parameters() if each.requires_grad
+            parameter.numel() for parameter in loaded.module.parameters() if parameter.requires_grad
         ),
     }
-    write_whole(job.directory / TRAINED, orjson.dumps(told, option=orjson.OPT_INDENT_2))
+    write_whole(job.directory / TRAINED, orjson.dumps(facts, option=orjson.OPT_INDENT_2))
 
 
 def read_trained(directory: Path) -> dict[str, Any] | None:

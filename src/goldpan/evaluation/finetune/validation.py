@@ -18,16 +18,16 @@ from goldpan.evaluation.score import score
 
 
 def validate(
-    job: Job, loaded: Loaded, place: ProcessGroup, batch: int
+    job: Job, loaded: Loaded, group: ProcessGroup, batch: int
 ) -> tuple[float | None, float]:
     """Return the score, and the same such that higher is better; processes share the rows."""
     assert job.validation is not None
-    mine = job.validation.take(list(range(place.rank, len(job.validation), place.world)))
+    mine = job.validation.take(list(range(group.rank, len(job.validation), group.world)))
     values: Sequence[Answer] = []
     if len(mine):
         values = loaded.head.answers(loaded.asker(batch), loaded.words, mine).values
-    shares = place.gather(list(values))
-    every = [shares[row % place.world][row // place.world] for row in range(len(job.validation))]
+    shares = group.gather(list(values))
+    every = [shares[row % group.world][row // group.world] for row in range(len(job.validation))]
     metric = score(job.task, _table(job, job.validation, every), resamples=0).metric(
         job.task.metric
     )

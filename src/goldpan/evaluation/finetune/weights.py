@@ -43,41 +43,42 @@ class Weights:
         return _UNSAFE.sub("-", name).strip(".-") or "model"
 
 
-def find_weights(given: str, *, download: bool = False) -> Weights:
+def find_weights(text: str, *, download: bool = False) -> Weights:
     """Return the weights of a folder or of ``ID@COMMIT`` on the Hub.
 
     Raises `UsageError` where neither is meant, no commit is told, or the weights are not on this
     machine and `download` is not asked for; `EvaluationError` where the Hub does not answer well
     or files are missing.
     """
-    path = Path(given).expanduser()
+    path = Path(text).expanduser()
     if path.is_dir():
         return _read(path.resolve().name, path)
-    found = _HUB.fullmatch(given)
-    if not given or found is None or path.is_absolute() or given.startswith("."):
+    match = _HUB.fullmatch(text)
+    if not text or match is None or path.is_absolute() or text.startswith("."):
         raise UsageError(
-            f"There is no folder {given!r} with weights",
+            f"There is no folder {text!r} with weights",
             "Give a folder, or the weights on the Hugging Face Hub as OWNER/NAME@COMMIT",
         )
-    name, commit = found["id"], found["revision"] or ""
+    name, commit = match["id"], match["revision"] or ""
     if not _COMMIT.fullmatch(commit):
-        told = f"{commit!r} is not a commit, and may mean other weights tomorrow" if commit else ""
         raise UsageError(
-            told or f"{name} is not pinned to a commit, and may mean other weights tomorrow",
+            f"{commit!r} is not a commit, and may mean other weights tomorrow"
+            if commit
+            else f"{name} is not pinned to a commit, and may mean other weights tomorrow",
             f"Write {name}@COMMIT, with the 40 digits of a commit on the Hugging Face Hub; there is"
-            f" no folder {given!r}",
+            f" no folder {text!r}",
         )
-    return _read(given, _downloaded(name, commit) if download else _cached(name, commit))
+    return _read(text, _downloaded(name, commit) if download else _cached(name, commit))
 
 
 def _cached(name: str, commit: str) -> Path:
     # The Hub's client takes long to import, and most commands do without.
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(name, "config.json", revision=commit)
-    if not isinstance(found, str):
+    cached = try_to_load_from_cache(name, "config.json", revision=commit)
+    if not isinstance(cached, str):
         raise UsageError(f"{name}@{commit} is not on this machine", "Fetch it with --download")
-    return Path(found).parent
+    return Path(cached).parent
 
 
 def _downloaded(name: str, commit: str) -> Path:
@@ -89,8 +90,8 @@ def _downloaded(name: str, commit: str) -> Path:
 
     api = open_hub(get_token())
     try:
-        files = [each for each in api.list_repo_files(name, revision=commit) if "/" not in each]
-        wanted = [each for each in files if each.endswith(_TEXTS)] + _tensors(files)
+        files = [file for file in api.list_repo_files(name, revision=commit) if "/" not in file]
+        wanted = [file for file in files if file.endswith(_TEXTS)] + _tensors(files)
         with quiet():
             return Path(api.snapshot_download(name, revision=commit, allow_patterns=wanted))
     except (HfHubHTTPError, OfflineModeIsEnabled, httpx2.TransportError, OSError) as error:
@@ -133,8 +134,8 @@ def _read(name: str, directory: Path) -> Weights:
 def _parts(directory: Path, files: list[str]) -> list[str]:
     """Return the files over which large weights are spread."""
     indexes = [name for name in files if name.endswith(".safetensors.index.json")]
-    told = (orjson.loads((directory / name).read_bytes()) for name in indexes)
-    return sorted({str(part) for each in told for part in each["weight_map"].values()})
+    indexed = (orjson.loads((directory / name).read_bytes()) for name in indexes)
+    return sorted({str(part) for index in indexed for part in index["weight_map"].values()})
 
 
 def _digest(directory: Path, files: list[str]) -> str:

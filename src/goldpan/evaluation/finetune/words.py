@@ -60,16 +60,16 @@ class Words:
     def texts(self, texts: Iterable[str]) -> Iterator[Text]:
         """Yield each text's tokens; one without any yields a full stop's."""
         rest = iter(texts)
-        while given := list(islice(rest, _ROWS)):
-            found = self.tokenizer(
-                given,
+        while batch := list(islice(rest, _ROWS)):
+            encoded = self.tokenizer(
+                batch,
                 add_special_tokens=False,
                 split_special_tokens=True,
                 return_offsets_mapping=True,
                 return_attention_mask=False,
                 return_token_type_ids=False,
             )
-            for ids, offsets in zip(found["input_ids"], found["offset_mapping"], strict=True):
+            for ids, offsets in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
                 yield Text(ids, offsets) if ids else Text(self._stop(), [(0, 0)])
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -115,14 +115,14 @@ def make_words(tokenizer: Any, config: Any, wanted: int, padding: str) -> Words:
 
 def longest(tokenizer: Any, config: Any) -> int:
     """Return how many tokens a model takes; a very large number where nothing tells."""
-    found = [_NO_LIMIT]
+    limits = [_NO_LIMIT]
     if tokenizer.model_max_length < _NO_LIMIT:
-        found.append(int(tokenizer.model_max_length))
+        limits.append(int(tokenizer.model_max_length))
     positions = getattr(config, "max_position_embeddings", None)
     if positions and not config.is_encoder_decoder:
         begins_late = any(kind in config.model_type for kind in _OFFSET_POSITIONS)
-        found.append(int(positions) - (config.pad_token_id + 1 if begins_late else 0))
-    return min(found)
+        limits.append(int(positions) - (config.pad_token_id + 1 if begins_late else 0))
+    return min(limits)
 
 
 def _frame(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -148,8 +148,8 @@ def covering(offsets: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
     """
     starts = [start for start, _ in offsets]
     ends = [end for _, end in offsets]
-    found = ((bisect_right(ends, start), bisect_left(starts, end)) for start, end in spans)
-    return [(first, after) if after > first else (0, 0) for first, after in found]
+    ranges = ((bisect_right(ends, start), bisect_left(starts, end)) for start, end in spans)
+    return [(first, after) if after > first else (0, 0) for first, after in ranges]
 
 
 def windows(room: int, count: int, whole: Sequence[Span] = ()) -> Iterator[slice]:

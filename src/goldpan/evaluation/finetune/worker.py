@@ -65,9 +65,9 @@ def work(directory: Path, starter: Path, device_batch: int) -> int:
         fcntl.flock(lock, fcntl.LOCK_SH)
         try:
             job = read_job(directory)
-            place = join(job.settings)
-            signs = _Signs(directory, starter, writes=place.first)
-            train(job, place, device_batch, signs)
+            group = join(job.settings)
+            signs = _Signs(directory, starter, writes=group.first)
+            train(job, group, device_batch, signs)
             load("torch.distributed").destroy_process_group()
         except TooLargeError:
             return _tell(directory, {"too_large": True})
@@ -88,7 +88,7 @@ def _tell(directory: Path, outcome: dict[str, Any]) -> int:
 
 def main() -> None:
     """Run as a program."""
-    arguments = [each for each in sys.argv[1:] if not each.startswith("--local_rank")]
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--local_rank")]
     directory, starter, device_batch = arguments
     code = work(Path(directory), Path(starter), int(device_batch))
     # Threads of libraries may wait for processes that are gone: an orderly exit could hang.

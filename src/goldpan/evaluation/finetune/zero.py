@@ -39,5 +39,5 @@ def deepspeed_config(
 
 def accumulation(settings: Settings, device_batch: int) -> int:
     """Return how many parts a step has on each process."""
-    each = -(-settings.batch // settings.processes)
-    return -(-each // device_batch)
+    share = -(-settings.batch // settings.processes)
+    return -(-share // device_batch)

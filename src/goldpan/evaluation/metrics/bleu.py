@@ -67,5 +67,5 @@ def bleu_of_counts(totals: Floats, *, effective_order: bool = False) -> Floats:
     mean = np.log(precisions).sum(axis=1) / np.maximum(orders, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         brevity = np.where(answered < wanted, np.exp(1 - wanted / answered), 1.0)
-    found = np.where(known & (matched.sum(axis=1) > 0), np.exp(mean) * brevity, 0.0)
-    return np.where((answered == 0) & (wanted == 0), 1.0, found)
+    scores = np.where(known & (matched.sum(axis=1) > 0), np.exp(mean) * brevity, 0.0)
+    return np.where((answered == 0) & (wanted == 0), 1.0, scores)

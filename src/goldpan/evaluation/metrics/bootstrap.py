@@ -61,6 +61,6 @@ def resample(repos: Sequence[str | None], *, seed: int, resamples: int) -> Resam
         return Resampling("example", np.arange(len(repos)), seed, resamples)
     numbers = {repo: number for number, repo in enumerate(named)}
     unit_of = np.empty(len(repos), dtype=np.int64)
-    for place, repo in enumerate(repos):
-        unit_of[place] = numbers[repo] if repo else numbers.setdefault(f"\0{place}", len(numbers))
+    for index, repo in enumerate(repos):
+        unit_of[index] = numbers[repo] if repo else numbers.setdefault(f"\0{index}", len(numbers))
     return Resampling("project", unit_of, seed, resamples)

@@ -50,7 +50,10 @@ def number_labels(
         tuple(labels),
         np.array([numbers[truth] for truth in truths], dtype=np.int64),
         np.array(
-            [len(labels) if one is None else numbers.get(one, len(labels)) for one in answers],
+            [
+                len(labels) if answer is None else numbers.get(answer, len(labels))
+                for answer in answers
+            ],
             dtype=np.int64,
         ),
         positive,
@@ -68,14 +71,14 @@ def confusion_matrix(data: SingleLabel) -> ConfusionMatrix:
 def single_label_evidence(data: SingleLabel, scores: Floats | None) -> list[Evidence]:
     """Return what the metrics of a binary or multi-class task follow from."""
     columns = _one_vs_rest(data)
-    found: list[Evidence] = [
+    evidence: list[Evidence] = [
         Totals(columns, label_measures(data.labels, data.positive)),
         _matrix_evidence(data),
     ]
     if scores is not None:
         positive = np.arange(len(data.labels)) == data.truth[:, None]
-        found.append(Ranking(data.labels, positive, scores, data.positive))
-    return found
+        evidence.append(Ranking(data.labels, positive, scores, data.positive))
+    return evidence
 
 
 def single_label_confusions(data: SingleLabel) -> tuple[LabelConfusion, ...]:
@@ -93,9 +96,9 @@ def _one_vs_rest(data: SingleLabel) -> Floats:
 def _matrix_evidence(data: SingleLabel) -> Totals:
     """Return accuracy and what else needs the whole matrix, from its cells that are not empty."""
     size = len(data.labels) + 1
-    cells, place = np.unique(data.truth * size + data.answer, return_inverse=True)
+    cells, cell_of = np.unique(data.truth * size + data.answer, return_inverse=True)
     columns = np.zeros((len(data.truth), len(cells)))
-    columns[np.arange(len(data.truth)), place] = 1.0
+    columns[np.arange(len(data.truth)), cell_of] = 1.0
     true_label, answered = np.divmod(cells, size)
     right = (true_label == answered).astype(np.float64)
     measures = [

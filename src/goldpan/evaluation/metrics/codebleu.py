@@ -86,13 +86,13 @@ def codebleu(pairs: Sequence[CodePair]) -> Iterator[CodeBleu]:
         language = language_of(pair.path)
         keywords = KEYWORDS.get(language.name, frozenset()) if language else frozenset()
         reference, answer = _TOKEN.findall(pair.reference), _TOKEN.findall(pair.answer)
-        split, given = pair.reference.split(), pair.answer.split()
+        split, answered = pair.reference.split(), pair.answer.split()
         yield CodeBleu(
             _ngram_match(reference, answer, frozenset()),
             _ngram_match(reference, answer, keywords),
             TreeMatch(0.0, 0.0, 0.0) if isinstance(trees, Failed) else trees,
-            _package_bleu(split, given),
-            _package_weighted_bleu(split, given, keywords),
+            _package_bleu(split, answered),
+            _package_weighted_bleu(split, answered, keywords),
         )
 
 
@@ -105,10 +105,10 @@ def match_trees(pair: CodePair) -> TreeMatch:
         return TreeMatch()
     numbers: dict[Shape, int] = {}
     shapes, flows = subtrees(wanted, numbers), data_flow(wanted)
-    given = read_code(pair.path, pair.answer[: MOST_PARSED + 1])
-    if given is None or len(pair.answer) > MOST_PARSED:
+    reading = read_code(pair.path, pair.answer[: MOST_PARSED + 1])
+    if reading is None or len(pair.answer) > MOST_PARSED:
         return TreeMatch(0.0, 0.0, 0.0 if flows else None)
-    given_shapes, given_flows = subtrees(given, numbers), data_flow(given)
+    given_shapes, given_flows = subtrees(reading, numbers), data_flow(reading)
     unclipped = sum(count for shape, count in shapes.items() if shape in given_shapes)
     return TreeMatch(
         (shapes & given_shapes).total() / shapes.total(),
@@ -123,10 +123,10 @@ def _ngram_match(
     """Return sentence BLEU over code tokens; with keywords, those weigh five times the others."""
     counts = np.array([bleu_counts(reference, answer)], dtype=np.float64)
     if keywords and answer:
-        wanted, given = ngrams(reference, 1), ngrams(answer, 1)
-        weight = {token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in given}
-        counts[0, 2] = math.fsum(weight[t] * min(count, wanted[t]) for t, count in given.items())
-        counts[0, 2 + ORDERS] = math.fsum(weight[t] * count for t, count in given.items())
+        wanted, answered = ngrams(reference, 1), ngrams(answer, 1)
+        weight = {token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in answered}
+        counts[0, 2] = math.fsum(weight[t] * min(count, wanted[t]) for t, count in answered.items())
+        counts[0, 2 + ORDERS] = math.fsum(weight[t] * count for t, count in answered.items())
     return float(bleu_of_counts(counts, effective_order=True)[0])
 
 
@@ -134,8 +134,8 @@ def _package_bleu(reference: Sequence[str], answer: Sequence[str]) -> float:
     """Return BLEU over words as the package has it: a precision of 0 becomes 0.1 / n-grams."""
     shares: list[tuple[float, float]] = []
     for order in range(1, ORDERS + 1):
-        given, wanted = ngrams(answer, order), ngrams(reference, order)
-        shares.append(((given & wanted).total(), max(1, given.total())))
+        answered, wanted = ngrams(answer, order), ngrams(reference, order)
+        shares.append(((answered & wanted).total(), max(1, answered.total())))
     return _package_mean(shares, len(reference), len(answer))
 
 
@@ -145,8 +145,8 @@ def _package_weighted_bleu(
     """Return the package's weighted match: shares of the reference's n-grams, not the answer's."""
     shares: list[tuple[float, float]] = []
     for order in range(1, ORDERS + 1):
-        given, wanted = ngrams(answer, order), ngrams(reference, order)
-        clipped = given & wanted
+        answered, wanted = ngrams(answer, order), ngrams(reference, order)
+        clipped = answered & wanted
         if order == 1:
             weight = {token: 1.0 if token[0] in keywords else _OTHER_WEIGHT for token in wanted}
             over = math.fsum(weight[token] * count for token, count in clipped.items())
@@ -158,9 +158,9 @@ def _package_weighted_bleu(
     return _package_mean(shares, 2, len(answer))
 
 
-def _package_mean(shares: Sequence[tuple[float, float]], wanted: int, given: int) -> float:
+def _package_mean(shares: Sequence[tuple[float, float]], wanted: int, answered: int) -> float:
     if shares[0][0] == 0:
         return 0.0
     logs = [math.log((over or _SMALL) / under) for over, under in shares]
-    brevity = 1.0 if given > wanted else math.exp(1 - wanted / given)
+    brevity = 1.0 if answered > wanted else math.exp(1 - wanted / answered)
     return brevity * math.exp(math.fsum(logs) / ORDERS)

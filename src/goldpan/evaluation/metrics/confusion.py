@@ -65,8 +65,8 @@ def pool(confusions: Iterable[BinaryConfusion]) -> BinaryConfusion:
     alike, so the two differ (ECSER's Tables 9 and 10).
     """
     tp = fp = tn = fn = 0
-    for one in confusions:
-        tp, fp, tn, fn = tp + one.tp, fp + one.fp, tn + one.tn, fn + one.fn
+    for confusion in confusions:
+        tp, fp, tn, fn = tp + confusion.tp, fp + confusion.fp, tn + confusion.tn, fn + confusion.fn
     return BinaryConfusion(tp, fp, tn, fn)
 
 

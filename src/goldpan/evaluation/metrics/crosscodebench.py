@@ -29,11 +29,11 @@ class Percentages:
 
 def percentages(references: Sequence[str], answers: Sequence[str | None]) -> Percentages:
     """Score answers, where None is one that is not valid."""
-    found = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
-    if not found:
+    agreements = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
+    if not agreements:
         return Percentages(None, None, None)
-    counts = np.array([one.bleu_counts for one in found], dtype=np.float64)
+    counts = np.array([agreement.bleu_counts for agreement in agreements], dtype=np.float64)
     bleu = float(bleu_of_counts(counts.sum(axis=0, keepdims=True))[0])
-    exact = math.fsum(one.exact_match for one in found) / len(found)
-    rouge = math.fsum(one.rouge_l for one in found) / len(found)
+    exact = math.fsum(agreement.exact_match for agreement in agreements) / len(agreements)
+    rouge = math.fsum(agreement.rouge_l for agreement in agreements) / len(agreements)
     return Percentages(100 * exact, 100 * bleu, 100 * rouge)

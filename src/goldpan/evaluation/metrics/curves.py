@@ -80,22 +80,22 @@ class Ranking:
         one_kind = "all examples, or none, have the label"
         return [
             measure
-            for place, name in enumerate(("auc", "auprc"))
+            for index, name in enumerate(("auc", "auprc"))
             for measure in (
-                Measure(f"macro_{name}", _mean_area(place), "no label has one"),
-                *self._of_positive(name, place, one_kind),
+                Measure(f"macro_{name}", _mean_area(index), "no label has one"),
+                *self._of_positive(name, index, one_kind),
                 *(
-                    Measure(name, _area(2 * number + place), one_kind, label)
+                    Measure(name, _area(2 * number + index), one_kind, label)
                     for number, label in enumerate(self.labels)
                 ),
             )
         ]
 
-    def _of_positive(self, name: str, place: int, undefined: str) -> tuple[Measure, ...]:
+    def _of_positive(self, name: str, index: int, undefined: str) -> tuple[Measure, ...]:
         if self.positive_label is None:
             return ()
         number = self.labels.index(self.positive_label)
-        return (Measure(name, _area(2 * number + place), undefined),)
+        return (Measure(name, _area(2 * number + index), undefined),)
 
     def by_unit(self, unit_of: Whole, units: int) -> Callable[[Floats], Floats]:
         """Return how draws x units become draws x (two areas a label)."""
@@ -103,18 +103,18 @@ class Ranking:
             _rank(self.positive[:, number], self.scores[:, number])
             for number in range(len(self.labels))
         ]
-        return lambda weights: np.hstack([_areas(one, weights[:, unit_of]) for one in ranked])
+        return lambda weights: np.hstack([_areas(order, weights[:, unit_of]) for order in ranked])
 
 
 def _area(column: int) -> Callable[[Floats], Floats]:
     return lambda areas: areas[:, column]
 
 
-def _mean_area(place: int) -> Callable[[Floats], Floats]:
+def _mean_area(index: int) -> Callable[[Floats], Floats]:
     def mean(areas: Floats) -> Floats:
-        found = areas[:, place::2]
-        defined = np.isfinite(found)
-        total = np.where(defined, found, 0.0).sum(axis=1)
+        areas_of_metric = areas[:, index::2]
+        defined = np.isfinite(areas_of_metric)
+        total = np.where(defined, areas_of_metric, 0.0).sum(axis=1)
         return ratio(total, defined.sum(axis=1).astype(np.float64))
 
     return mean
@@ -147,7 +147,7 @@ def check_scores(
     rows = [row for row in scores if row is not None]
     if any(len(row) != labels for row in rows):
         return None, f"some examples do not have {labels} scores, one a label"
-    found = np.array(rows, dtype=np.float64)
-    if np.isnan(found).any():
+    matrix = np.array(rows, dtype=np.float64)
+    if np.isnan(matrix).any():
         return None, "some scores are not numbers"
-    return found, ""
+    return matrix, ""

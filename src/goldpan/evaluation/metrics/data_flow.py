@@ -89,34 +89,34 @@ class Flow(NamedTuple):
 def data_flow(reading: Reading) -> Counter[Flow]:
     """Count a text's flows, with variables named by the order in which they appear."""
     names: dict[str, str] = {}
-    found: Counter[Flow] = Counter()
+    counts: Counter[Flow] = Counter()
     for flow in _flows(reading):
         for name in (*flow.sources, flow.variable):
             names.setdefault(name, f"var_{len(names)}")
         sources = tuple(names[name] for name in flow.sources)
-        found[Flow(names[flow.variable], flow.relation, sources)] += 1
-    return found
+        counts[Flow(names[flow.variable], flow.relation, sources)] += 1
+    return counts
 
 
 def _flows(reading: Reading) -> list[Flow]:
-    found: list[Flow] = []
+    flows: list[Flow] = []
     defined: set[str] = set()
     waiting: list[Node | list[Flow] | set[str]] = [reading.tree.root_node]
     while waiting:
         step = waiting.pop()
         if isinstance(step, list):
-            found += step
+            flows += step
         elif isinstance(step, set):
             defined |= step
         elif step.type in _NAMES:
             name = _text(step, reading)
             if name in defined:
-                found.append(Flow(name, "comes", (name,)))
+                flows.append(Flow(name, "comes", (name,)))
         elif step.type.endswith(_PARAMETERS) or step.type == _PARAMETER:
             defined.update(_names(step, reading))
         else:
             waiting += reversed(_steps(step, reading))
-    return found
+    return flows
 
 
 def _steps(node: Node, reading: Reading) -> list[Node | list[Flow] | set[str]]:
@@ -163,15 +163,15 @@ def _updates(node: Node) -> bool:
 
 def _names(node: Node, reading: Reading) -> list[str]:
     """Return the names within a node, in the order of the text."""
-    found: list[str] = []
+    names: list[str] = []
     waiting = [node]
     while waiting:
         inner = waiting.pop()
         if inner.type in _NAMES:
-            found.append(_text(inner, reading))
+            names.append(_text(inner, reading))
         else:
             waiting += [child for _, child in reversed(_valued(inner, reading))]
-    return found
+    return names
 
 
 def _text(node: Node, reading: Reading) -> str:

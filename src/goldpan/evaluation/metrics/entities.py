@@ -28,19 +28,19 @@ class Entity(NamedTuple):
 
 def entities(tags: Sequence[str], *, strict: bool = False) -> frozenset[Entity]:
     """Return the entities that the tags of a sentence mark."""
-    found: list[Entity] = []
+    spans: list[Entity] = []
     open_type: str | None = None
     start = 0
-    for place, tag in enumerate([*tags, _OUTSIDE]):
+    for index, tag in enumerate([*tags, _OUTSIDE]):
         prefix, _, name = tag.partition("-")
         inside = prefix == "I" and open_type == name
         if inside:
             continue
         if open_type is not None:
-            found.append(Entity(open_type, start, place))
+            spans.append(Entity(open_type, start, index))
         begins = prefix == "B" or (prefix == "I" and not strict)
-        open_type, start = (name, place) if begins else (None, place)
-    return frozenset(found)
+        open_type, start = (name, index) if begins else (None, index)
+    return frozenset(spans)
 
 
 def entity_evidence(
@@ -50,23 +50,26 @@ def entity_evidence(
 
     An answer without one tag a word is not valid: none of its entities is found.
     """
-    given = [
+    answered = [
         answer if answer is not None and len(answer) == len(truth) else None
         for truth, answer in zip(truths, answers, strict=True)
     ]
-    found: list[Evidence] = []
+    evidence: list[Evidence] = []
     for name, strict in (("seqeval", False), ("strict_seqeval", True)):
         columns = np.array(
-            [_agreement(truth, answer, strict) for truth, answer in zip(truths, given, strict=True)]
+            [
+                _agreement(truth, answer, strict)
+                for truth, answer in zip(truths, answered, strict=True)
+            ]
         )
-        found.append(Totals(_rows(columns, 3), _measures(name)))
+        evidence.append(Totals(_rows(columns, 3), _measures(name)))
     tokens = np.array(
-        [_token_agreement(truth, answer) for truth, answer in zip(truths, given, strict=True)]
+        [_token_agreement(truth, answer) for truth, answer in zip(truths, answered, strict=True)]
     )
     token_f1 = Measure("token_micro_f1", _f1, "no token has a tag")
     accuracy = Measure("token_accuracy", mean_of(3, 4), "there are no tokens")
-    found.append(Totals(_rows(tokens, 5), [token_f1, accuracy]))
-    return found
+    evidence.append(Totals(_rows(tokens, 5), [token_f1, accuracy]))
+    return evidence
 
 
 def count_invalid(truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]) -> int:
@@ -84,17 +87,17 @@ def _rows(columns: Floats, width: int) -> Floats:
 def _agreement(truth: Sequence[str], answer: Sequence[str] | None, strict: bool) -> list[int]:
     """Return how many entities are found, answered and right."""
     right = entities(truth, strict=strict)
-    given = entities(answer or (), strict=strict)
-    return [len(right & given), len(given), len(right)]
+    answered = entities(answer or (), strict=strict)
+    return [len(right & answered), len(answered), len(right)]
 
 
 def _token_agreement(truth: Sequence[str], answer: Sequence[str] | None) -> list[int]:
     """Return tokens found, answered and right that are in entities, right ones, all."""
-    given: Sequence[str | None] = answer if answer is not None else [None] * len(truth)
-    same = [right for right, tag in zip(truth, given, strict=True) if right == tag]
+    answered: Sequence[str | None] = answer if answer is not None else [None] * len(truth)
+    same = [right for right, tag in zip(truth, answered, strict=True) if right == tag]
     return [
         sum(tag != _OUTSIDE for tag in same),
-        sum(tag not in (_OUTSIDE, None) for tag in given),
+        sum(tag not in (_OUTSIDE, None) for tag in answered),
         sum(tag != _OUTSIDE for tag in truth),
         len(same),
         len(truth),

@@ -89,39 +89,39 @@ def means(
         [
             Measure(
                 name,
-                mean_of(place, len(names)),
+                mean_of(index, len(names)),
                 higher_is_better=name not in lower,
                 note=note,
                 undefined="there are no examples",
             )
-            for place, name in enumerate(names)
+            for index, name in enumerate(names)
         ],
     )
 
 
 def estimate(evidence: Sequence[Evidence], resampling: Resampling) -> tuple[Metric, ...]:
     """Return all metrics with their intervals."""
-    weigh = [one.by_unit(resampling.unit_of, resampling.units) for one in evidence]
+    weigh = [item.by_unit(resampling.unit_of, resampling.units) for item in evidence]
     once = np.ones((1, resampling.units))
-    values = [_computed(one, reduce(once)) for one, reduce in zip(evidence, weigh, strict=True)]
+    values = [_computed(item, reduce(once)) for item, reduce in zip(evidence, weigh, strict=True)]
     drawn: list[list[Floats]] = [[] for _ in evidence]
     for weights in resampling.draws():
-        for place, one in enumerate(evidence):
-            drawn[place].append(_computed(one, weigh[place](weights)))
+        for index, item in enumerate(evidence):
+            drawn[index].append(_computed(item, weigh[index](weights)))
     metrics: list[Metric] = []
     undrawn = "fewer than two units" if resampling.units < 2 else "no draws were asked for"
-    for place, one in enumerate(evidence):
-        draws = np.concatenate(drawn[place], axis=1) if drawn[place] else None
-        for row, measure in enumerate(one.measures):
+    for index, item in enumerate(evidence):
+        draws = np.concatenate(drawn[index], axis=1) if drawn[index] else None
+        for row, measure in enumerate(item.measures):
             samples = None if draws is None else draws[row]
-            metrics.append(_metric(measure, float(values[place][row, 0]), samples, undrawn))
+            metrics.append(_metric(measure, float(values[index][row, 0]), samples, undrawn))
     return tuple(metrics)
 
 
 def _computed(evidence: Evidence, reduced: Floats) -> Floats:
     """Return measures x draws."""
-    found = [measure.compute(reduced) for measure in evidence.measures]
-    return np.array(found).reshape(len(found), -1)
+    computed = [measure.compute(reduced) for measure in evidence.measures]
+    return np.array(computed).reshape(len(computed), -1)
 
 
 def _metric(measure: Measure, value: float, draws: Floats | None, undrawn: str) -> Metric:

@@ -36,12 +36,12 @@ def compare_text(reference: str, answer: str | None) -> TextAgreement:
         return TextAgreement(0.0, tuple(counts), 0.0, 0.0, 0.0)
     same = answer == reference
     counts = bleu_counts(tokenize(reference), tokenize(answer))
-    wanted, given = rouge_tokens(reference), rouge_tokens(answer)
+    wanted, answered = rouge_tokens(reference), rouge_tokens(answer)
     return TextAgreement(
         float(same),
         tuple(counts),
-        1.0 if same else rouge_1(wanted, given),
-        1.0 if same else rouge_l(wanted, given),
+        1.0 if same else rouge_1(wanted, answered),
+        1.0 if same else rouge_l(wanted, answered),
         edit_similarity(reference, answer),
     )
 
@@ -52,20 +52,22 @@ def text_evidence(references: Sequence[str], answers: Sequence[str | None]) -> l
     `bleu` is over all examples at once, `sentence_bleu` the mean of single examples;
     `faun_average` is the mean of BLEU, ROUGE-L, ROUGE-1 and edit similarity (FAUN-Eval, Table 4).
     """
-    found = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
-    counts = np.array([one.bleu_counts for one in found], dtype=np.float64).reshape(-1, WIDTH)
+    agreements = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
+    counts = np.array(
+        [agreement.bleu_counts for agreement in agreements], dtype=np.float64
+    ).reshape(-1, WIDTH)
     sentence_bleu = bleu_of_counts(counts, effective_order=True)
     columns: dict[str, Floats] = {
-        "exact_match": np.array([one.exact_match for one in found]),
+        "exact_match": np.array([agreement.exact_match for agreement in agreements]),
         "sentence_bleu": sentence_bleu,
-        "rouge_1": np.array([one.rouge_1 for one in found]),
-        "rouge_l": np.array([one.rouge_l for one in found]),
-        "edit_similarity": np.array([one.edit_similarity for one in found]),
+        "rouge_1": np.array([agreement.rouge_1 for agreement in agreements]),
+        "rouge_l": np.array([agreement.rouge_l for agreement in agreements]),
+        "edit_similarity": np.array([agreement.edit_similarity for agreement in agreements]),
     }
     four = [columns[name] for name in ("sentence_bleu", "rouge_l", "rouge_1", "edit_similarity")]
     columns["faun_average"] = np.array(four).sum(axis=0) / len(four)
     corpus = Measure("bleu", _corpus_bleu, "there are no examples")
-    return [means(columns), Totals(np.column_stack([counts, np.ones(len(found))]), [corpus])]
+    return [means(columns), Totals(np.column_stack([counts, np.ones(len(agreements))]), [corpus])]
 
 
 def path_evidence(references: Sequence[str], answers: Sequence[str | None]) -> list[Evidence]:

@@ -74,20 +74,20 @@ def label_measures(labels: Sequence[str], positive: str | None) -> list[Measure]
     over all labels of the task, whether the examples have them or not; a label without a value
     counts 0, as in scikit-learn.
     """
-    found: list[Measure] = []
+    measures: list[Measure] = []
     for name, formula in FORMULAS.items():
-        found.append(Measure(f"macro_{name}", _macro(formula, len(labels))))
-        found.append(Measure(f"micro_{name}", _micro(formula, len(labels))))
+        measures.append(Measure(f"macro_{name}", _macro(formula, len(labels))))
+        measures.append(Measure(f"micro_{name}", _micro(formula, len(labels))))
         if name == "f1":
-            found.append(Measure("weighted_f1", _weighted(formula, len(labels))))
+            measures.append(Measure("weighted_f1", _weighted(formula, len(labels))))
         if positive is not None:
             number = labels.index(positive)
-            found.append(Measure(name, _of_label(formula, number), _UNDEFINED[name]))
-        found += [
+            measures.append(Measure(name, _of_label(formula, number), _UNDEFINED[name]))
+        measures += [
             Measure(name, _of_label(formula, number), _UNDEFINED[name], label)
             for number, label in enumerate(labels)
         ]
-    return found
+    return measures
 
 
 def _of_label(formula: Formula, number: int) -> Callable[[Floats], Floats]:
@@ -120,7 +120,7 @@ def _micro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
 def _weighted(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
     def weighted(totals: Floats) -> Floats:
         counts = [label_counts(totals, number) for number in range(labels)]
-        support = np.column_stack([one.tp + one.fn for one in counts])
+        support = np.column_stack([count.tp + count.fn for count in counts])
         return ratio((_each(formula, labels, totals) * support).sum(axis=1), support.sum(axis=1))
 
     return weighted

@@ -17,7 +17,10 @@ def masked_word_evidence(
     Words are compared as they are, by place; a word without an answer is not found.
     """
     columns = [
-        (sum(word == given for word, given in zip(truth, answer or (), strict=False)), len(truth))
+        (
+            sum(word == answered for word, answered in zip(truth, answer or (), strict=False)),
+            len(truth),
+        )
         for truth, answer in zip(truths, answers, strict=True)
     ]
     counts = np.array(columns, dtype=np.float64).reshape(-1, 2)

@@ -46,12 +46,12 @@ def indicate_labels(
     numbers = {label: number for number, label in enumerate(labels)}
     truth, answer = np.zeros((2, len(truths), len(labels)))
     valid = np.ones(len(truths))
-    for place, (right, given) in enumerate(zip(truths, answers, strict=True)):
-        truth[place, [numbers[label] for label in right]] = 1.0
-        if given is None or not numbers.keys() >= set(given):
-            valid[place] = 0.0
+    for index, (right, answered) in enumerate(zip(truths, answers, strict=True)):
+        truth[index, [numbers[label] for label in right]] = 1.0
+        if answered is None or not numbers.keys() >= set(answered):
+            valid[index] = 0.0
         else:
-            answer[place, [numbers[label] for label in given]] = 1.0
+            answer[index, [numbers[label] for label in answered]] = 1.0
     return MultiLabel(tuple(labels), truth, answer, valid)
 
 
@@ -67,7 +67,7 @@ def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[Eviden
     either = np.maximum(data.truth, data.answer).sum(axis=1)
     jaccard = np.where(either > 0, shared / np.maximum(either, 1), 1.0) * data.valid
     exact = (wrong.sum(axis=1) == 0) * data.valid
-    found: list[Evidence] = [
+    evidence: list[Evidence] = [
         Totals(_counts(data), label_measures(data.labels, None)),
         means(
             {"accuracy": exact, "hamming_loss": hamming, "example_jaccard": jaccard},
@@ -75,8 +75,8 @@ def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[Eviden
         ),
     ]
     if scores is not None:
-        found.append(Ranking(data.labels, data.truth > 0, scores, None))
-    return found
+        evidence.append(Ranking(data.labels, data.truth > 0, scores, None))
+    return evidence
 
 
 def multi_label_confusions(data: MultiLabel) -> tuple[LabelConfusion, ...]:

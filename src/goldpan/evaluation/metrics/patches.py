@@ -72,12 +72,12 @@ def patch_evidence(patches: Sequence[PatchAnswer]) -> list[Evidence]:
     whole, replaced = both[: len(patches)], both[len(patches) :]
     answered = np.array([patch.answer is not None for patch in patches], dtype=float)
     parsed = [bool(_parse(patch.answer or "")) for patch in patches]
-    unread = sum(one.trees.syntax is None for one in whole)
+    unread = sum(result.trees.syntax is None for result in whole)
     note = f"{unread} of {len(whole)} references have no syntax tree" if unread else ""
     columns = {
-        "codebleu": np.array([one.score for one in whole]) * answered,
-        "codebleu_package": np.array([one.package_score for one in whole]) * answered,
-        "codebleu_replace": np.array([one.score for one in replaced])
+        "codebleu": np.array([result.score for result in whole]) * answered,
+        "codebleu_package": np.array([result.package_score for result in whole]) * answered,
+        "codebleu_replace": np.array([result.score for result in replaced])
         * np.array(parsed, dtype=float),
     }
     return [
@@ -123,19 +123,19 @@ def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> Eviden
         return Totals(np.ones((len(patches), 1)), unknown)
     columns = {name: np.zeros(len(patches)) for name in APPLICATION}
     compared: list[tuple[int, _Versions]] = []
-    for place, (patch, path) in enumerate(zip(patches, paths, strict=True)):
+    for index, (patch, path) in enumerate(zip(patches, paths, strict=True)):
         before, answer = patch.file_before or "", patch.answer or ""
         after = apply_answer(answer, path, before)
         loose = apply_answer(answer, path, before, lenient=True) if after is None else after
         wanted = apply_answer(patch.reference, path, before)
-        columns["patch_applied"][place] = after is not None
-        columns["patch_applied_lenient"][place] = loose is not None
+        columns["patch_applied"][index] = after is not None
+        columns["patch_applied_lenient"][index] = loose is not None
         if after is not None and wanted is not None:
-            columns["file_exact"][place] = after == wanted
-            compared.append((place, _Versions(path, wanted, after)))
-    found = map_in_sandbox(_same_versions, [versions for _, versions in compared], 1, SECONDS)
-    for (place, _), same in zip(compared, found, strict=True):
-        columns["file_ast_equal"][place] = same is True
+            columns["file_exact"][index] = after == wanted
+            compared.append((index, _Versions(path, wanted, after)))
+    equal = map_in_sandbox(_same_versions, [versions for _, versions in compared], 1, SECONDS)
+    for (index, _), same in zip(compared, equal, strict=True):
+        columns["file_ast_equal"][index] = same is True
     return means(columns)
 
 

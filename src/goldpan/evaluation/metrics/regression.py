@@ -21,12 +21,12 @@ def smape_errors(truths: Floats, answers: Floats) -> Floats:
     alone is 0. Where both are 0 it is 0. An answer that is not finite has 2.
     """
     finite = np.isfinite(answers)
-    given = np.where(finite, answers, 0.0)
-    largest = np.maximum(np.abs(truths), np.abs(given))
+    answered = np.where(finite, answers, 0.0)
+    largest = np.maximum(np.abs(truths), np.abs(answered))
     scale = np.where(largest > 0, largest, 1.0)  # lest a sum of large numbers overflow
-    one, other = truths / scale, given / scale
-    under = np.abs(one) + np.abs(other)
-    terms = 2 * np.abs(other - one) / np.where(under > 0, under, 1.0)
+    truth, other = truths / scale, answered / scale
+    under = np.abs(truth) + np.abs(other)
+    terms = 2 * np.abs(other - truth) / np.where(under > 0, under, 1.0)
     return np.where(finite, terms, _WORST)
 
 
@@ -43,11 +43,13 @@ def regression_evidence(truths: Sequence[float], answers: Sequence[float | None]
     others.
     """
     right = np.array(truths, dtype=np.float64)
-    given = np.array([math.nan if one is None else one for one in answers], dtype=np.float64)
-    valid = np.isfinite(given)
-    terms = smape_errors(right, given)
+    answered = np.array(
+        [math.nan if answer is None else answer for answer in answers], dtype=np.float64
+    )
+    valid = np.isfinite(answered)
+    terms = smape_errors(right, answered)
     with np.errstate(over="ignore"):
-        errors = np.abs(np.where(valid, given, right) - right)
+        errors = np.abs(np.where(valid, answered, right) - right)
     columns = np.column_stack([errors, valid, np.ones(len(right))])
     wrong = int((~valid).sum())
     measures = [

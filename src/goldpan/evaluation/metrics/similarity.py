@@ -22,16 +22,16 @@ def edit_similarity(reference: str, answer: str) -> float:
     if longest <= MOST_CHARACTERS:
         return 1 - Levenshtein.distance(reference, answer) / longest
     start, end = _shared_ends(reference, answer)
-    one, other = reference[start : len(reference) - end], answer[start : len(answer) - end]
-    distance = Levenshtein.distance(one[:MOST_CHARACTERS], other[:MOST_CHARACTERS])
-    rest = max(len(one), len(other), MOST_CHARACTERS) - MOST_CHARACTERS
+    wanted, other = reference[start : len(reference) - end], answer[start : len(answer) - end]
+    distance = Levenshtein.distance(wanted[:MOST_CHARACTERS], other[:MOST_CHARACTERS])
+    rest = max(len(wanted), len(other), MOST_CHARACTERS) - MOST_CHARACTERS
     return 1 - (distance + rest) / longest
 
 
-def _shared_ends(one: str, other: str) -> tuple[int, int]:
+def _shared_ends(first: str, other: str) -> tuple[int, int]:
     """Return how many characters texts share at their start, and how many more at their end."""
-    most = min(len(one), len(other))
-    start = next((at for at in range(most) if one[at] != other[at]), most)
+    most = min(len(first), len(other))
+    start = next((at for at in range(most) if first[at] != other[at]), most)
     left = most - start
-    end = next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
+    end = next((at for at in range(left) if first[-1 - at] != other[-1 - at]), left)
     return start, end

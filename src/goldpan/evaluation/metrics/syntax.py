@@ -27,24 +27,24 @@ def read_code(path: str, text: str) -> Reading | None:
     if language is None or language.grammar is None:
         return None
     code = text.encode(errors="replace")
-    found = read(code, language.grammar)
-    if not found.clean and second and second.grammar:
+    reading = read(code, language.grammar)
+    if not reading.clean and second and second.grammar:
         other = read(code, second.grammar)
-        return other if other.clean else found
-    return found
+        return other if other.clean else reading
+    return reading
 
 
 def named_children(node: Node, reading: Reading) -> list[tuple[str, Node]]:
     """Return the children that are named and no comments, with their fields ("" for none)."""
-    found: list[tuple[str, Node]] = []
+    nodes: list[tuple[str, Node]] = []
     cursor = node.walk()  # asking a node for the field of its n-th child takes n steps
     more = cursor.goto_first_child()
     while more:
         child = cursor.node
         if child and child.is_named and reading.marks.get(child.id) is not Mark.COMMENT:
-            found.append((cursor.field_name or "", child))
+            nodes.append((cursor.field_name or "", child))
         more = cursor.goto_next_sibling()
-    return found
+    return nodes
 
 
 def subtrees(reading: Reading, numbers: dict[Shape, int]) -> Counter[int]:
@@ -59,26 +59,26 @@ def subtrees(reading: Reading, numbers: dict[Shape, int]) -> Counter[int]:
         node = waiting.pop()
         order.append(node)
         waiting.extend(child for _, child in named_children(node, reading))
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     shape_of: dict[int, int] = {}
     for node in reversed(order):
         children = named_children(node, reading)
         shape = (node.type, tuple((field, shape_of[child.id]) for field, child in children))
         number = shape_of[node.id] = numbers.setdefault(shape, len(numbers))
         if node.child_count or node is root:
-            found[number] += 1
-    return found
+            counts[number] += 1
+    return counts
 
 
-def same_code(path: str, one: str, other: str) -> bool:
+def same_code(path: str, code: str, other: str) -> bool:
     """Tell whether two versions of a file have the same tree, down to the text of its leaves.
 
     White space and comments do not count, unless one version does not parse or its language has
     no grammar: then only equal texts are the same.
     """
-    if one == other:
+    if code == other:
         return True
-    first, last = read_code(path, one), read_code(path, other)
+    first, last = read_code(path, code), read_code(path, other)
     if first is None or last is None or not (first.clean and last.clean):
         return False
     if first.grammar is not last.grammar:

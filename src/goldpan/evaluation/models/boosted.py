@@ -67,40 +67,40 @@ def _positive(forest: Any, matrix: Any) -> Numbers:
     return np.asarray(probabilities[:, labels.index(1)], dtype=np.float64)
 
 
-def _fit(settings: Mapping[str, Any], lesson: TrainingContext) -> _Candidate:
-    task = lesson.task
+def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
+    task = context.task
     if task.type not in ("binary", "multi-class", "multi-label", "regression"):
         raise EvaluationError(
             f"Boosted trees do not answer {task.name}, which is {task.type}",
             "Choose a fine-tuned model or a prompted one",
         )
-    if lesson.validation is None:
+    if context.validation is None:
         raise EvaluationError(
             "Boosted trees are chosen on a validation split, and this protocol has none",
             "Choose another --protocol",
         )
     text = load("sklearn.feature_extraction.text")
     vectorizer = text.TfidfVectorizer(max_features=settings["features"])
-    matrix = vectorizer.fit_transform(lesson.train["text"].to_pylist())
+    matrix = vectorizer.fit_transform(context.train["text"].to_pylist())
     target = target_column(task.type).name
-    targets = lesson.train[target].to_pylist()
-    truth = lesson.validation[target].to_pylist()
+    targets = context.train[target].to_pylist()
+    truth = context.validation[target].to_pylist()
     grid = list(product(*_GRIDS[settings["grid"]]))
     best: tuple[float, _Candidate] | None = None
-    with lesson.reporter.task(f"{task.name}: settings", len(grid)) as progress:
+    with context.reporter.task(f"{task.name}: settings", len(grid)) as progress:
         for depth, weight in grid:
             forests = list(
-                _forests(task, matrix, targets, depth, weight, settings["rounds"], lesson.seed)
+                _forests(task, matrix, targets, depth, weight, settings["rounds"], context.seed)
             )
             candidate = _Candidate(task, vectorizer, forests)
-            value = value_of(task, truth, candidate.answer(lesson.validation).values)
+            value = value_of(task, truth, candidate.answer(context.validation).values)
             if task.type == "regression" and settings["selection"] == "paper":
                 value = -value
             if best is None or value > best[0]:
                 best = value, candidate
             progress.advance()
     assert best is not None
-    lesson.learning.chosen_on, lesson.learning.candidates = lesson.validation_name, len(grid)
+    context.learning.chosen_on, context.learning.candidates = context.validation_name, len(grid)
     return best[1]
 
 
@@ -127,10 +127,10 @@ def _forests(
         return
     if task.type == "multi-label":
         for name in task.label_names:
-            yield _classifier(xgboost, fixed, matrix, [int(name in each) for each in targets])
+            yield _classifier(xgboost, fixed, matrix, [int(name in target) for target in targets])
         return
-    places = {name: place for place, name in enumerate(task.label_names)}
-    yield _classifier(xgboost, fixed, matrix, [places[each] for each in targets])
+    places = {name: index for index, name in enumerate(task.label_names)}
+    yield _classifier(xgboost, fixed, matrix, [places[target] for target in targets])
 
 
 def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, places: list[int]) -> Any:
@@ -140,7 +140,7 @@ def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, places: list[i
         forest = load("sklearn.dummy").DummyClassifier(strategy="prior")
     else:
         forest = xgboost.XGBClassifier(**fixed)
-    forest.fit(matrix, [present.index(place) for place in places])
+    forest.fit(matrix, [present.index(index) for index in places])
     forest.goldpan_labels = present
     return forest
 

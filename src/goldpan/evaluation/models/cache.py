@@ -20,12 +20,12 @@ from goldpan.evaluation.model import TrainingContext
 _CHARACTERS = 24
 
 
-def cache_directory(lesson: TrainingContext, kind: str) -> Path:
+def cache_directory(context: TrainingContext, kind: str) -> Path:
     """Return a directory of the workspace that its runs share, and make it.
 
     A run works in ``WORKSPACE/runs/TASK/MODEL/RUN.work``, four levels below the workspace.
     """
-    path = lesson.directory.parents[3] / "cache" / kind
+    path = context.directory.parents[3] / "cache" / kind
     make_directory(path)
     return path
 

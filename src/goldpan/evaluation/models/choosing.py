@@ -14,14 +14,14 @@ from goldpan.evaluation.extras import load
 def value_of(task: Task, truth: Sequence[Any], answers: Sequence[Any]) -> float:
     """Return what chooses: macro F1, or 1 - SMAPE for numbers; higher is better."""
     if task.type == "regression":
-        right, given = np.asarray(truth, dtype=np.float64), np.asarray(answers, dtype=np.float64)
-        size = (np.abs(right) + np.abs(given)) / 2
-        error = np.divide(np.abs(right - given), size, out=np.zeros_like(size), where=size > 0)
+        right, answered = np.asarray(truth, dtype=np.float64), np.asarray(answers, dtype=np.float64)
+        size = (np.abs(right) + np.abs(answered)) / 2
+        error = np.divide(np.abs(right - answered), size, out=np.zeros_like(size), where=size > 0)
         return 1 - float(error.mean())
     metrics = load("sklearn.metrics")
     if task.type == "multi-label":
         binarize = load("sklearn.preprocessing").MultiLabelBinarizer(classes=task.label_names)
-        right, given = binarize.fit_transform(truth), binarize.transform(answers)
-        return float(metrics.f1_score(right, given, average="macro", zero_division=0))
+        right, answered = binarize.fit_transform(truth), binarize.transform(answers)
+        return float(metrics.f1_score(right, answered, average="macro", zero_division=0))
     names = list(task.label_names)
     return float(metrics.f1_score(truth, answers, labels=names, average="macro", zero_division=0))

@@ -38,12 +38,12 @@ class Documents:
         places: list[_Place] = list(zip(*columns, strict=True))
         texts = unlabelled["text"].to_pylist()
         order = sorted(
-            (each for each in range(len(places)) if places[each][1] is not None),
-            key=lambda each: (
-                places[each][0] or "",
-                places[each][1] or "",
-                places[each][2] or 0,
-                each,
+            (index for index in range(len(places)) if places[index][1] is not None),
+            key=lambda index: (
+                places[index][0] or "",
+                places[index][1] or "",
+                places[index][2] or 0,
+                index,
             ),
         )
         self._found: dict[_Place, Surroundings] = {}
@@ -53,8 +53,8 @@ class Documents:
             while end < len(order) and places[order[end]][:2] == places[order[start]][:2]:
                 end += 1
             self._add(
-                [places[each] for each in order[start:end]],
-                [texts[each] for each in order[start:end]],
+                [places[index] for index in order[start:end]],
+                [texts[index] for index in order[start:end]],
             )
             start = end
 
@@ -62,14 +62,14 @@ class Documents:
         """Return what stands around each row; nothing for rows that name no document."""
         columns = (rows[name].to_pylist() for name in ("repo", "document", "position"))
         nothing = Surroundings("", "", "", 0, 1)
-        return [self._found.get(place, nothing) for place in zip(*columns, strict=True)]
+        return [self._found.get(key, nothing) for key in zip(*columns, strict=True)]
 
     def _add(self, places: list[_Place], texts: list[str]) -> None:
-        for index, place in enumerate(places):
+        for index, key in enumerate(places):
             before = texts[index - 1] if index else ""
             after = texts[index + 1] if index + 1 < len(texts) else ""
-            name = place[1] or ""
-            self._found[place] = Surroundings(name, before, after, index, len(texts))
+            name = key[1] or ""
+            self._found[key] = Surroundings(name, before, after, index, len(texts))
 
 
 def spoken(name: str) -> str:

@@ -34,10 +34,10 @@ class _Constant:
         return Answers([self.value] * count, scores)
 
 
-def _majority(lesson: TrainingContext) -> _Constant:
-    task = lesson.task
-    targets = lesson.whole_train[target_column(task.type).name].to_pylist()
-    lesson.learning.from_all = True
+def _majority(context: TrainingContext) -> _Constant:
+    task = context.task
+    targets = context.whole_train[target_column(task.type).name].to_pylist()
+    context.learning.from_all = True
     match task.type:
         case "binary" | "multi-class":
             counts = Counter(targets)
@@ -68,8 +68,8 @@ def _commonest(counts: Counter[str]) -> str:
     return min(counts, key=lambda name: (-counts[name], name))
 
 
-def _make(name: str, given: Mapping[str, Any]) -> Model:
-    return Model(name, _majority, settled(name, {}, given))
+def _make(name: str, settings: Mapping[str, Any]) -> Model:
+    return Model(name, _majority, settled(name, {}, settings))
 
 
 MODELS = (

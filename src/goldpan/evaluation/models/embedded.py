@@ -47,8 +47,8 @@ class Frozen:
     def _encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
         # Loaded only where a text is missing: often all are there.
         encoder = load_encoder(self._weights.directory, self._tokens)
-        for place, vector in encoder.encode(pairs):
-            yield place, vector / max(float(np.linalg.norm(vector)), 1e-9)
+        for index, vector in encoder.encode(pairs):
+            yield index, vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
 class EmbeddedTexts:
@@ -66,20 +66,23 @@ class EmbeddedTexts:
         parts: list[Any] = [self._frozen.of(texts)]
         if self._documents is not None:
             around = self._documents.around(rows)
-            for near in ([each.before for each in around], [each.after for each in around]):
+            for near in (
+                [surroundings.before for surroundings in around],
+                [surroundings.after for surroundings in around],
+            ):
                 there = np.array([bool(text) for text in near])[:, None]
                 parts.append(self._frozen.of(near) * there * NEIGHBOUR)
             parts.append(place_facts(texts, around) * PLACE)
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
 
-def _fit(weights: Weights, settings: Mapping[str, Any], lesson: TrainingContext) -> Fitted:
+def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     def prepare() -> EmbeddedTexts:
-        cache = cache_directory(lesson, "embeddings")
-        frozen = Frozen(weights, settings["tokens"], cache, lesson.reporter)
-        return EmbeddedTexts(frozen, lesson.unlabelled, settings["context"])
+        cache = cache_directory(context, "embeddings")
+        frozen = Frozen(weights, settings["tokens"], cache, context.reporter)
+        return EmbeddedTexts(frozen, context.unlabelled, settings["context"])
 
-    return fit_heads(_HEAD, prepare, lesson, settings["folds"])
+    return fit_heads(_HEAD, prepare, context, settings["folds"])
 
 
 def _model(given: Mapping[str, Any]) -> Model:

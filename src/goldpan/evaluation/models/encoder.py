@@ -45,11 +45,11 @@ class Encoder:
         """Yield the place of each pair with its vector, short texts first."""
         torch = load("torch")
         tokens = self.tokenized(pairs)
-        lengths = [-(-len(each["input_ids"]) // _STEP) for each in tokens]
+        lengths = [-(-len(token["input_ids"]) // _STEP) for token in tokens]
         order = sorted(range(len(pairs)), key=lengths.__getitem__)
         self.model.eval()
         for places in _alike(order, lengths):
-            filled = [tokens[place] for place in places]
+            filled = [tokens[index] for index in places]
             filled += [tokens[places[0]]] * (_BATCH - len(places))
             with torch.no_grad():
                 vectors = self.pooled(filled).numpy()
@@ -63,7 +63,7 @@ class Encoder:
         # A second text, even an empty one, adds a separator: only where there is any.
         second = {"text_pair": around} if any(around) else {}
         read = self.tokenizer(texts, truncation=True, max_length=self.tokens, **second)
-        return [{name: read[name][place] for name in read} for place in range(len(pairs))]
+        return [{name: read[name][index] for name in read} for index in range(len(pairs))]
 
     def pooled(self, tokens: Sequence[Tokens]) -> Any:
         """Return the mean vectors of texts of similar lengths, a tensor of float32."""
@@ -100,10 +100,10 @@ def load_encoder(directory: Path, tokens: int, *, half: bool = False) -> Encoder
 def _alike(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
     """Yield batches of places whose lengths are the same."""
     batch: list[int] = []
-    for place in order:
-        if batch and (len(batch) == _BATCH or lengths[place] != lengths[batch[0]]):
+    for index in order:
+        if batch and (len(batch) == _BATCH or lengths[index] != lengths[batch[0]]):
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(index)
     if batch:
         yield batch

@@ -81,12 +81,12 @@ class Trainer:
 
     def ask(self, kind: str, model: Path, texts: Sequence[str]) -> Any:
         """Return what a model says of texts: chances of labels, or a vector each."""
-        given, output = self.directory / "asked.json", self.directory / "answered.json"
-        given.write_bytes(orjson.dumps([one_line(text) for text in texts]))
+        asked, output = self.directory / "asked.json", self.directory / "answered.json"
+        asked.write_bytes(orjson.dumps([one_line(text) for text in texts]))
         order = {
             "work": "ask",
             "kind": kind,
-            "input": str(given),
+            "input": str(asked),
             "model": str(model),
             "output": str(output),
         }
@@ -123,17 +123,18 @@ class _Classifier:
 
     def answer(self, rows: pa.Table) -> Answers:
         names = self.task.label_names
-        found = self.trainer.ask("supervised", self.model, rows["text"].to_pylist())
+        predicted = self.trainer.ask("supervised", self.model, rows["text"].to_pylist())
         chances = [
-            [one.get(f"{_LABEL}{place}", 0.0) for place in range(len(names))] for one in found
+            [chances_of.get(f"{_LABEL}{index}", 0.0) for index in range(len(names))]
+            for chances_of in predicted
         ]
         if self.task.type == "multi-label":
             values = [
-                [name for name, chance in zip(names, each, strict=True) if chance >= 0.5]
-                for each in chances
+                [name for name, chance in zip(names, row, strict=True) if chance >= 0.5]
+                for row in chances
             ]
             return Answers(values, chances)
-        return Answers([names[int(np.argmax(each))] for each in chances], chances)
+        return Answers([names[int(np.argmax(row))] for row in chances], chances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +147,8 @@ class _Averaged:
     """Their usual length: from few texts vectors stay near nothing, and a ridge flat."""
 
     def of(self, rows: pa.Table) -> Any:
-        found = self.trainer.ask("vectors", self.model, rows["text"].to_pylist())
-        return np.asarray(found, dtype=np.float64) / self.size
+        vectors = self.trainer.ask("vectors", self.model, rows["text"].to_pylist())
+        return np.asarray(vectors, dtype=np.float64) / self.size
 
 
 def one_line(text: str) -> str:
@@ -156,77 +157,77 @@ def one_line(text: str) -> str:
     return " ".join("_" + word if word.startswith(_LABEL) else word for word in words)
 
 
-def _fit(settings: Mapping[str, Any], wanted: bool, lesson: TrainingContext) -> Fitted:
-    place = TRAINER.default_place(os.environ)
+def _fit(settings: Mapping[str, Any], wanted: bool, context: TrainingContext) -> Fitted:
+    path = TRAINER.default_place(os.environ)
     if wanted:
-        TRAINER.install(place, lesson.reporter)
-    if not TRAINER.is_installed(place):
+        TRAINER.install(path, context.reporter)
+    if not TRAINER.is_installed(path):
         raise EvaluationError(
-            f"The trainer of fastText is not installed in {place}",
+            f"The trainer of fastText is not installed in {path}",
             "Give --set install=yes, which installs it there",
         )
-    trainer = Trainer(place, lesson.directory)
-    if lesson.task.type == "regression":
-        return fit_ridge(_averaged(trainer, settings, lesson), lesson)
-    if lesson.task.type not in ("binary", "multi-class", "multi-label"):
+    trainer = Trainer(path, context.directory)
+    if context.task.type == "regression":
+        return fit_ridge(_averaged(trainer, settings, context), context)
+    if context.task.type not in ("binary", "multi-class", "multi-label"):
         raise EvaluationError(
-            f"fastText does not answer {lesson.task.name}, which is {lesson.task.type}",
+            f"fastText does not answer {context.task.name}, which is {context.task.type}",
             "Choose a fine-tuned model or a prompted one",
         )
-    return _supervised(trainer, settings, lesson)
+    return _supervised(trainer, settings, context)
 
 
-def _averaged(trainer: Trainer, settings: Mapping[str, Any], lesson: TrainingContext) -> _Averaged:
-    text, model = lesson.directory / "train.txt", lesson.directory / "vectors.bin"
-    lines = [one_line(each) for each in lesson.whole_train["text"].to_pylist()]
+def _averaged(trainer: Trainer, settings: Mapping[str, Any], context: TrainingContext) -> _Averaged:
+    text, model = context.directory / "train.txt", context.directory / "vectors.bin"
+    lines = [one_line(text_) for text_ in context.whole_train["text"].to_pylist()]
     text.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
     # It takes no seed: with one thread it draws the same each time.
     trainer.train("vectors", text, {**_VECTORS, "dim": settings["dim"]}, model)
-    lengths = np.linalg.norm(_Averaged(trainer, model).of(lesson.whole_train), axis=1)
+    lengths = np.linalg.norm(_Averaged(trainer, model).of(context.whole_train), axis=1)
     return _Averaged(trainer, model, float(lengths.mean()) or 1.0)
 
 
 def _supervised(
-    trainer: Trainer, settings: Mapping[str, Any], lesson: TrainingContext
+    trainer: Trainer, settings: Mapping[str, Any], context: TrainingContext
 ) -> _Classifier:
-    task = lesson.task
-    if lesson.validation is None:
+    task = context.task
+    if context.validation is None:
         raise EvaluationError(
             "fastText is chosen on a validation split, and this protocol has none",
             "Choose another --protocol",
         )
-    text, best = lesson.directory / "train.txt", lesson.directory / "best.bin"
+    text, best = context.directory / "train.txt", context.directory / "best.bin"
     target = target_column(task.type).name
-    text.write_text("".join(_lines(task, lesson.train)), encoding="utf-8", errors="replace")
-    truth = lesson.validation[target].to_pylist()
+    text.write_text("".join(_lines(task, context.train)), encoding="utf-8", errors="replace")
+    truth = context.validation[target].to_pylist()
     fixed = {
         "dim": settings["dim"],
         "wordNgrams": settings["ngrams"],
         "minn": 0,
         "maxn": 0,
         "loss": "ova" if task.type == "multi-label" else "softmax",
-        "seed": lesson.seed,
+        "seed": context.seed,
     }
     if settings["ngrams"] == 1:
         fixed["bucket"] = 0
     highest = float("-inf")
     grid = list(product(*_GRIDS[settings["grid"]]))
-    with lesson.reporter.task(f"{task.name}: settings", len(grid)) as progress:
+    with context.reporter.task(f"{task.name}: settings", len(grid)) as progress:
         for rate, epochs in grid:
-            model = lesson.directory / "candidate.bin"
+            model = context.directory / "candidate.bin"
             trainer.train("supervised", text, {**fixed, "lr": rate, "epoch": epochs}, model)
             candidate = _Classifier(task, trainer, model)
-            value = value_of(task, truth, candidate.answer(lesson.validation).values)
+            value = value_of(task, truth, candidate.answer(context.validation).values)
             if value > highest:
                 highest = value
                 model.replace(best)
             progress.advance()
-    lesson.learning.chosen_on, lesson.learning.candidates = lesson.validation_name, len(grid)
+    context.learning.chosen_on, context.learning.candidates = context.validation_name, len(grid)
     return _Classifier(task, trainer, best)
 
 
 def _lines(task: Task, rows: pa.Table) -> list[str]:
-    places = {name: f"{_LABEL}{place}" for place, name in enumerate(task.label_names)}
+    places = {name: f"{_LABEL}{index}" for index, name in enumerate(task.label_names)}
     targets = rows[target_column(task.type).name].to_pylist()
     return [
         " ".join(

@@ -40,7 +40,7 @@ class Features:
         self._names = vectorizer(ngram_range=(3, 5), **letters)
         if self._documents is not None:
             around = self._documents.around(unlabelled)
-            names = [f" {each.document} " for each in around]
+            names = [f" {surroundings.document} " for surroundings in around]
             # Of rows that name no documents there is nothing to learn, which is no error.
             self._names.fit(names if any(map(str.strip, names)) else [" - "])
             if context == "neighbours":
@@ -55,29 +55,37 @@ class Features:
             around = self._documents.around(rows)
             parts.append(self.names(around))
             if self._context == "neighbours":
-                parts.append(self._near.transform([each.before for each in around]) * NEIGHBOUR)
-                parts.append(self._near.transform([each.after for each in around]) * NEIGHBOUR)
+                parts.append(
+                    self._near.transform([surroundings.before for surroundings in around])
+                    * NEIGHBOUR
+                )
+                parts.append(
+                    self._near.transform([surroundings.after for surroundings in around])
+                    * NEIGHBOUR
+                )
                 parts.append(sparse.csr_matrix(place_facts(texts, around) * PLACE))
         return sparse.hstack(parts).tocsr()
 
     def names(self, around: Sequence[Surroundings]) -> Any:
         """Return the features of the documents' names alone."""
-        return self._names.transform([f" {each.document} " for each in around]) * NAME
+        return (
+            self._names.transform([f" {surroundings.document} " for surroundings in around]) * NAME
+        )
 
 
 def place_facts(texts: Sequence[str], around: Sequence[Surroundings]) -> npt.NDArray[np.float64]:
     """Return where texts stand in their documents, and how long both are; each from 0 to 1."""
     facts = [
         (
-            each.position == 0,
-            each.position == 1,
-            each.position == each.size - 1,
-            min(each.position, 20) / 20,
-            each.size == 1,
-            min(each.size, 40) / 40,
+            surroundings.position == 0,
+            surroundings.position == 1,
+            surroundings.position == surroundings.size - 1,
+            min(surroundings.position, 20) / 20,
+            surroundings.size == 1,
+            min(surroundings.size, 40) / 40,
             min(len(text), 300) / 300,
         )
-        for text, each in zip(texts, around, strict=True)
+        for text, surroundings in zip(texts, around, strict=True)
     ]
     return np.asarray(facts, dtype=np.float64)
 

@@ -55,22 +55,22 @@ class Finetuned:
         return answers
 
 
-def _fit(weights: Weights, settings: Settings, lesson: TrainingContext) -> Finetuned:
+def _fit(weights: Weights, settings: Settings, context: TrainingContext) -> Finetuned:
     job = Job(
-        lesson.task,
-        lesson.train,
-        lesson.validation,
+        context.task,
+        context.train,
+        context.validation,
         settings,
-        lesson.seed,
+        context.seed,
         weights.directory,
-        lesson.directory,
+        context.directory,
     )
     torch = load("torch")
     load("transformers")
-    facts = run_job(job, lesson.reporter)
-    lesson.costs.gpu_seconds += facts["seconds"] * facts["gpus"]
-    lesson.costs.input_tokens += facts["tokens"]
-    _note(lesson, facts)
+    facts = run_job(job, context.reporter)
+    context.costs.gpu_seconds += facts["seconds"] * facts["gpus"]
+    context.costs.input_tokens += facts["tokens"]
+    _note(context, facts)
     device = pick_device(settings.device)
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices):
@@ -78,39 +78,39 @@ def _fit(weights: Weights, settings: Settings, lesson: TrainingContext) -> Finet
         loaded = load_model(job, device)
     kept = torch.load(job.directory / LEARNED, map_location="cpu", weights_only=True)
     put_back(loaded.module, kept)
-    return Finetuned(loaded, facts["device_batch"] * 2, lesson.costs, facts)
+    return Finetuned(loaded, facts["device_batch"] * 2, context.costs, facts)
 
 
-def _note(lesson: TrainingContext, facts: Mapping[str, Any]) -> None:
+def _note(context: TrainingContext, facts: Mapping[str, Any]) -> None:
     if facts["scores"]:
-        lesson.learning.chosen_on = lesson.validation_name
-        lesson.learning.candidates = len(facts["scores"])
+        context.learning.chosen_on = context.validation_name
+        context.learning.candidates = len(facts["scores"])
     # A loss a step would make results of long trainings unreadable.
-    lesson.learning.facts |= {name: value for name, value in facts.items() if name != "losses"}
+    context.learning.facts |= {name: value for name, value in facts.items() if name != "losses"}
 
 
-def finetuned(given: Mapping[str, Any]) -> Model:
+def finetuned(options: Mapping[str, Any]) -> Model:
     """Return the model for settings; `weights` is a folder, ID@COMMIT on the Hub, or minilm.
 
     Raises `UsageError` for settings that it does not know and weights that are not there, and
     what `encoder_weights` raises.
     """
-    place = settled(NAME, _PLACE, {key: given[key] for key in _PLACE if key in given})
-    rest = {key: value for key, value in given.items() if key not in _PLACE}
-    if not place["weights"]:
+    runtime = settled(NAME, _PLACE, {key: options[key] for key in _PLACE if key in options})
+    rest = {key: value for key, value in options.items() if key not in _PLACE}
+    if not runtime["weights"]:
         raise UsageError(
             "The model finetuned has no weights",
             "Name them with --set weights=FOLDER or --set weights=OWNER/NAME@COMMIT",
         )
     chosen = recipe(str(rest.get("recipe", "default")))
     settings = Settings(**settled(NAME, {**asdict(Settings()), **chosen}, rest))
-    weights = encoder_weights(place["weights"], download=place["download"])
+    weights = encoder_weights(runtime["weights"], download=runtime["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))
     if settings.recipe == "selu-paper" and "max_length" not in rest:
         longest = _PAPER_TOKENS.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
         settings = replace(settings, max_length=longest)
-    told = {
+    described = {
         "weights": weights.name,
         "weights_hash": weights.digest,
         **asdict(check(settings)),
@@ -120,7 +120,7 @@ def finetuned(given: Mapping[str, Any]) -> Model:
     def facts(task: Task) -> Mapping[str, Any]:
         return {"max_length": settings.max_length or task.max_length}
 
-    return Model(name, partial(_fit, weights, settings), told, task_facts=facts)
+    return Model(name, partial(_fit, weights, settings), described, task_facts=facts)
 
 
 def _learning_rate(settings: Settings, weights: Weights) -> float:

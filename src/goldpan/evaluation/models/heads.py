@@ -117,13 +117,13 @@ def labels_of(task: Task) -> Sequence[str]:
 
 
 def fit_heads(
-    kind: Kind, prepare: Callable[[], Inputs], lesson: TrainingContext, folds: int
+    kind: Kind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
 ) -> Fitted:
     """Fit a head for each label, or a ridge for numbers; `prepare` makes what they read.
 
     Raises `EvaluationError` for tasks of another type, before anything is prepared.
     """
-    task, rows = lesson.task, lesson.whole_train
+    task, rows = context.task, context.whole_train
     if task.type not in ("binary", "multi-class", "multi-label", "regression"):
         raise EvaluationError(
             f"A linear model does not answer {task.name}, which is {task.type}",
@@ -131,26 +131,26 @@ def fit_heads(
         )
     inputs = prepare()
     if task.type == "regression":
-        return fit_ridge(inputs, lesson)
+        return fit_ridge(inputs, context)
     matrix = inputs.of(rows)
     targets = rows[target_column(task.type).name].to_pylist()
     heads = []
     names = labels_of(task)
-    with lesson.reporter.task(f"{task.name}: labels", len(names)) as progress:
+    with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
         for name in names:
-            heads.append(fit_head(kind, matrix, bears(targets, name), folds, lesson.seed))
+            heads.append(fit_head(kind, matrix, bears(targets, name), folds, context.seed))
             progress.advance()
     scores = np.column_stack([head.unseen for head in heads])
     unseen = answers_of(task, scores, [head.threshold for head in heads])
-    cross_validated(lesson, folds, len(kind.strengths), rows, unseen)
+    cross_validated(context, folds, len(kind.strengths), rows, unseen)
     return _Classifier(task, inputs, heads)
 
 
 def cross_validated(
-    lesson: TrainingContext, folds: int, candidates: int, rows: pa.Table, unseen: Answers
+    context: TrainingContext, folds: int, candidates: int, rows: pa.Table, unseen: Answers
 ) -> None:
     """Note that folds inside train chose, and what models answered to the folds left out."""
-    learning = lesson.learning
+    learning = context.learning
     learning.chosen_on, learning.candidates = f"{folds} folds inside train", candidates
     learning.from_all, learning.unseen = True, (rows, unseen)
 
@@ -181,9 +181,9 @@ class _Regression:
     def answer(self, rows: pa.Table) -> Answers:
         return self.told(self.model.predict(self.inputs.of(rows)))
 
-    def told(self, found: Numbers) -> Answers:
+    def told(self, numbers: Numbers) -> Answers:
         """Return what the model found as answers, within what it has seen."""
-        values = np.expm1(found) if self.efforts else found
+        values = np.expm1(numbers) if self.efforts else numbers
         return Answers([float(value) for value in np.clip(values, self.low, self.high)])
 
 
@@ -197,38 +197,38 @@ class _Constant:
         return np.full(matrix.shape[0], self.side)
 
 
-def fit_ridge(inputs: Inputs, lesson: TrainingContext) -> Fitted:
+def fit_ridge(inputs: Inputs, context: TrainingContext) -> Fitted:
     """Fit a ridge on the logarithm: efforts span orders of magnitude, and SMAPE is relative."""
-    rows = lesson.whole_train
+    rows = context.whole_train
     matrix = inputs.of(rows)
-    values = rows[target_column(lesson.task.type).name].to_numpy().astype(np.float64)
+    values = rows[target_column(context.task.type).name].to_numpy().astype(np.float64)
     low, high = float(values.min()), float(values.max())
     efforts = low > -1
     wanted = np.log1p(values) if efforts else values
     many = hasattr(matrix, "tocsr") and len(rows) > _MOST_LEFT_OUT
-    ridge, without = (_by_folds if many else _one_by_one)(matrix, wanted, lesson)
+    ridge, without = (_by_folds if many else _one_by_one)(matrix, wanted, context)
     model = _Regression(inputs, ridge, low, high, efforts=efforts)
-    lesson.learning.candidates, lesson.learning.from_all = len(_ALPHAS), True
-    lesson.learning.unseen = (rows, model.told(without))
+    context.learning.candidates, context.learning.from_all = len(_ALPHAS), True
+    context.learning.unseen = (rows, model.told(without))
     return model
 
 
-def _one_by_one(matrix: Any, wanted: Numbers, lesson: TrainingContext) -> tuple[Any, Numbers]:
+def _one_by_one(matrix: Any, wanted: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
     """Return a ridge, and what it tells of each row without having learned from it."""
     ridge = load("sklearn.linear_model").RidgeCV(
         alphas=_ALPHAS, scoring="neg_mean_squared_error", store_cv_results=True
     )
     ridge.fit(matrix, wanted)
-    lesson.learning.chosen_on = "train rows left out one by one"
+    context.learning.chosen_on = "train rows left out one by one"
     return ridge, ridge.cv_results_[:, _ALPHAS.index(ridge.alpha_)]
 
 
-def _by_folds(matrix: Any, wanted: Numbers, lesson: TrainingContext) -> tuple[Any, Numbers]:
+def _by_folds(matrix: Any, wanted: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
     """Return the same by five folds: leaving out one by one wants memory for each two rows."""
     selection = load("sklearn.model_selection")
     ridges = [load("sklearn.linear_model").Ridge(alpha=alpha) for alpha in _ALPHAS]
-    folds = selection.KFold(5, shuffle=True, random_state=lesson.seed)
-    told = [selection.cross_val_predict(ridge, matrix, wanted, cv=folds) for ridge in ridges]
-    best = int(np.argmin([((each - wanted) ** 2).mean() for each in told]))
-    lesson.learning.chosen_on = "5 folds inside train"
-    return ridges[best].fit(matrix, wanted), told[best]
+    folds = selection.KFold(5, shuffle=True, random_state=context.seed)
+    predicted = [selection.cross_val_predict(ridge, matrix, wanted, cv=folds) for ridge in ridges]
+    best = int(np.argmin([((values - wanted) ** 2).mean() for values in predicted]))
+    context.learning.chosen_on = "5 folds inside train"
+    return ridges[best].fit(matrix, wanted), predicted[best]

@@ -81,7 +81,10 @@ class Meanings:
             return (own * _TEXT**0.5,)
         around = self._documents.around(rows)
         dense = [own * _TEXT**0.5]
-        for near in ([each.before for each in around], [each.after for each in around]):
+        for near in (
+            [surroundings.before for surroundings in around],
+            [surroundings.after for surroundings in around],
+        ):
             there = np.array([[bool(text)] for text in near])
             dense.append(self._frozen.of(near) * there * _BESIDE**0.5)
         keys = documents_of(rows)
@@ -141,7 +144,8 @@ def _nearness(documents: Documents, rows: pa.Table, train: pa.Table) -> Numbers:
         for side, table in enumerate((rows, train))
     )
     here, there = (
-        np.array([each.position for each in documents.around(table)]) for table in (rows, train)
+        np.array([surroundings.position for surroundings in documents.around(table)])
+        for table in (rows, train)
     )
     near = np.exp(-np.abs(here[:, None] - there[None, :]) / _REACH)
     return np.asarray(near * (ours[:, None] == theirs[None, :]), dtype=np.float64)

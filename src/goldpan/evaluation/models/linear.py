@@ -15,11 +15,11 @@ from goldpan.evaluation.models.heads import LOGISTIC, SVM, Kind, fit_heads
 _DEFAULTS = {"context": "none", "folds": 5}
 
 
-def _fit(kind: Kind, settings: Mapping[str, Any], lesson: TrainingContext) -> Fitted:
+def _fit(kind: Kind, settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     def prepare() -> Features:
-        return Features(lesson.whole_train, lesson.unlabelled, settings["context"])
+        return Features(context.whole_train, context.unlabelled, settings["context"])
 
-    return fit_heads(kind, prepare, lesson, settings["folds"])
+    return fit_heads(kind, prepare, context, settings["folds"])
 
 
 def _model(name: str, kind: Kind, given: Mapping[str, Any]) -> Model:

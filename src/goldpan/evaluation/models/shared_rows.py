@@ -43,45 +43,49 @@ def places_of(rows: pa.Table) -> list[Place]:
     ]
 
 
-def shared_rows(lesson: TrainingContext, spare: float) -> SharedRows:
+def shared_rows(context: TrainingContext, spare: float) -> SharedRows:
     """Return the texts of this task that all tasks may learn from, with the answers of each.
 
-    A text that is no train row of this lesson, or that the siblings leave out because one of them
+    A text that is no train row of this task, or that the siblings leave out because one of them
     tests it, is not among them. Of this task's train the share `spare` at least is kept back: by
     answers to those, which the model has not seen, one may choose. Raises `EvaluationError` where
     nothing is left.
     """
-    own = lesson.task.name
-    tables = {**lesson.siblings()}
-    tables.setdefault(own, lesson.whole_train)
-    train = set(places_of(lesson.whole_train))
-    learned = pc.is_in(lesson.unlabelled["id"], value_set=lesson.whole_train["id"].combine_chunks())
-    closed = set(places_of(lesson.unlabelled.filter(pc.invert(learned))))
-    if isinstance(lesson.protocol, HeldOut):
+    own = context.task.name
+    tables = {**context.siblings()}
+    tables.setdefault(own, context.whole_train)
+    train = set(places_of(context.whole_train))
+    learned = pc.is_in(
+        context.unlabelled["id"], value_set=context.whole_train["id"].combine_chunks()
+    )
+    closed = set(places_of(context.unlabelled.filter(pc.invert(learned))))
+    if isinstance(context.protocol, HeldOut):
         # Siblings are read as they were imported, and do not know of it.
         for rows in tables.values():
-            held = pa.array(held_out_rows(rows, lesson.protocol.fifth), pa.bool_())
+            held = pa.array(held_out_rows(rows, context.protocol.fifth), pa.bool_())
             closed.update(places_of(rows.filter(held)))
     answers = {name: _answers(rows) for name, rows in sorted(tables.items())}
     # A task that asks about some of these texts closes those that it leaves out.
-    asking = {name: found for name, found in answers.items() if not train.isdisjoint(found)}
+    asking = {
+        name: answered for name, answered in answers.items() if not train.isdisjoint(answered)
+    }
     open_to_all = train - closed
-    for found in asking.values():
-        open_to_all &= found.keys()
+    for answered in asking.values():
+        open_to_all &= answered.keys()
     kept = sorted(sorted(open_to_all, key=_draw)[: int((1 - spare) * len(train))])
     if not kept:
         raise EvaluationError(
             f"No text of {own} is train in all tasks that ask about it",
             "Give --set epochs=0, or choose a model that learns from one task alone",
         )
-    return _shared(lesson.whole_train, asking, kept)
+    return _shared(context.whole_train, asking, kept)
 
 
 def _answers(rows: pa.Table) -> dict[Place, frozenset[str]]:
     (target,) = (name for name in _TARGETS if name in rows.column_names)
     return {
-        place: frozenset([answer] if isinstance(answer, str) else answer)
-        for place, answer in zip(places_of(rows), rows[target].to_pylist(), strict=True)
+        key: frozenset([answer] if isinstance(answer, str) else answer)
+        for key, answer in zip(places_of(rows), rows[target].to_pylist(), strict=True)
     }
 
 
@@ -89,12 +93,12 @@ def _shared(
     train: pa.Table, answers: Mapping[str, Mapping[Place, frozenset[str]]], kept: Sequence[Place]
 ) -> SharedRows:
     columns, targets = [], []
-    for name, found in answers.items():
-        for label in _labels([found[place] for place in kept]):
+    for name, answered in answers.items():
+        for label in _labels([answered[key] for key in kept]):
             columns.append((name, label))
-            targets.append([float(label in found[place]) for place in kept])
-    where = {place: row for row, place in enumerate(places_of(train))}
-    texts = train.select(_ABOUT).take([where[place] for place in kept])
+            targets.append([float(label in answered[key]) for key in kept])
+    where = {key: row for row, key in enumerate(places_of(train))}
+    texts = train.select(_ABOUT).take([where[key] for key in kept])
     return SharedRows(tuple(columns), texts, np.array(targets, dtype=np.float64).T)
 
 
@@ -107,5 +111,5 @@ def _labels(answers: Collection[frozenset[str]]) -> list[str]:
     return sorted(counts)
 
 
-def _draw(place: Place) -> bytes:
-    return hashlib.sha256(repr(place).encode("utf-8", "surrogatepass")).digest()
+def _draw(key: Place) -> bytes:
+    return hashlib.sha256(repr(key).encode("utf-8", "surrogatepass")).digest()

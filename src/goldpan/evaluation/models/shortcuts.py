@@ -26,13 +26,13 @@ _Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class _Copier:
-    lesson: TrainingContext
+    context: TrainingContext
     copy: _Copy
 
     def answer(self, rows: pa.Table) -> Answers:
-        wording = wording_of(self.lesson.task)
+        wording = wording_of(self.context.task)
         raw = [
-            self.copy(self.lesson, row)
+            self.copy(self.context, row)
             for batch in rows.select(["id", "text"]).to_batches(max_chunksize=256)
             for row in batch.to_pylist()
         ]
@@ -48,9 +48,9 @@ def _value(wording: Wording, text: str) -> Answer:
     return value
 
 
-def _example(lesson: TrainingContext, row: Mapping[str, Any]) -> str:
-    examples = lesson.task.prompt.examples
-    drawn = draw_number(lesson.seed, lesson.task.name, row["id"], "shortcut")
+def _example(context: TrainingContext, row: Mapping[str, Any]) -> str:
+    examples = context.task.prompt.examples
+    drawn = draw_number(context.seed, context.task.name, row["id"], "shortcut")
     return examples[drawn % len(examples)][1]
 
 
@@ -58,8 +58,8 @@ def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:
     return str(row["text"])
 
 
-def _fit(name: str, copy: _Copy, lesson: TrainingContext) -> _Copier:
-    task = lesson.task
+def _fit(name: str, copy: _Copy, context: TrainingContext) -> _Copier:
+    task = context.task
     if task.type not in (*CLASSIFICATION, "text-generation"):
         raise EvaluationError(
             f"The model {name} does not answer {task.name}, which is {task.type}",
@@ -67,14 +67,14 @@ def _fit(name: str, copy: _Copy, lesson: TrainingContext) -> _Copier:
         )
     if copy is _example and not task.prompt.examples:
         raise EvaluationError(f"{task.name} has no examples", "Add them to its file")
-    return _Copier(lesson, copy)
+    return _Copier(context, copy)
 
 
-def _make(name: str, copy: _Copy, given: Mapping[str, Any]) -> Model:
+def _make(name: str, copy: _Copy, settings: Mapping[str, Any]) -> Model:
     return Model(
         name,
         partial(_fit, name, copy),
-        settled(name, {}, given),
+        settled(name, {}, settings),
         needs_train=False,
     )
 

@@ -95,7 +95,7 @@ class _Blend:
     threshold: float
 
     def of(self, machines: Sequence[Numbers], trunk: Numbers | None) -> Numbers:
-        scaled = [scale.of(each) for scale, each in zip(self.scales, machines, strict=True)]
+        scaled = [scale.of(machine) for scale, machine in zip(self.scales, machines, strict=True)]
         scores = self.both.of(np.mean(scaled, axis=0))
         if trunk is not None and self.weight:
             scores = (1 - self.weight) * scores + self.weight * self.trunk.of(trunk)
@@ -125,7 +125,7 @@ class _Stack:
 class _Trunks:
     """Trunks of several seeds, whose scores are averaged; none where none is wanted."""
 
-    lesson: TrainingContext
+    context: TrainingContext
     documents: Documents | None
     each: Sequence[Trunk]
     seen: frozenset[tuple[str, str, int, str]]
@@ -133,12 +133,12 @@ class _Trunks:
 
     def scores(self, label: str, rows: pa.Table) -> Numbers | None:
         pairs = pairs_of(rows, self.documents)
-        found = [self._one(trunk, label, pairs) for trunk in self.each]
-        known = [scores for scores in found if scores is not None]
+        features = [self._one(trunk, label, pairs) for trunk in self.each]
+        known = [scores for scores in features if scores is not None]
         return np.asarray(np.mean(known, axis=0)) if known else None
 
     def _one(self, trunk: Trunk, label: str, pairs: Sequence[Pair]) -> Numbers | None:
-        task, reporter = self.lesson.task, self.lesson.reporter
+        task, reporter = self.context.task, self.context.reporter
         scores = trunk.scores(task.name, label, pairs, reporter)
         if scores is None and task.type == "binary":
             # Of two labels that exclude each other the rarer one was learned.
@@ -153,16 +153,13 @@ def pairs_of(rows: pa.Table, documents: Documents | None) -> list[Pair]:
     if documents is None:
         return [(text, "") for text in texts]
     return [
-        (
-            text,
-            f"{spoken(each.document)} . {each.before[-_AROUND:]} | {each.after[:_AROUND]}",
-        )
-        for text, each in zip(texts, documents.around(rows), strict=True)
+        (text, f"{spoken(near.document)} . {near.before[-_AROUND:]} | {near.after[:_AROUND]}")
+        for text, near in zip(texts, documents.around(rows), strict=True)
     ]
 
 
-def _fit(weights: Weights, settings: Mapping[str, Any], lesson: TrainingContext) -> _Stack:
-    task, rows = lesson.task, lesson.whole_train
+def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> _Stack:
+    task, rows = context.task, context.whole_train
     if task.type not in ("binary", "multi-class", "multi-label"):
         raise EvaluationError(
             f"The model {_NAME} does not answer {task.name}, which is {task.type}",
@@ -174,17 +171,17 @@ def _fit(weights: Weights, settings: Mapping[str, Any], lesson: TrainingContext)
             f"and takes at most {_MOST_ROWS:,}",
             "Choose tfidf-svm or embeddings",
         )
-    views, documents = _views(weights, settings, lesson)
-    trunks = _trunks(weights, settings, lesson, documents)
+    views, documents = _views(weights, settings, context)
+    trunks = _trunks(weights, settings, context, documents)
     targets = rows[target_column(task.type).name].to_pylist()
-    unseen = np.array([place not in trunks.seen for place in places_of(rows)])
+    unseen = np.array([key not in trunks.seen for key in places_of(rows)])
     seen = [view.of(rows) for view in views]
     blends, scores = [], []
-    with lesson.reporter.task(f"{task.name}: labels", len(labels_of(task))) as progress:
+    with context.reporter.task(f"{task.name}: labels", len(labels_of(task))) as progress:
         for label in labels_of(task):
             wanted = bears(targets, label)
             heads = [
-                fit_head(SIMILARITY, matrix, wanted, settings["folds"], lesson.seed)
+                fit_head(SIMILARITY, matrix, wanted, settings["folds"], context.seed)
                 for matrix in seen
             ]
             blend, out = _blend(label, heads, trunks.scores(label, rows), wanted, unseen)
@@ -193,19 +190,19 @@ def _fit(weights: Weights, settings: Mapping[str, Any], lesson: TrainingContext)
             progress.advance()
     answers = answers_of(task, np.column_stack(scores), [0.0] * len(scores))
     left = rows.filter(pa.array(unseen))
-    cross_validated(lesson, settings["folds"], len(_WEIGHTS), left, answers)
+    cross_validated(context, settings["folds"], len(_WEIGHTS), left, answers)
     return _Stack(task, views, trunks, blends)
 
 
 def _views(
-    weights: Weights, settings: Mapping[str, Any], lesson: TrainingContext
+    weights: Weights, settings: Mapping[str, Any], context: TrainingContext
 ) -> tuple[list[Similarities], Documents | None]:
-    rows, every = lesson.whole_train, lesson.unlabelled
+    rows, every = context.whole_train, context.unlabelled
     around = settings["context"] != "none"
     documents = Documents(every) if around else None
     features = Features(rows, every, "neighbours" if around else "none")
-    cache = cache_directory(lesson, "embeddings")
-    frozen = Frozen(weights, settings["tokens"], cache, lesson.reporter)
+    cache = cache_directory(context, "embeddings")
+    frozen = Frozen(weights, settings["tokens"], cache, context.reporter)
     near = documents if settings["context"] == "places" else None
     views = (Words(features), Meanings(frozen, every, features, around=around))
     return [Similarities(view, rows, near) for view in views], documents
@@ -214,25 +211,25 @@ def _views(
 def _trunks(
     weights: Weights,
     settings: Mapping[str, Any],
-    lesson: TrainingContext,
+    context: TrainingContext,
     documents: Documents | None,
 ) -> _Trunks:
     if not settings["epochs"]:
-        return _Trunks(lesson, documents, (), frozenset())
-    shared = shared_rows(lesson, _SPARE)
+        return _Trunks(context, documents, (), frozenset())
+    shared = shared_rows(context, _SPARE)
     training = Training(
         settings["epochs"],
         settings["rate"],
         settings["tokens"],
         settings["precision"] == "bfloat16",
     )
-    cache = cache_directory(lesson, "trunks")
+    cache = cache_directory(context, "trunks")
     pairs = pairs_of(shared.texts, documents)
-    each = [
-        find_trunk(cache, weights, shared, pairs, training, seed, lesson.reporter)
-        for seed in range(lesson.seed, lesson.seed + settings["seeds"])
+    trunks = [
+        find_trunk(cache, weights, shared, pairs, training, seed, context.reporter)
+        for seed in range(context.seed, context.seed + settings["seeds"])
     ]
-    return _Trunks(lesson, documents, each, frozenset(places_of(shared.texts)))
+    return _Trunks(context, documents, trunks, frozenset(places_of(shared.texts)))
 
 
 def _blend(

@@ -19,8 +19,8 @@ def best_threshold(
         return float(scores.max()) + 1.0, 0.0
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(wanted[order])
-    given = np.arange(1, len(scores) + 1)
-    f1 = 2 * hits / (given + wanted.sum())
+    answered = np.arange(1, len(scores) + 1)
+    f1 = 2 * hits / (answered + wanted.sum())
     # Between equal scores there is no threshold.
     last = np.append(ranked[:-1] > ranked[1:], True)
     best = int(np.argmax(np.where(last, f1, -1.0)))

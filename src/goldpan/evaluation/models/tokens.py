@@ -35,9 +35,9 @@ class _Tagger:
         texts = rows[input_column("ner").name].to_pylist()
         if not any(texts):
             return Answers([[] for _ in texts])
-        features = (each for words in texts for each in features_of(words))
-        found = iter(self.model.predict(self.hasher.transform(features)).tolist())
-        return Answers([begun(list(islice(found, len(words)))) for words in texts])
+        features = (features_of_word for words in texts for features_of_word in features_of(words))
+        predicted = iter(self.model.predict(self.hasher.transform(features)).tolist())
+        return Answers([begun(list(islice(predicted, len(words)))) for words in texts])
 
 
 def features_of(words: Sequence[str]) -> Iterator[list[str]]:
@@ -46,18 +46,18 @@ def features_of(words: Sequence[str]) -> Iterator[list[str]]:
     shapes = [shape(word) for word in read]
     edge = [""] * _BESIDE
     around, forms = [*edge, *read, *edge], [*edge, *shapes, *edge]
-    for place, word in enumerate(read, _BESIDE):
+    for number, word in enumerate(read, _BESIDE):
         low = word.lower()
-        found = ["bias", f"w={low}", f"s={shapes[place - _BESIDE]}"]
-        found += [f"p{size}={low[:size]}" for size in range(1, _AFFIX)]
-        found += [f"e{size}={low[-size:]}" for size in range(1, _AFFIX)]
+        features = ["bias", f"w={low}", f"s={shapes[number - _BESIDE]}"]
+        features += [f"p{size}={low[:size]}" for size in range(1, _AFFIX)]
+        features += [f"e{size}={low[-size:]}" for size in range(1, _AFFIX)]
         for step in range(-_BESIDE, _BESIDE + 1):
             if step:
-                found.append(f"w{step}={around[place + step].lower()}")
-                found.append(f"s{step}={forms[place + step]}")
-        found.append(f"b={around[place - 1].lower()}|{low}")
-        found.append(f"a={low}|{around[place + 1].lower()}")
-        yield found
+                features.append(f"w{step}={around[number + step].lower()}")
+                features.append(f"s{step}={forms[number + step]}")
+        features.append(f"b={around[number - 1].lower()}|{low}")
+        features.append(f"a={low}|{around[number + 1].lower()}")
+        yield features
 
 
 def shape(word: str) -> str:
@@ -67,34 +67,38 @@ def shape(word: str) -> str:
         for char in word
     ]
     return "".join(
-        kind for place, kind in enumerate(kinds) if not place or kind != kinds[place - 1]
+        kind for index, kind in enumerate(kinds) if not index or kind != kinds[index - 1]
     )
 
 
 def begun(tags: Sequence[str]) -> list[str]:
     """Return tags in which every name begins with a B: one that only goes on begins here."""
-    found: list[str] = []
-    for place, tag in enumerate(tags):
-        before = tags[place - 1] if place else "O"
+    repaired: list[str] = []
+    for index, tag in enumerate(tags):
+        before = tags[index - 1] if index else "O"
         lost = tag.startswith("I-") and before.partition("-")[2] != tag[2:]
-        found.append(f"B-{tag[2:]}" if lost else tag)
-    return found
+        repaired.append(f"B-{tag[2:]}" if lost else tag)
+    return repaired
 
 
-def _fit(settings: Mapping[str, Any], lesson: TrainingContext) -> _Tagger:
-    task = lesson.task
+def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Tagger:
+    task = context.task
     if task.type != "ner":
         raise EvaluationError(
             f"The model {_NAME} gives tags, and {task.name} is {task.type}",
             "Choose another --model: goldpan evaluate models lists them",
         )
-    lesson.learning.from_all = True
+    context.learning.from_all = True
     hasher = load("sklearn.feature_extraction").FeatureHasher(2**20, input_type="string")
-    texts = lesson.whole_train[input_column("ner").name].to_pylist()
+    texts = context.whole_train[input_column("ner").name].to_pylist()
     tags = [
-        tag for each in lesson.whole_train[target_column("ner").name].to_pylist() for tag in each
+        tag
+        for sentence in context.whole_train[target_column("ner").name].to_pylist()
+        for tag in sentence
     ]
-    matrix = hasher.transform(each for words in texts for each in features_of(words))
+    matrix = hasher.transform(
+        features_of_word for words in texts for features_of_word in features_of(words)
+    )
     if len(set(tags)) < 2:
         constant = load("sklearn.dummy").DummyClassifier(strategy="most_frequent")
         return _Tagger(hasher, constant.fit(matrix, tags))
@@ -103,7 +107,7 @@ def _fit(settings: Mapping[str, Any], lesson: TrainingContext) -> _Tagger:
         average=True,
         max_iter=settings["rounds"],
         tol=None,
-        random_state=lesson.seed,
+        random_state=context.seed,
     )
     return _Tagger(hasher, machine.fit(matrix, tags))
 

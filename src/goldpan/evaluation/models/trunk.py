@@ -73,9 +73,9 @@ class Trunk:
         """
         if (task, label) not in self.columns:
             return None
-        place = self.columns.index((task, label))
+        index = self.columns.index((task, label))
         vectors = vectors_of(self.directory / "vectors.sqlite", pairs, self._encode, reporter)
-        return np.asarray(vectors @ self.weight[place] + self.bias[place])
+        return np.asarray(vectors @ self.weight[index] + self.bias[index])
 
     def _encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
         training = self.training
@@ -99,32 +99,32 @@ def find_trunk(
     name = digest(
         FORMAT, weights.digest, rows.columns, pairs, rows.targets.tolist(), asdict(training), seed
     )
-    place = cache / name
+    path = cache / name
     with hold_lock(cache / f"{name}.lock"):
-        if not place.exists():
+        if not path.exists():
             scratch = Path(tempfile.mkdtemp(dir=cache, prefix="unfinished-"))
             try:
                 _train(scratch, weights, rows, pairs, training, seed, reporter)
-                scratch.replace(place)
+                scratch.replace(path)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-    return _read(place, training)
+    return _read(path, training)
 
 
-def _read(place: Path, training: Training) -> Trunk:
+def _read(path: Path, training: Training) -> Trunk:
     try:
-        head = orjson.loads((place / "head.json").read_bytes())
+        head = orjson.loads((path / "head.json").read_bytes())
         columns = tuple((task, label) for task, label in head["columns"])
         weight, bias = (np.asarray(head[name], dtype=np.float64) for name in ("weight", "bias"))
     except (OSError, KeyError, ValueError) as error:
         raise EvaluationError(
-            f"{place} holds a damaged trunk ({error})", "Delete it: it is made again"
+            f"{path} holds a damaged trunk ({error})", "Delete it: it is made again"
         ) from None
-    return Trunk(place, columns, weight, bias, training)
+    return Trunk(path, columns, weight, bias, training)
 
 
 def _train(
-    place: Path,
+    path: Path,
     weights: Weights,
     rows: SharedRows,
     pairs: Sequence[Pair],
@@ -141,15 +141,15 @@ def _train(
         _learn(torch, encoder, head, rows.targets, pairs, training, seed, reporter)
     # The model's own save_pretrained imports DeepSpeed where that is installed: seconds and noise.
     save = import_module("safetensors.torch").save_model
-    save(encoder.model, place / "model.safetensors", metadata={"format": "pt"})
-    encoder.model.config.save_pretrained(place)
-    encoder.tokenizer.save_pretrained(place)
+    save(encoder.model, path / "model.safetensors", metadata={"format": "pt"})
+    encoder.model.config.save_pretrained(path)
+    encoder.tokenizer.save_pretrained(path)
     learned = {
         "columns": rows.columns,
         "weight": head.weight.detach().tolist(),
         "bias": head.bias.detach().tolist(),
     }
-    (place / "head.json").write_bytes(orjson.dumps(learned))
+    (path / "head.json").write_bytes(orjson.dumps(learned))
 
 
 def _learn(
@@ -163,7 +163,7 @@ def _learn(
     reporter: Reporter,
 ) -> None:
     model = encoder.model
-    learning = [each for each in model.parameters() if each.requires_grad]
+    learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(
         [
             {"params": learning, "lr": training.rate},
@@ -184,8 +184,8 @@ def _learn(
     model.train()
     with reporter.task("trunk: steps", steps) as progress:
         for _ in range(training.epochs):
-            for places in _shuffled([len(each["input_ids"]) for each in tokens], draw):
-                pooled = encoder.pooled([tokens[place] for place in places])
+            for places in _shuffled([len(token["input_ids"]) for token in tokens], draw):
+                pooled = encoder.pooled([tokens[index] for index in places])
                 pooled = torch.nn.functional.dropout(pooled, _DROPOUT)
                 loss = loss_of(head(pooled), targets[places])
                 loss.backward()
@@ -224,7 +224,7 @@ def _seeded(torch: Any, seed: int) -> Iterator[None]:
 def fast_in_half() -> bool:
     """Tell whether this processor computes in bfloat16 by itself."""
     try:
-        told = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return "avx512_bf16" in told or "amx_bf16" in told
+    return "avx512_bf16" in text or "amx_bf16" in text

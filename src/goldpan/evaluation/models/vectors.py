@@ -54,13 +54,13 @@ def vectors_of(
 
 
 def _known(store: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-    found = {}
+    stored = {}
     for some in _batches(sorted(set(keys))):
         marks = ",".join("?" * len(some))
         query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only marks
         for key, vector in store.execute(query, some):
-            found[key] = np.frombuffer(vector, dtype="<f4")
-    return found
+            stored[key] = np.frombuffer(vector, dtype="<f4")
+    return stored
 
 
 def _encode(
@@ -74,18 +74,18 @@ def _encode(
         return {}
     with reporter.task("texts encoded", len(keys)) as progress:
         for some in _batches(encode([missing[key] for key in keys])):
-            rows = [(keys[place], vector.astype("<f4").tobytes()) for place, vector in some]
+            rows = [(keys[index], vector.astype("<f4").tobytes()) for index, vector in some]
             with store:
                 store.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-            made.update({keys[place]: vector for place, vector in some})
+            made.update({keys[index]: vector for index, vector in some})
             progress.advance(len(some))
     return made
 
 
 def _batches(every: Iterable[_Each]) -> Iterator[list[_Each]]:
     some: list[_Each] = []
-    for one in every:
-        some.append(one)
+    for row in every:
+        some.append(row)
         if len(some) == _BATCH:
             yield some
             some = []

@@ -48,16 +48,16 @@ class Reply:
     """Whether the server was to hold the model to the form of the answer."""
 
 
-def archive_of(place: Path, settings: PromptSettings) -> Path:
+def archive_of(directory: Path, settings: PromptSettings) -> Path:
     """Return where what a model at an endpoint said is kept."""
-    told = f"{settings.asking.base_url.rstrip('/')}\n{settings.model}"
-    digest = hashlib.sha256(told.encode()).hexdigest()[:8]
+    address = f"{settings.asking.base_url.rstrip('/')}\n{settings.model}"
+    digest = hashlib.sha256(address.encode()).hexdigest()[:8]
     name = _NO_WORD.sub("-", settings.model.lower()).strip("-.")[:60]
-    return place / f"{name}-{digest}"
+    return directory / f"{name}-{digest}"
 
 
 def ask_rows(
-    place: Path,
+    directory: Path,
     requests: Requests,
     rows: pa.Table,
     read: Callable[[Reply], T],
@@ -70,7 +70,7 @@ def ask_rows(
     where money ran out, batches are under way or requests failed, and `EvaluationError` where
     the endpoint serves nobody; what was answered until then is kept.
     """
-    with open_responses(archive_of(place, requests.settings), "evaluation") as store:
+    with open_responses(archive_of(directory, requests.settings), "evaluation") as store:
         try:
             requests = _ask(store, requests, rows, reporter)
         except EndpointError as error:
@@ -78,19 +78,21 @@ def ask_rows(
         except UsageError as error:
             raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
         planner, tally = _planner(store, requests, rows), _Tally()
-        found = []
+        answers = []
         for row in _each(rows):
             attempt = planner.last(requests.question(row))
             tally.add(attempt)
-            found.append(read(_reply(attempt, structured=requests.structured)))
+            answers.append(read(_reply(attempt, structured=requests.structured)))
         _require(store, requests, tally)
         _count(store, requests.settings, tally.keys, costs)
-        return found
+        return answers
 
 
-def estimate_rows(place: Path, requests: Requests, rows: pa.Table) -> Estimate:
+def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> Estimate:
     """Count what asking for rows would send and cost; nothing is sent or written."""
-    with open_responses(archive_of(place, requests.settings), "evaluation", write=False) as store:
+    with open_responses(
+        archive_of(directory, requests.settings), "evaluation", write=False
+    ) as store:
         return _planner(store, requests, rows).estimate(Budget(requests.settings.asking))
 
 
@@ -166,7 +168,11 @@ def _require(store: ResponseStore, requests: Requests, tally: _Tally) -> None:
     A request that the endpoint does not take counts as such a failure where it takes others.
     """
     failed = Counter(
-        {told: n for told, n in tally.failed.items() if not (tally.served and told[0] == _REFUSED)}
+        {
+            failure: n
+            for failure, n in tally.failed.items()
+            if not (tally.served and failure[0] == _REFUSED)
+        }
     )
     if not failed and not tally.missing:
         return
@@ -183,7 +189,7 @@ def _require(store: ResponseStore, requests: Requests, tally: _Tally) -> None:
             f"{done}, and max_cost = {settings.max_cost} does not suffice for the others",
             "Allow more and run the same command again: it pays for nothing twice",
         )
-    worst = min(failed, key=lambda told: (-failed[told], told))
+    worst = min(failed, key=lambda failure: (-failed[failure], failure))
     raise UnansweredError(
         f"{done}, {failed.total():,} requests failed ({': '.join(worst).rstrip('.')})",
         "Run the same command again: it resumes where it stopped",

@@ -32,5 +32,5 @@ def prompt_digest(task: Task, method: Method) -> str:
     )
     shown = show_row(task, row, len(_WORD) * len(row))
     forms = (False, True) if task.type in KEYS else (False,)
-    told = [script.messages(shown, structured=form) for form in forms]
-    return hashlib.sha256(orjson.dumps([told, answer_schema(wording)])).hexdigest()[:12]
+    messages = [script.messages(shown, structured=form) for form in forms]
+    return hashlib.sha256(orjson.dumps([messages, answer_schema(wording)])).hexdigest()[:12]

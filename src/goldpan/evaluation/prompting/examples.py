@@ -53,32 +53,32 @@ def train_examples(
         )
     target = target_column(task.type).name
     places = _in_turn(_groups(task.type in CLASSIFICATION, train, target, task.name, seed), count)
-    given = input_column(task.type).name
-    found = []
+    input_name = input_column(task.type).name
+    examples = []
     for row in train.take(places).to_pylist():
-        answer = output_text(wording, row[given], row[target])
-        found.append(
+        answer = output_text(wording, row[input_name], row[target])
+        examples.append(
             Example(
                 show_row(task, row, most),
                 answer,
-                _written(wording, row[given], row[target], answer),
+                _written(wording, row[input_name], row[target], answer),
             )
         )
-    return tuple(found)
+    return tuple(examples)
 
 
 def _own(wording: Wording, example: tuple[str, str, str]) -> Example:
-    given, answer, reason = example
+    value, answer, reason = example
     try:
-        read = read_texts(wording, given, answer)
+        read = read_texts(wording, value, answer)
         written = _written(wording, *read, answer)
     except WordingError:  # the answer of a task of one's own is told as it stands
         written = answer
-    return Example(show_text(given), answer, written, reason)
+    return Example(show_text(value), answer, written, reason)
 
 
-def _written(wording: Wording, given: Any, target: Any, answer: str) -> str:
-    return written_answer(wording, given, target) if wording.task.type in KEYS else answer
+def _written(wording: Wording, value: Any, target: Any, answer: str) -> str:
+    return written_answer(wording, value, target) if wording.task.type in KEYS else answer
 
 
 def _groups(by_label: bool, train: pa.Table, target: str, name: str, seed: int) -> list[list[int]]:
@@ -95,10 +95,10 @@ def _groups(by_label: bool, train: pa.Table, target: str, name: str, seed: int) 
 
 
 def _in_turn(groups: list[list[int]], count: int) -> list[int]:
-    found = [
+    examples = [
         group[turn]
         for turn in range(max(map(len, groups), default=0))
         for group in groups
         if turn < len(group)
     ]
-    return found[:count]
+    return examples[:count]

@@ -45,14 +45,18 @@ class Script:
         """Return the messages that ask for a row, with answers as JSON if `structured`."""
         code = ""
         if shown.parts:
-            turns = () if self.method.instruct else tuple(one.shown for one in self.positive)
-            code = fence_code([part for one in (*turns, shown) for part in one.texts()])
+            turns = (
+                () if self.method.instruct else tuple(example.shown for example in self.positive)
+            )
+            code = fence_code([part for example in (*turns, shown) for part in example.texts()])
         system = self._system(code, structured=structured)
         messages = [_message("system", system)] if system else []
         if not self.method.instruct:
-            for one in self.positive:
-                messages.append(_message("user", self._asked(one.shown, code)))
-                messages.append(_message("assistant", one.written if structured else one.answer))
+            for example in self.positive:
+                messages.append(_message("user", self._asked(example.shown, code)))
+                messages.append(
+                    _message("assistant", example.written if structured else example.answer)
+                )
         return [*messages, _message("user", self._asked(shown, code))]
 
     def _system(self, code: str, *, structured: bool) -> str:
@@ -90,15 +94,15 @@ def _message(role: str, content: str) -> Message:
 def _explained(word: str, examples: Sequence[Example], *, structured: bool) -> list[str]:
     """Return examples with the reason why they are right or wrong."""
     blocks = []
-    for at, one in enumerate(examples, 1):
-        answer = one.written if structured else one.answer
+    for at, example in enumerate(examples, 1):
+        answer = example.written if structured else example.answer
         lines = [
             f"{word} {at} -",
-            f"Input: {escaped(one.shown.text)}",
+            f"Input: {escaped(example.shown.text)}",
             f"Output: {escaped(answer)}",
         ]
-        if one.reason:
-            lines.append(f"Explanation: {escaped(one.reason)}")
+        if example.reason:
+            lines.append(f"Explanation: {escaped(example.reason)}")
         blocks.append("\n".join(lines))
     return blocks
 

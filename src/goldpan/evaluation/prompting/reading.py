@@ -48,8 +48,8 @@ def read_answer(wording: Wording, shown: Shown, said: str, *, structured: bool) 
         return Read(text)
     note = ""
     if structured:
-        found = _json(text)
-        value = None if found is None else _of_json(wording, shown, found)
+        parsed = _json(text)
+        value = None if parsed is None else _of_json(wording, shown, parsed)
         if value is not None:
             return Read(value)
         note = "no-json"
@@ -70,7 +70,7 @@ def without_thought(said: str) -> str:
 def find_label(texts: Sequence[str], said: str) -> str | None:
     """Return the longest of the texts that stands in what was said, in any case of letters."""
     folded = said.casefold()
-    for text in sorted(texts, key=lambda one: (-len(one), one)):
+    for text in sorted(texts, key=lambda candidate: (-len(candidate), candidate)):
         if text.casefold() in folded:
             return text
     return None
@@ -79,12 +79,12 @@ def find_label(texts: Sequence[str], said: str) -> str | None:
 def find_labels(texts: Sequence[str], said: str) -> list[str]:
     """Return all of the texts that stand there, longer ones first: what they cover is used up."""
     folded = said.casefold()
-    found = []
-    for text in sorted(texts, key=lambda one: (-len(one), one)):
+    labels = []
+    for text in sorted(texts, key=lambda candidate: (-len(candidate), candidate)):
         if text.casefold() in folded:
-            found.append(text)
+            labels.append(text)
             folded = folded.replace(text.casefold(), "\0")
-    return found
+    return labels
 
 
 def align(words: Sequence[str], answered: Sequence[tuple[str, str]], outside: str) -> list[str]:
@@ -96,10 +96,10 @@ def align(words: Sequence[str], answered: Sequence[tuple[str, str]], outside: st
     tags = [outside] * len(words)
     at = 0
     for word, tag in answered:
-        for place in range(at, min(at + _AHEAD, len(words))):
-            if words[place] == word:
-                tags[place] = tag
-                at = place + 1
+        for index in range(at, min(at + _AHEAD, len(words))):
+            if words[index] == word:
+                tags[index] = tag
+                at = index + 1
                 break
     return tags
 
@@ -107,14 +107,14 @@ def align(words: Sequence[str], answered: Sequence[tuple[str, str]], outside: st
 def _json(text: str) -> Mapping[str, Any] | None:
     fence = _FENCE.match(text)
     try:
-        found = orjson.loads(fence[1] if fence else text)
+        data = orjson.loads(fence[1] if fence else text)
     except orjson.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) else None
+    return data if isinstance(data, dict) else None
 
 
-def _of_json(wording: Wording, shown: Shown, found: Mapping[str, Any]) -> Answer:
-    value = found.get(KEYS[wording.task.type])
+def _of_json(wording: Wording, shown: Shown, data: Mapping[str, Any]) -> Answer:
+    value = data.get(KEYS[wording.task.type])
     names = wording.names
     match wording.task.type:
         case "binary" | "multi-class":
@@ -122,10 +122,10 @@ def _of_json(wording: Wording, shown: Shown, found: Mapping[str, Any]) -> Answer
         case "regression":
             return _finite(value)
         case "multi-label":
-            given = _strings(value)
-            if given is None or any(text not in names for text in given):
+            values = _strings(value)
+            if values is None or any(text not in names for text in values):
                 return None
-            return _ordered(wording, [names[text] for text in given])
+            return _ordered(wording, [names[text] for text in values])
         case "ner":
             items = value if isinstance(value, list) else []
             pairs = [
@@ -135,23 +135,23 @@ def _of_json(wording: Wording, shown: Shown, found: Mapping[str, Any]) -> Answer
             ]
             return _tags(wording, shown, pairs)
         case _:
-            given = _strings(value)
-            return given if given is not None and len(given) == shown.blanks else None
+            values = _strings(value)
+            return values if values is not None and len(values) == shown.blanks else None
 
 
 def _of_words(wording: Wording, shown: Shown, text: str) -> Answer:
     texts = tuple(wording.texts.values())
     match wording.task.type:
         case "binary" | "multi-class":
-            found = find_label(texts, text)
-            return None if found is None else wording.names[found]
+            label = find_label(texts, text)
+            return None if label is None else wording.names[label]
         case "regression":
             numbers = {float(number) for number in _NUMBER.findall(text.replace(_MINUS, "-"))}
             return _finite(numbers.pop()) if len(numbers) == 1 else None
         case "multi-label":
             several = find_labels(texts, text)
             if several:
-                return _ordered(wording, [wording.names[one] for one in several])
+                return _ordered(wording, [wording.names[text_] for text_ in several])
             nothing = wording.nothing
             return [] if nothing and nothing in text.casefold() else None
         case "ner":
@@ -178,8 +178,8 @@ def _tags(wording: Wording, shown: Shown, pairs: Sequence[tuple[str, str]]) -> l
     known = set(shown.words)
     if not any(word in known for word, _ in pairs):
         return None
-    told = [(word, wording.names.get(tag, outside)) for word, tag in pairs]
-    return align(shown.words, told, outside)
+    tagged = [(word, wording.names.get(tag, outside)) for word, tag in pairs]
+    return align(shown.words, tagged, outside)
 
 
 def _finite(value: object) -> float | None:
@@ -189,7 +189,7 @@ def _finite(value: object) -> float | None:
 
 
 def _strings(value: object) -> list[str] | None:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         return None
     return list(value)
 

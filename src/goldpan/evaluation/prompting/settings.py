@@ -136,21 +136,21 @@ def in_settings(text: str) -> str:
     return text.replace("the settings file", "a file and set prices=FILE")
 
 
-def _number(name: str, told: str) -> float:
+def _number(name: str, text: str) -> float:
     try:
-        value = float(told)
+        value = float(text)
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
         raise UsageError(
-            f"{name} of the model prompted cannot be {told!r}", "Give a number from 0 on"
+            f"{name} of the model prompted cannot be {text!r}", "Give a number from 0 on"
         )
     return value
 
 
-def _whole(name: str, told: str, otherwise: int) -> int:
-    if told == PROTOCOL:
+def _whole(name: str, text: str, otherwise: int) -> int:
+    if text == PROTOCOL:
         return otherwise
-    if not told.isdecimal():
-        raise UsageError(f"{name} of the model prompted cannot be {told!r}", "Give a number")
-    return int(told)
+    if not text.isdecimal():
+        raise UsageError(f"{name} of the model prompted cannot be {text!r}", "Give a number")
+    return int(text)

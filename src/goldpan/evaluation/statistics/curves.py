@@ -56,10 +56,10 @@ class Curve:
 
 def points(model: str, counts: Mapping[str, Counts]) -> tuple[Point, ...]:
     """Return a point a data set, by name, and the pooled one where there are several."""
-    found = [_point(model, name, counts[name]) for name in sorted(counts)]
+    marks = [_point(model, name, counts[name]) for name in sorted(counts)]
     if len(counts) > 1:
-        found.append(_point(model, POOLED, sum(counts.values(), Counts(0, 0, 0, 0))))
-    return tuple(found)
+        marks.append(_point(model, POOLED, sum(counts.values(), Counts(0, 0, 0, 0))))
+    return tuple(marks)
 
 
 def roc_curve(model: str, dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> Curve:

@@ -80,8 +80,8 @@ def decide_bayesian(
     spread = pooled_sd if normal else pooled_mad
     ropes = np.full((len(values), len(values)), rope)
     if rope_kind == "effect":
-        ropes = rope * np.array([[spread(one, other) for other in values] for one in values])
-    found = signed_rank_pairs(values, ropes, samples=samples, seed=seed)
+        ropes = rope * np.array([[spread(first, other) for other in values] for first in values])
+    tested = signed_rank_pairs(values, ropes, samples=samples, seed=seed)
     width = {
         "absolute": f"{rope:g}",
         "effect": f"{rope:g} x the pooled {'standard' if normal else 'median absolute'} deviation",
@@ -106,7 +106,7 @@ def decide_bayesian(
                 for share in (posterior.worse, posterior.equal, posterior.better)
             ),
         )
-        for pair, posterior in found.items()
+        for pair, posterior in tested.items()
     }
     return Verdicts(test, "mean" if normal else "median", verdicts)
 
@@ -135,8 +135,8 @@ def decide_frequentist(
 def _why(checked: Assumptions, two: bool) -> str:
     normal = "Scores pass as normal" if checked.normal else "Scores are not normal"
     lowest = min((p for p in checked.normality if p is not None), default=None)
-    told = "some are constant" if None in checked.normality else f"lowest p {lowest:.3g}"
-    text = f"{normal} (Shapiro-Wilk, {told}, limit {checked.normality_alpha:.3g})"
+    reason = "some are constant" if None in checked.normality else f"lowest p {lowest:.3g}"
+    text = f"{normal} (Shapiro-Wilk, {reason}, limit {checked.normality_alpha:.3g})"
     if two:
         return text
     alike = "alike" if checked.same_variance else "not alike"
@@ -169,13 +169,13 @@ def _omnibus_first(
 ) -> Verdicts:
     """Compare pairs only where the omnibus test finds a difference (ECSER, Table 11)."""
     first = anova(values) if name == "tukey" else friedman(values)
-    found = tukey(values) if name == "tukey" else nemenyi(values)
+    tested = tukey(values) if name == "tukey" else nemenyi(values)
     central = values.mean(axis=1) if name == "tukey" else -mean_ranks(values)
-    sides = {(i, j): float(central[i] - central[j]) for i, j in found}
-    verdicts = _significant(found, sides, alpha)
+    sides = {(i, j): float(central[i] - central[j]) for i, j in tested}
+    verdicts = _significant(tested, sides, alpha)
     if first.p >= alpha:
         why += f"; {first.name} finds no difference at all, so no pair is decided"
-        verdicts = {pair: Verdict("undecided", p=one.p) for pair, one in verdicts.items()}
+        verdicts = {pair: Verdict("undecided", p=verdict.p) for pair, verdict in verdicts.items()}
     test = ChosenTest(
         approach="frequentist",
         name=name,
@@ -191,9 +191,9 @@ def _omnibus_first(
     return Verdicts(test, "mean" if name == "tukey" else "mean rank", verdicts)
 
 
-def _significant(found: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], Verdict]:
+def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], Verdict]:
     return {
-        pair: Verdict(significant_decision(p, sides[pair], alpha), p=p) for pair, p in found.items()
+        pair: Verdict(significant_decision(p, sides[pair], alpha), p=p) for pair, p in pairs.items()
     }
 
 

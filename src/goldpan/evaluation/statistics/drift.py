@@ -71,11 +71,11 @@ def degradation(
     if min(before.size, after.size) < 2:
         return Degradation(difference, "difference", None, None, None, None, None)
     stats = scipy_stats()
-    found = stats.mannwhitneyu(after, before)
-    eta = eta_squared(float(found.statistic), after.size, before.size)
+    result = stats.mannwhitneyu(after, before)
+    eta = eta_squared(float(result.statistic), after.size, before.size)
     d = cohen_d(after, before)
     normal = not ranks and all(_normal(values, alpha / 2) for values in (before, after))
-    p = float(stats.ttest_ind(after, before, equal_var=False).pvalue if normal else found.pvalue)
+    p = float(stats.ttest_ind(after, before, equal_var=False).pvalue if normal else result.pvalue)
     return Degradation(
         difference=difference,
         test="welch t" if normal else "mann-whitney u",

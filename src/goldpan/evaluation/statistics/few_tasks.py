@@ -36,8 +36,8 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach, seed: i
         )
         test = ChosenTest(approach, "none", why, alpha)
         return Verdicts(test, "mean", {pair: Verdict("untested") for pair in pairs})
-    found = [permute_seeds(scores.cells[i], scores.cells[j], seed=seed) for i, j in pairs]
-    corrected = holm([p for p, _ in found])
+    tests = [permute_seeds(scores.cells[i], scores.cells[j], seed=seed) for i, j in pairs]
+    corrected = holm([p for p, _ in tests])
     test = ChosenTest(
         approach="frequentist",
         name="permutation of seeds",
@@ -52,7 +52,7 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach, seed: i
         pair: Verdict(
             significant_decision(p, side, alpha), p=p, fragile=near_limit(p, alpha, _ROUNDS)
         )
-        for pair, p, (_, side) in zip(pairs, corrected, found, strict=True)
+        for pair, p, (_, side) in zip(pairs, corrected, tests, strict=True)
     }
     return Verdicts(test, "mean", verdicts)
 

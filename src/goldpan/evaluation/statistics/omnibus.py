@@ -34,8 +34,8 @@ def friedman(values: Floats) -> Omnibus:
     """Test by ranks, with Friedman's correction for ties: no assumption on distributions."""
     if np.ptp(values, axis=0).max() == 0:
         return Omnibus("friedman", 0.0, 1.0)
-    found = scipy_stats().friedmanchisquare(*values)
-    return Omnibus("friedman", float(found.statistic), float(found.pvalue))
+    result = scipy_stats().friedmanchisquare(*values)
+    return Omnibus("friedman", float(result.statistic), float(result.pvalue))
 
 
 def critical_difference(models: int, tasks: int, alpha: float) -> float:
@@ -97,5 +97,5 @@ def _residual(values: Floats) -> tuple[float, int]:
 def _studentized(scaled: Floats, models: int, freedom: float) -> dict[tuple[int, int], float]:
     pairs = [(i, j) for i in range(models) for j in range(i + 1, models)]
     distances = np.array([abs(scaled[i] - scaled[j]) for i, j in pairs])
-    found = scipy_stats().studentized_range.sf(distances, models, freedom)
-    return dict(zip(pairs, np.clip(found, 0, 1).tolist(), strict=True))
+    chances = scipy_stats().studentized_range.sf(distances, models, freedom)
+    return dict(zip(pairs, np.clip(chances, 0, 1).tolist(), strict=True))

@@ -37,14 +37,14 @@ def label_scores(
     column = predictions["scores"]
     if column.null_count or not len(column):
         return None
-    place = list(labels).index(label)
+    index = list(labels).index(label)
     rows = column.to_pylist()
-    if any(len(row) <= place for row in rows):
+    if any(len(row) <= index for row in rows):
         raise StatisticsError(
             f"Predictions have fewer scores than the task has labels ({len(labels)})",
             "Run the model again",
         )
-    return _having(predictions, "truth", label).tolist(), [float(row[place]) for row in rows]
+    return _having(predictions, "truth", label).tolist(), [float(row[index]) for row in rows]
 
 
 def answer_counts(predictions: pa.Table, labels: Sequence[str]) -> Floats:
@@ -54,12 +54,12 @@ def answer_counts(predictions: pa.Table, labels: Sequence[str]) -> Floats:
     Rows of two models match only where both tables are sorted by `id`.
     """
     counts = np.zeros((predictions.num_rows, len(labels), 3))
-    for place, label in enumerate(labels):
+    for index, label in enumerate(labels):
         truth = _having(predictions, "truth", label)
         answers = _having(predictions, "answer", label)
-        counts[:, place, 0] = truth & answers
-        counts[:, place, 1] = ~truth & answers
-        counts[:, place, 2] = truth & ~answers
+        counts[:, index, 0] = truth & answers
+        counts[:, index, 1] = ~truth & answers
+        counts[:, index, 2] = truth & ~answers
     return counts.reshape(predictions.num_rows, -1)
 
 

@@ -41,7 +41,7 @@ def holm(values: Sequence[float]) -> list[float]:
     order = sorted(range(len(values)), key=lambda at: values[at])
     corrected = [0.0] * len(values)
     highest = 0.0
-    for place, at in enumerate(order):
-        highest = max(highest, min(1.0, (len(values) - place) * values[at]))
+    for index, at in enumerate(order):
+        highest = max(highest, min(1.0, (len(values) - index) * values[at]))
         corrected[at] = highest
     return corrected

@@ -120,7 +120,7 @@ def compare_answers(
     )
     pairs = [(i, j) for i in range(len(scores.models)) for j in range(i + 1, len(scores.models))]
     rounds = max(rounds, math.ceil(2 * len(pairs) / alpha))
-    found = [
+    tests = [
         randomization_test(
             answers[scores.models[i]],
             answers[scores.models[j]],
@@ -135,7 +135,7 @@ def compare_answers(
         pair: Verdict(
             significant_decision(p, one.difference, alpha), p, fragile=near_limit(p, alpha, rounds)
         )
-        for pair, one, p in zip(pairs, found, holm([one.p for one in found]), strict=True)
+        for pair, one, p in zip(pairs, tests, holm([one.p for one in tests]), strict=True)
     }
     unit = "examples" if groups is None else f"{len(set(groups))} groups of examples"
     test = ChosenTest(

@@ -41,8 +41,8 @@ def arrange(
     order = sorted(range(len(values)), key=lambda row: (-central[row], scores.models[row]))
     names = [scores.models[row] for row in order]
     pairs = tuple(
-        _pair(scores, values, verdicts, effect_size, one, other)
-        for at, one in enumerate(order)
+        _pair(scores, values, verdicts, effect_size, model, other)
+        for at, model in enumerate(order)
         for other in order[at + 1 :]
     )
     beats = _beats(names, pairs)
@@ -90,20 +90,20 @@ def _pair(
     values: Floats,
     verdicts: Verdicts,
     effect_size: EffectSize,
-    one: int,
+    first: int,
     other: int,
 ) -> Pair:
-    verdict = verdicts.of[min(one, other), max(one, other)]
-    if one > other:
+    verdict = verdicts.of[min(first, other), max(first, other)]
+    if first > other:
         verdict = _mirrored(verdict)
-    effect = _effect(values[one], values[other], effect_size)
+    effect = _effect(values[first], values[other], effect_size)
     return Pair(
-        first=scores.models[one],
+        first=scores.models[first],
         second=scores.models[other],
         decision=verdict.decision,
         p=verdict.p,
         posterior=verdict.posterior,
-        difference=float(values[one].mean() - values[other].mean()),
+        difference=float(values[first].mean() - values[other].mean()),
         effect=effect,
         magnitude=magnitude(effect),
         fragile=verdict.fragile,
@@ -120,13 +120,13 @@ def _mirrored(verdict: Verdict) -> Verdict:
 
 
 def _beats(names: Sequence[str], pairs: Sequence[Pair]) -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {name: set() for name in names}
+    reached: dict[str, set[str]] = {name: set() for name in names}
     for pair in pairs:
         if pair.decision == "better":
-            found[pair.first].add(pair.second)
+            reached[pair.first].add(pair.second)
         elif pair.decision == "worse":
-            found[pair.second].add(pair.first)
-    return {name: frozenset(beaten) for name, beaten in found.items()}
+            reached[pair.second].add(pair.first)
+    return {name: frozenset(beaten) for name, beaten in reached.items()}
 
 
 def _interval(values: Floats, alpha: float, models: int, normal: bool) -> Interval | None:

@@ -58,7 +58,7 @@ def score_matrix(
     models are left, or a model lacks a task: tests over tasks need every pair. With
     `drop_incomplete_tasks` such tasks go, and `left_out` names them.
     """
-    found: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for score in scores:
         if not math.isfinite(score.value):
             raise StatisticsError(
@@ -66,23 +66,23 @@ def score_matrix(
                 f" (seed {score.seed})",
                 "Run it again, or leave the model or the task out",
             )
-        if score.seed in found[score.model, score.task]:
+        if score.seed in values[score.model, score.task]:
             raise StatisticsError(
                 f"{score.model} has two scores on {score.task} with seed {score.seed}",
                 "Keep one of them",
             )
-        found[score.model, score.task][score.seed] = score.value
-    models = tuple(sorted({model for model, _ in found}))
+        values[score.model, score.task][score.seed] = score.value
+    models = tuple(sorted({model for model, _ in values}))
     if len(models) < 2:
         raise StatisticsError(
             f"A comparison needs two models, there is {models[0] if models else 'none'}",
             "Run another model on the same tasks",
         )
-    tasks = sorted({task for _, task in found})
+    tasks = sorted({task for _, task in values})
     lacking = {
         task: missing
         for task in tasks
-        if (missing := [model for model in models if (model, task) not in found])
+        if (missing := [model for model in models if (model, task) not in values])
     }
     if lacking and not drop_incomplete_tasks:
         task, missing = next(iter(lacking.items()))
@@ -100,7 +100,7 @@ def score_matrix(
         models=models,
         tasks=kept,
         cells=tuple(
-            tuple(tuple(value for _, value in sorted(found[model, task].items())) for task in kept)
+            tuple(tuple(value for _, value in sorted(values[model, task].items())) for task in kept)
             for model in models
         ),
         left_out=tuple(f"{task}: not run by {', '.join(lacking[task])}" for task in lacking),

@@ -31,8 +31,8 @@ def tiers(order: Sequence[str], beats: Mapping[str, frozenset[str]]) -> dict[str
             ((best[start][0] + within[start][end], best[start][1] + 1), start)
             for start in range(end)
         ]
-        found, start = min(options)
-        best.append(found)
+        cost, start = min(options)
+        best.append(cost)
         cut.append(start)
     borders = {count}
     while (start := cut[min(borders)]) > 0:
@@ -43,10 +43,10 @@ def tiers(order: Sequence[str], beats: Mapping[str, frozenset[str]]) -> dict[str
 def agreement(tier_of: Mapping[str, int], beats: Mapping[str, frozenset[str]]) -> float:
     """Return the share of pairs that agree with tiers, as `tiers` counts them."""
     names = sorted(tier_of)
-    pairs = [(one, other) for at, one in enumerate(names) for other in names[at + 1 :]]
+    pairs = [(first, other) for at, first in enumerate(names) for other in names[at + 1 :]]
     agreeing = sum(
-        (other in beats[one] or one in beats[other]) == (tier_of[one] != tier_of[other])
-        for one, other in pairs
+        (other in beats[first] or first in beats[other]) == (tier_of[first] != tier_of[other])
+        for first, other in pairs
     )
     return agreeing / len(pairs)
 

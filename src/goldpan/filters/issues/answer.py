@@ -117,5 +117,5 @@ CRITERION = Criterion(
     source="Goldpan: of the first replies a quarter only mention, triage, thank or close",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )

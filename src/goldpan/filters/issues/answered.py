@@ -43,5 +43,5 @@ CRITERION = Criterion(
     source="Goldpan: a question without a reply has no reference answer",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from goldpan.filters.bots import Robots
+from goldpan.filters.bots import Bots
 from goldpan.filters.criterion import Criterion
 from goldpan.filters.repo_view import RepoView
 
 _QUERY = """
 SELECT i.number AS issue, NOT i.robot AS keep,
-       CASE WHEN i.robot THEN 'robot-' || i.robot_sign END AS reason,
+       CASE WHEN i.robot THEN 'bot-' || i.robot_sign END AS reason,
        coalesce(n, 0) AS value,
        CASE WHEN i.robot THEN 'opened by ' || coalesce(i.author, 'a deleted account')
-            WHEN n > 0 THEN 'comments by robots: ' || names END AS evidence
+            WHEN n > 0 THEN 'comments by bots: ' || names END AS evidence
 FROM issues i LEFT JOIN (
   SELECT number, count(*) AS n,
          left(string_agg(DISTINCT coalesce(author, 'a deleted account'), ', '
@@ -23,15 +23,15 @@ FROM issues i LEFT JOIN (
 """
 
 
-def _judge(view: RepoView, settings: Robots) -> pa.Table:
+def _judge(view: RepoView, settings: Bots) -> pa.Table:
     return view.sql(_QUERY)
 
 
 CRITERION = Criterion(
-    name="robots",
+    name="bots",
     subject="issue",
     definition="Keeps issues opened by people, and ignores what bots wrote in them.",
     source="FAUN-Eval, section 3.3.1, Robot Detection",
-    settings=Robots,
+    settings=Bots,
     judge=_judge,
 )

@@ -20,7 +20,7 @@ class Settings:
     """The most characters; the paper says 10 MB."""
     title: bool = False
     """Whether the title counts."""
-    robots: bool = False
+    bots: bool = False
     """Whether bots' texts count; the paper removes bots only after this check."""
 
 
@@ -31,7 +31,7 @@ SELECT i.number AS issue, n BETWEEN $minimum AND $maximum AS keep,
 FROM issues i JOIN (
   SELECT number,
          coalesce(sum(length(text)) FILTER (($title OR source <> 'title')
-                                            AND ($robots OR NOT robot)), 0)::BIGINT AS n
+                                            AND ($bots OR NOT robot)), 0)::BIGINT AS n
   FROM texts GROUP BY number
 ) USING (number)
 """
@@ -43,7 +43,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         minimum=settings.minimum,
         maximum=settings.maximum,
         title=settings.title,
-        robots=settings.robots,
+        bots=settings.bots,
     )
 
 
@@ -54,5 +54,5 @@ CRITERION = Criterion(
     source="FAUN-Eval, section 3.3.1, Comment Scale",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )

@@ -21,7 +21,7 @@ class Settings:
     """timeline: all items of GitHub's timeline, comments and subscriptions included.
     discussion: the opening, each comment, and the closing, which are the events of GH Archive
     that StarCoder counted."""
-    robots: bool = True
+    bots: bool = True
     """Whether bots' openings and comments count; the actors of other items are unknown."""
 
     def __post_init__(self) -> None:
@@ -35,8 +35,8 @@ SELECT issue, n <= $maximum AS keep,
        CASE WHEN n > $maximum THEN comments || ' comments among them' END AS evidence
 FROM (
   SELECT i.number AS issue, comments,
-         CASE WHEN $timeline THEN i.timeline_items - CASE WHEN $robots THEN 0 ELSE by_robots END
-              ELSE (i.closed_at IS NOT NULL)::INT + CASE WHEN $robots THEN 1 + comments
+         CASE WHEN $timeline THEN i.timeline_items - CASE WHEN $bots THEN 0 ELSE by_robots END
+              ELSE (i.closed_at IS NOT NULL)::INT + CASE WHEN $bots THEN 1 + comments
                    ELSE (NOT i.robot)::INT + comments - by_robots END
          END AS n
   FROM issues i JOIN (
@@ -53,7 +53,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         _QUERY,
         maximum=settings.maximum,
         timeline=settings.count == "timeline",
-        robots=settings.robots,
+        bots=settings.bots,
     )
 
 
@@ -64,5 +64,5 @@ CRITERION = Criterion(
     source="FAUN-Eval, section 3.3.1, Event Count",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )

@@ -27,7 +27,7 @@ class Settings:
     """Hosts, each with its subdomains, that are no links at all, such as example.com."""
     required: bool = False
     """Whether an issue must have an internal link."""
-    robots: bool = True
+    bots: bool = True
     """Whether links in bots' texts count; the paper removes bots only after this check."""
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ _QUERY = r"""
 WITH spoken AS (
   SELECT number, regexp_replace(text, $comment, ' ', 'g') AS text
   FROM texts
-  WHERE ($robots OR NOT robot) AND (contains(text, '//') OR contains(text, 'www.'))
+  WHERE ($bots OR NOT robot) AND (contains(text, '//') OR contains(text, 'www.'))
 ), links AS (
   SELECT DISTINCT number, lower(unnest(regexp_extract_all(
     CASE WHEN $code THEN text ELSE regexp_replace(text, $code_pattern, ' ', 'g') END,
@@ -105,7 +105,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         media=settings.media,
         media_pattern=_MEDIA,
         required=settings.required,
-        robots=settings.robots,
+        bots=settings.bots,
     )
 
 
@@ -122,5 +122,5 @@ CRITERION = Criterion(
     source="FAUN-Eval, section 3.3.1, External Check",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )

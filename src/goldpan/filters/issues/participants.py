@@ -43,5 +43,5 @@ CRITERION = Criterion(
     source="FAUN-Eval, section 3.3.1, Participant Count",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )

@@ -30,7 +30,7 @@ class Settings:
     literal: bool = False
     """Whether `Duplicate of #12` counts wherever a comment contains it: quoted, in code or
     negated; the paper's words."""
-    robots: bool = False
+    bots: bool = False
     """Whether bots' texts count; the paper removes bots only after this check."""
 
 
@@ -58,7 +58,7 @@ LEFT JOIN (
 ) USING (number)
 LEFT JOIN (
   SELECT number, min(comment_id) AS literal FROM texts
-  WHERE $literal AND source = 'comment' AND ($robots OR NOT robot)
+  WHERE $literal AND source = 'comment' AND ($bots OR NOT robot)
     AND regexp_matches(text, $literal_pattern)
   GROUP BY number
 ) USING (number)
@@ -67,7 +67,7 @@ ORDER BY i.number
 
 _CANDIDATES = """
 SELECT number, source, comment_id, text FROM texts
-WHERE ($robots OR NOT robot) AND (source = 'comment' OR $body) AND regexp_matches(text, $candidate)
+WHERE ($bots OR NOT robot) AND (source = 'comment' OR $body) AND regexp_matches(text, $candidate)
 ORDER BY number, source, created_at, comment_id
 """
 
@@ -81,7 +81,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         repo=view.repo,
         literal=settings.literal,
         literal_pattern=_LITERAL,
-        robots=settings.robots,
+        bots=settings.bots,
     )
     claims = _claims(view, settings)
     labels = {label.lower() for label in settings.labels}
@@ -111,7 +111,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 
 def _claims(view: RepoView, settings: Settings) -> dict[int, Claim]:
     """Return the first sentence about each issue that counts."""
-    texts = view.sql(_CANDIDATES, robots=settings.robots, body=settings.body, candidate=CANDIDATE)
+    texts = view.sql(_CANDIDATES, bots=settings.bots, body=settings.body, candidate=CANDIDATE)
     found: dict[int, Claim] = {}
     for row in texts.to_pylist():
         number = row["number"]
@@ -137,5 +137,5 @@ CRITERION = Criterion(
     source="FAUN-Eval, section 3.3.1, Redundancy",
     settings=Settings,
     judge=_judge,
-    uses=("robots",),
+    uses=("bots",),
 )

@@ -16,7 +16,7 @@ class Settings:
     """Which criteria the issue must pass."""
 
     criteria: tuple[str, ...] = (
-        "robots",
+        "bots",
         "redundancy",
         "text-quality",
         "language",

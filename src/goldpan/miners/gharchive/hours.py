@@ -39,12 +39,12 @@ def hours_between(first: str, last: str) -> list[datetime]:
 
 
 def _bound(option: str, text: str, hour: int) -> datetime:
-    found = _BOUND.fullmatch(text.strip())
+    match = _BOUND.fullmatch(text.strip())
     try:
-        if found is None:
+        if match is None:
             raise ValueError
-        day = date.fromisoformat(found[1])
-        return datetime(day.year, day.month, day.day, int(found[2] or hour), tzinfo=UTC)
+        day = date.fromisoformat(match[1])
+        return datetime(day.year, day.month, day.day, int(match[2] or hour), tzinfo=UTC)
     except ValueError:
         raise UsageError(
             f"{option} {text} is not a day", "Write it as 2022-01-31, or 2022-01-31-5 for one hour"

@@ -85,27 +85,29 @@ def mine_archive(
     """
     started = time.monotonic()
     workspace = Workspace(settings.workspace.absolute())
-    place = ArchiveStore.of(workspace)
+    archive_store = ArchiveStore.of(workspace)
     from_web = is_address(request.source)
-    with place.lock():
-        known = read_hours(place.hours)
-        reports = _kept(place, request, None if from_web else Path(request.source))
+    with archive_store.lock():
+        known = read_hours(archive_store.hours)
+        reports = _kept(archive_store, request, None if from_web else Path(request.source))
         reused = len(reports)
         hours = [hour for hour in request.hours if hour not in reports]
         for report in reports.values():
-            _drop_download(place, report)  # that a run left which was killed at this very hour
+            _drop_download(
+                archive_store, report
+            )  # that a run left which was killed at this very hour
         if reused:
             reporter.note(f"{reused:,} hours are there already; {len(hours):,} to read")
         try:
-            with _units(settings, request, place, hours, reporter, pace or Pace()) as units:
+            with _units(settings, request, archive_store, hours, reporter, pace or Pace()) as units:
                 for report in _read(request, units, reporter):
                     reports[report.hour] = report
-                    _drop_download(place, report)
+                    _drop_download(archive_store, report)
         except BaseException:  # Ctrl-C too: what was read so far is kept, whatever ends the run
             with contextlib.suppress(OSError, WorkspaceError):
-                _write(workspace, place, known | reports)
+                _write(workspace, archive_store, known | reports)
             raise
-        _write(workspace, place, known | reports)
+        _write(workspace, archive_store, known | reports)
     return ArchiveResult(
         request.source,
         request.types,
@@ -116,13 +118,15 @@ def mine_archive(
 
 
 def _kept(
-    place: ArchiveStore, request: ArchiveRequest, folder: Path | None
+    archive_store: ArchiveStore, request: ArchiveRequest, folder: Path | None
 ) -> dict[datetime, HourReport]:
     """Return the reports of whole hours that were read for the same events out of the same file."""
     kept = {}
     wanted = ("whole", request.types, READER)
     for hour in request.hours:
-        report = read_footer(place.events(hour)) if place.events(hour).exists() else None
+        report = (
+            read_footer(archive_store.events(hour)) if archive_store.events(hour).exists() else None
+        )
         if report is None or (report.state, report.types, report.reader) != wanted:
             continue
         file = folder / file_name(hour) if folder else None
@@ -135,19 +139,19 @@ def _kept(
 def _units(
     settings: Settings,
     request: ArchiveRequest,
-    place: ArchiveStore,
+    archive_store: ArchiveStore,
     hours: Sequence[datetime],
     reporter: Reporter,
     pace: Pace,
 ) -> Iterator[Sequence[HourUnit]]:
     if not is_address(request.source):
         folder = Path(request.source).absolute()
-        yield units_of_folder(folder, hours, place.root.parent, request.types)
+        yield units_of_folder(folder, hours, archive_store.root.parent, request.types)
         return
     with Downloads(
         request.source,
         hours,
-        place,
+        archive_store,
         request.types,
         settings,
         pace,
@@ -172,17 +176,19 @@ def _read(
             yield report
 
 
-def _drop_download(place: ArchiveStore, report: HourReport) -> None:
+def _drop_download(archive_store: ArchiveStore, report: HourReport) -> None:
     """Delete a fetched file that was read, and one to keep only where it is not whole."""
-    place.download(report.hour).unlink(missing_ok=True)
+    archive_store.download(report.hour).unlink(missing_ok=True)
     if report.state != "whole":
-        place.kept(report.hour).unlink(missing_ok=True)
+        archive_store.kept(report.hour).unlink(missing_ok=True)
 
 
-def _write(workspace: Workspace, place: ArchiveStore, reports: dict[datetime, HourReport]) -> None:
+def _write(
+    workspace: Workspace, archive_store: ArchiveStore, reports: dict[datetime, HourReport]
+) -> None:
     for hour, report in reports.items():
         if not report.has_rows:  # events that an earlier run found are there all the same
-            reports[hour] = read_footer(place.events(hour)) or report
+            reports[hour] = read_footer(archive_store.events(hour)) or report
     with workspace.scratch() as scratch:
-        write_hours(scratch / place.hours.name, reports.values())
-        publish({scratch / place.hours.name: place.hours})
+        write_hours(scratch / archive_store.hours.name, reports.values())
+        publish({scratch / archive_store.hours.name: archive_store.hours})

@@ -59,7 +59,7 @@ def read_hour(unit: HourUnit) -> HourReport:
     if unit.path is None:
         return HourReport(unit.hour, name, unit.state, unit.reason, types=unit.types)
     workspace = Workspace(unit.workspace)
-    place = ArchiveStore.of(workspace)
+    archive_store = ArchiveStore.of(workspace)
     try:
         with unit.path.open("rb") as file:
             sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
@@ -68,15 +68,15 @@ def read_hour(unit: HourUnit) -> HourReport:
     try:
         with workspace.scratch() as scratch:
             events, aside = scratch / "events.parquet", scratch / "corrupt.jsonl"
-            found = Unpacking()
+            unpacking = Unpacking()
             reader = _Reader(unit.hour, frozenset(unit.types))
             with parquet.writer(events, ARCHIVE_EVENTS) as target:
-                reader.read(unpack(unit.path, found), target)
+                reader.read(unpack(unit.path, unpacking), target)
                 report = HourReport(
                     unit.hour,
                     name,
-                    found.state,
-                    "; ".join(found.problems) or None,
+                    unpacking.state,
+                    "; ".join(unpacking.problems) or None,
                     size,
                     sha256,
                     reader.lines,
@@ -86,25 +86,25 @@ def read_hour(unit: HourUnit) -> HourReport:
                 )
                 target.add_key_value_metadata({METADATA_KEY: as_json(report).decode()})
             aside.write_text("".join(reader.aside), encoding="ascii")
-            _publish(place, report, events, aside)
+            _publish(archive_store, report, events, aside)
     except OSError as error:
         raise WorkspaceError(
-            f"{unit.path} cannot be read into {place.root} ({error.strerror or error})",
+            f"{unit.path} cannot be read into {archive_store.root} ({error.strerror or error})",
             "Free some space there and run the same command again: it resumes where it stopped",
         ) from None
     return report
 
 
-def _publish(place: ArchiveStore, report: HourReport, events: Path, aside: Path) -> None:
-    corrupt = place.corrupt(report.hour)
+def _publish(archive_store: ArchiveStore, report: HourReport, events: Path, aside: Path) -> None:
+    corrupt = archive_store.corrupt(report.hour)
     if report.corrupt:
         publish({aside: corrupt})
     else:
         corrupt.unlink(missing_ok=True)
     if report.has_rows:
-        publish({events: place.events(report.hour)})
+        publish({events: archive_store.events(report.hour)})
     else:
-        place.events(report.hour).unlink(missing_ok=True)
+        archive_store.events(report.hour).unlink(missing_ok=True)
 
 
 @dataclass(slots=True)
@@ -191,8 +191,8 @@ class _Reader:
         if len(self.aside) >= _CORRUPT_LINES or self._aside_bytes >= _CORRUPT_BYTES:
             return
         text = line[:_CORRUPT_LINE].decode("utf-8", "backslashreplace")
-        told = {"line": self.lines, "bytes": length, "reason": reason[:200], "text": text}
-        self.aside.append(json.dumps(told) + "\n")
+        problem = {"line": self.lines, "bytes": length, "reason": reason[:200], "text": text}
+        self.aside.append(json.dumps(problem) + "\n")
         self._aside_bytes += len(self.aside[-1])
 
 

@@ -73,12 +73,12 @@ def read_hours(path: Path) -> dict[datetime, HourReport]:
         return {}
     try:
         rows = read_table(path).to_pylist()
-        found = [_report(row) for row in rows]
+        hour_reports = [_report(row) for row in rows]
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({error})", "Delete it: the next run makes it again"
         ) from None
-    return {report.hour: report for report in found}
+    return {report.hour: report for report in hour_reports}
 
 
 def write_hours(path: Path, reports: Iterable[HourReport]) -> None:

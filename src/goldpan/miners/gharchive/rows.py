@@ -44,8 +44,8 @@ def read_event(event: dict[str, Any]) -> Row:
             row["kind"] = "pull" if _is_pull(issue) else "issue"
             if kind == COMMENTS:
                 comment = _object(payload.get("comment"))
-                told = comment.get("id") or payload.get("comment_id")
-                row |= {"comment_id": _number(told), "comment_body": _text(comment.get("body"))}
+                id_ = comment.get("id") or payload.get("comment_id")
+                row |= {"comment_id": _number(id_), "comment_body": _text(comment.get("body"))}
         case "PullRequestEvent":
             pull = _object(payload.get("pull_request"))
             row |= _entry(pull, event, payload)
@@ -111,14 +111,14 @@ def _repo(event: dict[str, Any], payload: dict[str, Any]) -> str | None:
             return name
     entry = _object(payload.get("issue")) or _object(payload.get("pull_request"))
     for address in (entry.get("url"), event.get("url")):
-        if found := _ADDRESS.search((_text(address) or "")[:1_000]):
-            return f"{found[1]}/{found[2]}"
+        if match := _ADDRESS.search((_text(address) or "")[:1_000]):
+            return f"{match[1]}/{match[2]}"
     return None
 
 
 def _number_in(address: object) -> int | None:
-    found = _ADDRESS.search((_text(address) or "")[:1_000])
-    return int(found[3]) if found else None
+    match = _ADDRESS.search((_text(address) or "")[:1_000])
+    return int(match[3]) if match else None
 
 
 def _time(value: object) -> datetime | None:
@@ -126,10 +126,10 @@ def _time(value: object) -> datetime | None:
         return None
     try:
         if value[4:5] == "/":
-            found = datetime.strptime(value, _OLD_TIME)
+            moment = datetime.strptime(value, _OLD_TIME)
         else:
-            found = datetime.fromisoformat(value)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+            moment = datetime.fromisoformat(value)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 

@@ -121,13 +121,13 @@ class Downloads(Sequence[HourUnit]):
 
     def __getitem__(self, index: int | slice) -> HourUnit | Sequence[HourUnit]:
         if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
+            return [self[position] for position in range(*index.indices(len(self)))]
         if not 0 <= index < len(self):
             raise IndexError(index)
-        for place in range(index, min(index + self._ahead + 1, len(self))):
-            if place not in self._found:
-                self._found[place] = asyncio.run_coroutine_threadsafe(
-                    self._fetch(self._hours[place]), self._loop
+        for position in range(index, min(index + self._ahead + 1, len(self))):
+            if position not in self._found:
+                self._found[position] = asyncio.run_coroutine_threadsafe(
+                    self._fetch(self._hours[position]), self._loop
                 )
         hour, fetched = self._hours[index], self._wait(self._found[index])
         if fetched.outcome == "there":
@@ -142,12 +142,12 @@ class Downloads(Sequence[HourUnit]):
             reason=fetched.reason,
         )
 
-    def _wait(self, found: Future[Fetched]) -> Fetched:
+    def _wait(self, future: Future[Fetched]) -> Fetched:
         """Wait for a file, and pass on what the other thread has to say meanwhile."""
-        while not wait((found,), timeout=1.0).done:
+        while not wait((future,), timeout=1.0).done:
             while not self._notes.empty():
                 self._note(self._notes.get())
-        return found.result()
+        return future.result()
 
     async def _fetch(self, hour: datetime) -> Fetched:
         kept = self._place.kept(hour)

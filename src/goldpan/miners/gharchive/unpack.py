@@ -53,40 +53,40 @@ class Unpacking:
             self.problems.append(problem)
 
 
-def unpack(path: Path, found: Unpacking) -> Iterator[bytes]:
-    """Yield a file's content in pieces of at most some MB, and note in `found` what is wrong.
+def unpack(path: Path, unpacking: Unpacking) -> Iterator[bytes]:
+    """Yield a file's content in pieces of at most some MB, and note in `unpacking` what is wrong.
 
     After a damaged member a line end is put in, so that nothing joins what was cut.
     Raises `OSError` where the file cannot be read.
     """
     size = path.stat().st_size
     if not size:
-        found.note("the file is empty", cut=True)
+        unpacking.note("the file is empty", cut=True)
     with path.open("rb") as file:
-        start = _next_member(file, 0, found) if size else None
+        start = _next_member(file, 0, unpacking) if size else None
         members = 0
         while start is not None and start < size:
             members += 1
             if members > _MOST_MEMBERS:
-                found.note(f"more than {_MOST_MEMBERS:,} gzip members")
+                unpacking.note(f"more than {_MOST_MEMBERS:,} gzip members")
                 return
-            end = yield from _member(file, start, found)
-            start = _next_member(file, end, found) if end is not None else None
+            end = yield from _member(file, start, unpacking)
+            start = _next_member(file, end, unpacking) if end is not None else None
 
 
-def _member(file: BinaryIO, start: int, found: Unpacking) -> Generator[bytes, None, int | None]:
+def _member(file: BinaryIO, start: int, unpacking: Unpacking) -> Generator[bytes, None, int | None]:
     """Unpack one member and return where it ends; None at the end of the file."""
     file.seek(start)
     inflater = isal_zlib.decompressobj(_GZIP)
-    given = 0
+    yielded = 0
     while data := file.read(_IN):
         while True:
             try:
                 out = inflater.decompress(data, _OUT)
             except igzip_lib.error:  # type: ignore[misc]  # its stub takes the class for a value
-                return (yield from _salvage(file, start, given, found))
-            given += len(out)
-            found.given += len(out)
+                return (yield from _salvage(file, start, yielded, unpacking))
+            yielded += len(out)
+            unpacking.given += len(out)
             if out:
                 yield out
             if inflater.eof:
@@ -94,13 +94,13 @@ def _member(file: BinaryIO, start: int, found: Unpacking) -> Generator[bytes, No
             data = inflater.unconsumed_tail
             if not data and len(out) < _OUT:
                 break
-    return (yield from _salvage(file, start, given, found))
+    return (yield from _salvage(file, start, yielded, unpacking))
 
 
 def _salvage(
-    file: BinaryIO, start: int, given: int, found: Unpacking
+    file: BinaryIO, start: int, yielded: int, unpacking: Unpacking
 ) -> Generator[bytes, None, int | None]:
-    """Unpack a member up to its wrong byte, leaving out what was `given` already."""
+    """Unpack a member up to its wrong byte, leaving out what was `yielded` already."""
     file.seek(start)
     inflater = zlib.decompressobj(_GZIP)
     at = start
@@ -113,19 +113,21 @@ def _salvage(
             problem = error
             out, used = _by_bytes(before, step)
             at += used
-        fresh = out[given:]
-        given = max(0, given - len(out))
-        found.given += len(fresh)
+        fresh = out[yielded:]
+        yielded = max(0, yielded - len(out))
+        unpacking.given += len(fresh)
         if fresh:
             yield fresh
         if problem is not None:
-            found.note(f"wrong bytes near {at:,} in the gzip member at byte {start:,} ({problem})")
+            unpacking.note(
+                f"wrong bytes near {at:,} in the gzip member at byte {start:,} ({problem})"
+            )
             yield b"\n"
             return _search(file, max(start + len(_MAGIC), at - _BEHIND))
         if inflater.eof:
             return file.tell() - len(inflater.unused_data)
         at += len(step)
-    found.note(f"the file ends within the gzip member at byte {start:,}", cut=True)
+    unpacking.note(f"the file ends within the gzip member at byte {start:,}", cut=True)
     yield b"\n"
     return None
 
@@ -141,7 +143,7 @@ def _by_bytes(inflater: zlib._Decompress, step: bytes) -> tuple[bytes, int]:
     return bytes(out), len(step)
 
 
-def _next_member(file: BinaryIO, at: int, found: Unpacking) -> int | None:
+def _next_member(file: BinaryIO, at: int, unpacking: Unpacking) -> int | None:
     """Return where the next member begins; zeros that fill up are no fault."""
     file.seek(at)
     while data := file.read(_IN):
@@ -154,9 +156,9 @@ def _next_member(file: BinaryIO, at: int, found: Unpacking) -> int | None:
     if not head or head == _MAGIC:
         return at if head else None
     if _MAGIC.startswith(head):
-        found.note(f"the file ends within the gzip member at byte {at:,}", cut=True)
+        unpacking.note(f"the file ends within the gzip member at byte {at:,}", cut=True)
         return None
-    found.note(f"no gzip data at byte {at:,}")
+    unpacking.note(f"no gzip data at byte {at:,}")
     return _search(file, at)
 
 
@@ -167,12 +169,12 @@ def _search(file: BinaryIO, at: int) -> int | None:
     data = b""
     while block := file.read(_IN):
         data += block
-        place = data.find(_MAGIC)
-        while place >= 0 and tries < _MOST_TRIES:
+        index = data.find(_MAGIC)
+        while index >= 0 and tries < _MOST_TRIES:
             tries += 1
-            if _is_event(data[place : place + _STEP]):
-                return at + place
-            place = data.find(_MAGIC, place + 1)
+            if _is_event(data[index : index + _STEP]):
+                return at + index
+            index = data.find(_MAGIC, index + 1)
         if tries >= _MOST_TRIES:
             return None
         at += max(0, len(data) - _STEP)

@@ -23,7 +23,7 @@ Part = Literal[
 PART_OF: dict[tuple[str, str], Part] = {
     ("Issue", "closedByPullRequestsReferences"): "links",
     ("PullRequest", "closingIssuesReferences"): "links",
-    **{("Issue", one.name): "relations" for one in RELATIONS},
+    **{("Issue", relation.name): "relations" for relation in RELATIONS},
     ("PullRequest", "files"): "files",
     ("PullRequest", "reviews"): "reviews",
     ("PullRequest", "reviewThreads"): "review_comments",
@@ -76,18 +76,18 @@ def read_problems(
     reply: Reply, count: int, index_of: Callable[[list[Any]], int | None]
 ) -> Problems:
     """Sort a reply's errors; `index_of` finds which of `count` nodes a path leads through."""
-    found = Problems()
+    problems = Problems()
     for error in errors_of(reply.data):
         path = error.get("path")
         path = path if isinstance(path, list) and path else None
         index = index_of(path) if path else None
         if index is None or index not in range(count):
-            found.loose = found.loose or reason_of(error)
+            problems.loose = problems.loose or reason_of(error)
         elif is_forbidden(error):
-            found.hidden.setdefault(index, []).append((path or [], reason_of(error)))
+            problems.hidden.setdefault(index, []).append((path or [], reason_of(error)))
         else:
-            found.nodes.setdefault(index, reason_of(error))
-    return found
+            problems.nodes.setdefault(index, reason_of(error))
+    return problems
 
 
 def hidden_parts(parent: str, hidden: Iterable[tuple[list[Any], str]]) -> Iterator[tuple[str, str]]:

@@ -92,12 +92,12 @@ class GraphQLMiner:
     async def survey(self) -> None:
         """Sweep the repository and find what the journal lacks."""
         with self._reporter.task("Sweep", 0) as task:
-            found = await together(*(self._sweep.run(kind, task) for kind in _KINDS))
+            listed = await together(*(self._sweep.run(kind, task) for kind in _KINDS))
         owners = self._owners()
-        self._listed = frozenset(target.number for targets in found for target in targets)
+        self._listed = frozenset(target.number for targets in listed for target in targets)
         self._todo = {
             kind: tuple(target for target in targets if not self._is_known(target, owners))
-            for kind, targets in zip(_KINDS, found, strict=True)
+            for kind, targets in zip(_KINDS, listed, strict=True)
         }
 
     async def run(self) -> None:
@@ -209,7 +209,7 @@ class GraphQLMiner:
             unread = (
                 []
                 if lists is None
-                else [one.name for one in queries.first_lists(batch[0].kind, self._dialect)]
+                else [list_.name for list_ in queries.first_lists(batch[0].kind, self._dialect)]
             )
             self._journal.keep(
                 "entries",
@@ -319,8 +319,8 @@ class GraphQLMiner:
                     continue
                 if reason:
                     flawed[more] = reason
-                for _, told in hidden:
-                    self._hide(more.number, PART_OF[more.parent, more.connection], told)
+                for _, text in hidden:
+                    self._hide(more.number, PART_OF[more.parent, more.connection], text)
                 if page or hidden:
                     good.append((index, more))
                 if node:

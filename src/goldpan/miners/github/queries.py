@@ -282,17 +282,17 @@ def first_lists(
 ) -> tuple[Connection, ...]:
     """Return the lists whose first page `entries_document` asks for, given the same arguments."""
     there = [
-        one
-        for one in (ISSUE_CONNECTIONS if kind == "issue" else PULL_CONNECTIONS)
-        if (one.parent, one.name) not in dialect.lacks
+        connection
+        for connection in (ISSUE_CONNECTIONS if kind == "issue" else PULL_CONNECTIONS)
+        if (connection.parent, connection.name) not in dialect.lacks
     ]
     # What was there before anybody but people could be assigned repeats what came after it.
-    newer = any(one.name == "assignedActors" for one in there)
+    newer = any(connection.name == "assignedActors" for connection in there)
     return tuple(
-        one
-        for one in there
-        if (connections is None or one.name in connections)
-        and not (newer and one.name == "assignees")
+        connection
+        for connection in there
+        if (connections is None or connection.name in connections)
+        and not (newer and connection.name == "assignees")
     )
 
 
@@ -311,8 +311,8 @@ def entries_document(
     )
     light = {} if connections is None else LIGHT
     lists = "\n      ".join(
-        one.select(light.get(one.name, one.first))
-        for one in first_lists(kind, dialect, connections)
+        list_.select(light.get(list_.name, list_.first))
+        for list_ in first_lists(kind, dialect, connections)
     )
     body = f"{_ENTRY_FIELDS} {fields}\n      {lists}"
     return adapt(
@@ -333,7 +333,7 @@ query {operation}($ids: [ID!]!) {{
 def entries_batch(kind: Kind) -> int:
     """Return how many entries of one kind a single point buys."""
     lists = first_lists(kind)
-    counts = sum(one.beside.count("totalCount") for one in lists)
+    counts = sum(list_.beside.count("totalCount") for list_ in lists)
     return 149 // (len(lists) + counts)
 
 
@@ -408,7 +408,9 @@ def dialect_of(data: Mapping[str, Any]) -> Dialect:
             offered.add((kind, "__typename"))
             for field in shape["fields"] or ():
                 offered.add((kind, field["name"]))
-                offered.update((f"{kind}.{field['name']}", one["name"]) for one in field["args"])
+                offered.update(
+                    (f"{kind}.{field['name']}", argument["name"]) for argument in field["args"]
+                )
             offered.update((kind, value["name"]) for value in shape["enumValues"] or ())
     return Dialect(frozenset(need for need in NEEDS - offered if not _implied(need)))
 

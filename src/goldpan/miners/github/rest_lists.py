@@ -100,24 +100,24 @@ class Lists:
 
     async def whole(self, feed: Feed) -> Listing:
         """Read all of a list."""
-        found = Listing(len(self._journal.archive.records))
+        listing = Listing(len(self._journal.archive.records))
         try:
-            found.is_whole = await self._restarted(feed, _OLDEST_FIRST, found)
+            listing.is_whole = await self._restarted(feed, _OLDEST_FIRST, listing)
         except _WallError:
             if feed.takes_since:
-                found.is_whole = await self._windows(feed, "", found)
+                listing.is_whole = await self._windows(feed, "", listing)
             else:  # from both ends; what lies between comes one by one
-                await self._restarted(feed, _NEWEST_FIRST, found, to_wall=True)
-        return found
+                await self._restarted(feed, _NEWEST_FIRST, listing, to_wall=True)
+        return listing
 
     async def changed(self, feed: Feed, since: str) -> Listing:
         """Read what was updated since a time."""
-        found = Listing(len(self._journal.archive.records))
+        listing = Listing(len(self._journal.archive.records))
         if feed.takes_since:
-            await self._windows(feed, since, found)
+            await self._windows(feed, since, listing)
         else:
-            await self._restarted(feed, _LAST_UPDATED_FIRST, found, until=since, to_wall=True)
-        return found
+            await self._restarted(feed, _LAST_UPDATED_FIRST, listing, until=since, to_wall=True)
+        return listing
 
     async def names(self, number: int) -> bool:
         """Ask whether the list of issues still names an entry that it named in this run."""
@@ -126,15 +126,15 @@ class Lists:
                 reply = await self._github.get(record.meta["request"]["url"])
                 if reply.status == 200 and isinstance(reply.data, list):
                     return any(item.get("number") == number for item in reply.data)
-        found = Listing(0)
-        await self._restarted(ISSUES, _OLDEST_FIRST, found, first=_RESTARTS)
-        return any(item[0] == number for item in found.items)
+        listing = Listing(0)
+        await self._restarted(ISSUES, _OLDEST_FIRST, listing, first=_RESTARTS)
+        return any(item[0] == number for item in listing.items)
 
     async def _restarted(
         self,
         feed: Feed,
         order: dict[str, str],
-        found: Listing,
+        listing: Listing,
         *,
         until: str = "",
         to_wall: bool = False,
@@ -143,13 +143,13 @@ class Lists:
         """Walk a list, again from its beginning where a cursor is lost; tell if it ended."""
         for attempt in range(first, first + _RESTARTS):
             try:
-                return await self._walk(feed, order, found, attempt, until, to_wall=to_wall)
+                return await self._walk(feed, order, listing, attempt, until, to_wall=to_wall)
             except _StaleCursorError as error:
                 reason = str(error)
         self._journal.fail(None, feed.part, f"its cursors do not hold ({reason})")
         return False
 
-    async def _windows(self, feed: Feed, since: str, found: Listing) -> bool:
+    async def _windows(self, feed: Feed, since: str, listing: Listing) -> bool:
         """Read a list by time of update, each page beginning where the one before ended.
 
         An entry that is updated meanwhile moves to the end; pages by number would skip another.
@@ -165,7 +165,7 @@ class Lists:
                 except (NoAnswerError, _StaleCursorError, _WallError) as error:
                     self._journal.fail(None, feed.part, _reason(url, error))
                     return False
-                found.take(record)
+                listing.take(record)
                 url = record.meta["next"]
                 newest = max((item[1] for item in record.meta["items"]), default=since)
             if url is None:
@@ -176,7 +176,7 @@ class Lists:
         self,
         feed: Feed,
         order: dict[str, str],
-        found: Listing,
+        listing: Listing,
         attempt: int,
         until: str,
         *,
@@ -203,14 +203,14 @@ class Lists:
                     break
                 raise
             in_a_row = 0
-            found.take(record)
+            listing.take(record)
             url = record.meta["next"]
             if until and record.meta["items"] and record.meta["items"][-1][1] < until:
                 break  # the rest is older still
         whole = True
         for url in failed:
             try:
-                found.take(await self._page(feed, url, attempt))
+                listing.take(await self._page(feed, url, attempt))
             except (NoAnswerError, _WallError) as error:
                 self._journal.fail(None, feed.part, _reason(url, error))
                 whole = False
@@ -299,7 +299,7 @@ def _is_known(feed: Feed, item: Any) -> bool:
 
 def relations_of(items: list[Any]) -> dict[str, list[str]]:
     """Return, by entry number, the lists of relations that issues say hold something."""
-    found: dict[str, list[str]] = {}
+    urls: dict[str, list[str]] = {}
     for item in items:
         if not isinstance(item, dict):
             continue
@@ -311,13 +311,13 @@ def relations_of(items: list[Any]) -> dict[str, list[str]]:
         }
         parts = [part for part, count in counts.items() if count]
         if parts and isinstance(item.get("number"), int):
-            found[str(item["number"])] = parts
-    return found
+            urls[str(item["number"])] = parts
+    return urls
 
 
 def _named(items: list[Any], repo: str) -> dict[int, str]:
     """Return the entries of this repository that items name, with when the naming was updated."""
-    found: dict[int, str] = {}
+    urls: dict[int, str] = {}
     for item in items:
         if not isinstance(item, dict):
             continue
@@ -325,8 +325,8 @@ def _named(items: list[Any], repo: str) -> dict[int, str]:
         for text in (item.get("title"), item.get("body")):
             for mention in find_mentions(text) if isinstance(text, str) else ():
                 if mention.repo is None or mention.repo.lower() == repo.lower():
-                    found[mention.number] = max(updated, found.get(mention.number, ""))
-    return found
+                    urls[mention.number] = max(updated, urls.get(mention.number, ""))
+    return urls
 
 
 def _reason(url: str, error: Exception) -> str:

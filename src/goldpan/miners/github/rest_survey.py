@@ -116,7 +116,7 @@ class RestSurveyor:
             return {}
         try:
             with self._reporter.task("Sweep", 0) as task:
-                found = await together(
+                listed = await together(
                     self._sweep.run("issue", task), self._sweep.run("pull", task)
                 )
         except QueryError as error:
@@ -124,16 +124,16 @@ class RestSurveyor:
             return {}
         if any(record.meta["number"] is None for record in self._journal.of_run("failed")):
             return {}
-        return {target.number: target for targets in found for target in targets}
+        return {target.number: target for targets in listed for target in targets}
 
     async def _listing(self, feed: Feed, task: Task, *, swept: bool) -> Listing:
         """Read a list: all of it at first, later what changed."""
         since = self._changed_since
         if feed is ISSUES and not swept and not self._limit:
             since = None  # the list itself must tell which entries there are
-        found = await (self._lists.changed(feed, since) if since else self._lists.whole(feed))
+        listing = await (self._lists.changed(feed, since) if since else self._lists.whole(feed))
         task.advance()
-        return found
+        return listing
 
     def _listed(
         self, targets: Mapping[int, Target], issues: Listing, entries: Mapping[int, list[Any]]
@@ -182,28 +182,28 @@ class RestSurveyor:
 
     def _relations(self, versions: Mapping[int, str], seen: _Seen) -> list[tuple[int, str]]:
         """Return the lists of relations that issues have or had and that were not read since."""
-        found = {(number, part) for number, part in seen.failed if part in RELATIONS}
+        failed = {(number, part) for number, part in seen.failed if part in RELATIONS}
         for record in self._journal.archive.records:
             meta = record.meta
             if meta["part"] in RELATIONS:
-                found.add((meta["number"], meta["part"]))
+                failed.add((meta["number"], meta["part"]))
             for number, parts in (meta.get("relations") or {}).items():
-                found.update((int(number), part) for part in parts)
+                failed.update((int(number), part) for part in parts)
         return sorted(
             (number, part)
-            for number, part in found
+            for number, part in failed
             if number in versions and seen.relations.get((number, part)) != versions[number]
         )
 
     def _newest(self, *parts: str) -> dict[int, list[Any]]:
         """Return the newest item of each entry that replies of these parts brought."""
-        found: dict[int, list[Any]] = {}
+        by_number: dict[int, list[Any]] = {}
         for record in self._journal.archive.records:
             if record.meta["part"] in parts:
                 for item in record.meta["items"]:
-                    if item[0] not in found or item[1] >= found[item[0]][1]:
-                        found[item[0]] = item
-        return found
+                    if item[0] not in by_number or item[1] >= by_number[item[0]][1]:
+                        by_number[item[0]] = item
+        return by_number
 
 
 class _Seen:

@@ -73,12 +73,12 @@ class Sweep:
         A cursor that GitHub no longer takes starts the list again. A page that cannot be had is
         recorded as failed, and what was listed before it is returned.
         """
-        found: dict[str, Target] = {}
+        targets: dict[str, Target] = {}
         for attempt in range(_RESTARTS):
             try:
                 for record in self._recorded(kind, attempt):
-                    self._take(record, kind, found, task)
-                await self._walk(kind, attempt, found, task)
+                    self._take(record, kind, targets, task)
+                await self._walk(kind, attempt, targets, task)
                 break
             except _StaleCursorError as error:
                 reason = str(error)
@@ -87,7 +87,7 @@ class Sweep:
                 break
         else:
             self._journal.fail(None, FIELDS_OF[kind], f"its cursors do not hold ({reason})")
-        return sorted(found.values(), key=lambda target: target.number)
+        return sorted(targets.values(), key=lambda target: target.number)
 
     async def lists(self, target: Target) -> bool:
         """Ask the page that listed an entry again, and tell whether it still lists it."""
@@ -111,7 +111,7 @@ class Sweep:
             yield record
             cursor = record.meta["next"]
 
-    async def _walk(self, kind: Kind, attempt: int, found: dict[str, Target], task: Task) -> None:
+    async def _walk(self, kind: Kind, attempt: int, targets: dict[str, Target], task: Task) -> None:
         order = ("UPDATED_AT", "DESC") if self._since else ("CREATED_AT", "ASC")
         size = BatchSize(PAGE)
         pages = list(self._recorded(kind, attempt))
@@ -141,18 +141,18 @@ class Sweep:
                 next=info["endCursor"] if info["hasNextPage"] else None,
                 full=self._since is None,
             )
-            self._take(record, kind, found, task)
+            self._take(record, kind, targets, task)
             cursor = record.meta["next"]
             if cursor is None or self._is_late(record):
                 return
 
-    def _take(self, record: Record, kind: Kind, found: dict[str, Target], task: Task) -> None:
+    def _take(self, record: Record, kind: Kind, targets: dict[str, Target], task: Task) -> None:
         if record.meta["request"]["variables"]["after"] is None:
-            task.extend(max(0, record.meta["announced"] - len(found)))
+            task.extend(max(0, record.meta["announced"] - len(targets)))
         for node, number, fingerprint in record.meta["items"]:
             if not self._since or moment(fingerprint.split("|")[0]) >= self._since:
-                task.advance(node not in found)
-                found[node] = Target(kind, node, number, f"{node}|{fingerprint}")
+                task.advance(node not in targets)
+                targets[node] = Target(kind, node, number, f"{node}|{fingerprint}")
 
     def _is_late(self, record: Record) -> bool:
         """Whether a page, newest first, reached the entries that are not wanted."""

@@ -58,12 +58,12 @@ def rebuild(clone: Path, record: Record, bases: Sequence[str], objects: Objects)
 
 def _rebuild(file: FileDiff, base: str, objects: Objects) -> tuple[Touched, bytes | None]:
     """Return a changed file, and its bytes where git may not have them."""
-    found = None if file.letter == "A" else objects.find(base, file.before)
-    if file.letter != "A" and found is None:
+    tree_entry = None if file.letter == "A" else objects.find(base, file.before)
+    if file.letter != "A" and tree_entry is None:
         raise UnfitError("it changes a file that is not there")
-    mode_before = file.mode_before or (found.mode if found else None)
+    mode_before = file.mode_before or (tree_entry.mode if tree_entry else None)
     mode_after = None if file.letter == "D" else file.mode_after or mode_before or _FILE
-    if found is not None and not found.id.startswith(file.id_before):
+    if tree_entry is not None and not tree_entry.id.startswith(file.id_before):
         raise UnfitError("it changes another version of a file")
     data = None
     if SUBMODULE in (mode_before, mode_after):
@@ -72,10 +72,10 @@ def _rebuild(file: FileDiff, base: str, objects: Objects) -> tuple[Touched, byte
         after = None
     elif file.is_binary:
         after = None  # the diff does not hold it
-    elif not file.hunks and found is not None:
-        after = found.id
+    elif not file.hunks and tree_entry is not None:
+        after = tree_entry.id
     else:
-        before = objects.blob(found.id) if found else b""
+        before = objects.blob(tree_entry.id) if tree_entry else b""
         if before is None:
             raise UnfitError("a file is missing or too large")
         data = apply(before, file.hunks)
@@ -88,7 +88,7 @@ def _rebuild(file: FileDiff, base: str, objects: Objects) -> tuple[Touched, byte
         letter=file.letter,
         mode_before=None if file.letter == "A" else mode_before,
         mode_after=mode_after,
-        blob_before=found.id if found else None,
+        blob_before=tree_entry.id if tree_entry else None,
         blob_after=after,
         additions=None if file.is_binary else file.count(b"+"),
         deletions=None if file.is_binary else file.count(b"-"),

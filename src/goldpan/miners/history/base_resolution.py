@@ -83,18 +83,18 @@ class Settler:
         if record is None:
             return nothing, ()
         try:
-            found = rebuild(self.clone, record, self._bases(pull), self.objects)
+            rebuilt = rebuild(self.clone, record, self._bases(pull), self.objects)
         except UnfitError as error:
             return replace(nothing, problem=str(error)), ()
         revision = replace(
             nothing,
             state="diff",
-            before_sha=found.before,
-            agrees=count(found.touched).agree(pull.announced),
-            notes=tuple(sorted({*notes, *about_paths(found.touched)})),
+            before_sha=rebuilt.before,
+            agrees=count(rebuilt.touched).agree(pull.announced),
+            notes=tuple(sorted({*notes, *about_paths(rebuilt.touched)})),
             problem=None,
         )
-        return revision, found.touched
+        return revision, rebuilt.touched
 
     def _bases(self, pull: Pull) -> list[str]:
         """Return the commits that a diff could belong to."""

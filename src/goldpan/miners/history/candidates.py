@@ -52,16 +52,16 @@ def find_candidates(pull: Pull, refs: Refs, ancestry: Ancestry) -> list[Candidat
     """Return the pairs of commits worth a look, each once, in the order of trust."""
     ref = ancestry.known(refs.heads.get(pull.number))
     head = ancestry.known(pull.head_sha)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     if head is not None:
         notes = _about_ref(head, ref, ancestry)
-        found += _of_head(pull, head, refs, ancestry, notes, certain=True)
+        candidates += _of_head(pull, head, refs, ancestry, notes, certain=True)
     elif ref is not None:
         notes = ("head_from_ref", "head_missing")
-        found += _of_head(pull, ref, refs, ancestry, notes, certain=False)
-    if head is None or not found:
-        found += _of_merge(pull, ancestry, () if head else ("head_missing",))
-    unique = {candidate.pair: candidate for candidate in reversed(found)}
+        candidates += _of_head(pull, ref, refs, ancestry, notes, certain=False)
+    if head is None or not candidates:
+        candidates += _of_merge(pull, ancestry, () if head else ("head_missing",))
+    unique = {candidate.pair: candidate for candidate in reversed(candidates)}
     return list(reversed(unique.values()))
 
 

@@ -49,63 +49,67 @@ class Change:
 def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[Change]:
     """Yield a row for each changed file of the numbered pull requests, reading both versions."""
     listed = list(touched)
-    ids = (id for _, one in listed for id in (_file(one, before=True), _file(one, before=False)))
-    found = objects.read(id or "" for id in ids)
-    for number, one in listed:
-        before, after = next(found), next(found)
-        yield _describe(number, one, before, after)
+    ids = (id for _, file in listed for id in (_file(file, before=True), _file(file, before=False)))
+    contents = objects.read(id or "" for id in ids)
+    for number, file in listed:
+        before, after = next(contents), next(contents)
+        yield _describe(number, file, before, after)
 
 
-def status_of(one: Touched) -> str:
+def status_of(touched: Touched) -> str:
     """Return the word that GitHub has for a change; `changed` is one of the mode alone."""
-    if one.letter == "M":
-        return "changed" if one.blob_before == one.blob_after else "modified"
-    return _STATUS[one.letter]
+    if touched.letter == "M":
+        return "changed" if touched.blob_before == touched.blob_after else "modified"
+    return _STATUS[touched.letter]
 
 
-def _file(one: Touched, *, before: bool) -> str | None:
+def _file(touched: Touched, *, before: bool) -> str | None:
     """Return the blob of one side, None where the side has none."""
-    mode, blob = (one.mode_before, one.blob_before) if before else (one.mode_after, one.blob_after)
+    mode, blob = (
+        (touched.mode_before, touched.blob_before)
+        if before
+        else (touched.mode_after, touched.blob_after)
+    )
     return None if mode == SUBMODULE else blob
 
 
-def _describe(number: int, one: Touched, before: Object | None, after: Object | None) -> Change:
-    kind = _kind(one, before, after)
+def _describe(number: int, touched: Touched, before: Object | None, after: Object | None) -> Change:
+    kind = _kind(touched, before, after)
     texts = [side.data for side in (before, after) if side and side.data is not None]
     encoding = shared_encoding(*texts) if kind == "text" else None
     if kind == "text" and encoding is None:
         kind = "binary"
     return Change(
         number=number,
-        path=path_text(one.path),
-        previous_path=None if one.previous is None else path_text(one.previous),
-        status=status_of(one),
+        path=path_text(touched.path),
+        previous_path=None if touched.previous is None else path_text(touched.previous),
+        status=status_of(touched),
         kind=kind,
-        mode_before=one.mode_before,
-        mode_after=one.mode_after,
-        blob_before=one.blob_before,
-        blob_after=one.blob_after,
+        mode_before=touched.mode_before,
+        mode_after=touched.mode_after,
+        blob_before=touched.blob_before,
+        blob_after=touched.blob_after,
         size_before=before.size if before else None,
         size_after=after.size if after else None,
-        additions=one.additions,
-        deletions=one.deletions,
+        additions=touched.additions,
+        deletions=touched.deletions,
         encoding=encoding,
         line_ends=line_ends(texts[0], encoding) if encoding else None,
         final_newline=ends_its_line(texts[0], encoding) if encoding else None,
     )
 
 
-def _kind(one: Touched, before: Object | None, after: Object | None) -> ChangeKind:
-    modes = (one.mode_before, one.mode_after)
+def _kind(touched: Touched, before: Object | None, after: Object | None) -> ChangeKind:
+    modes = (touched.mode_before, touched.mode_after)
     if SUBMODULE in modes:
         return "submodule"
     sides = [side for mode, side in zip(modes, (before, after), strict=True) if mode is not None]
-    found = [side for side in sides if side is not None and side.kind == "blob"]
-    if len(found) < len(sides):
+    objects = [side for side in sides if side is not None and side.kind == "blob"]
+    if len(objects) < len(sides):
         return "missing"
     if SYMLINK in modes:
         return "symlink"
-    data = [side.data for side in found if side.data is not None]
-    if len(data) < len(found):
+    data = [side.data for side in objects if side.data is not None]
+    if len(data) < len(objects):
         return "large"
     return "lfs" if any(map(is_pointer, data)) else "text"

@@ -49,8 +49,8 @@ def read_diffs(
                 asyncio.run(_ask(journal, repo, lacking, connect, reporter))
             except MiningError as error:
                 reporter.note(f"Some diffs could not be fetched: {error}")
-        found = {pull.number: journal.find(_key(pull)) for pull in pulls}
-    return {number: record for number, record in found.items() if record is not None}
+        records = {pull.number: journal.find(_key(pull)) for pull in pulls}
+    return {number: record for number, record in records.items() if record is not None}
 
 
 async def _ask(

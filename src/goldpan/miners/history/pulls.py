@@ -39,7 +39,7 @@ class Counts:
             (self.additions, other.additions),
             (self.deletions, other.deletions),
         )
-        known = [one == another for one, another in pairs if None not in (one, another)]
+        known = [first == another for first, another in pairs if None not in (first, another)]
         return all(known) if known else None
 
 
@@ -88,8 +88,8 @@ def open_pulls(workspace: Workspace, repo: str) -> Iterator[Tables]:
     """Open a repository's tables; raises `WorkspaceError` where it has none."""
     names = ("repositories", "entries", "commits")
     with open_tables(workspace, repo, names) as connection:
-        found = connection.execute("SELECT repo, default_branch FROM repositories").fetchall()
-        name, branch = found[0] if found else (repo, None)
+        row = connection.execute("SELECT repo, default_branch FROM repositories").fetchall()
+        name, branch = row[0] if row else (repo, None)
         connection.execute("CREATE TABLE paired (pull BIGINT)")
         for rules in workspace.paired_by(repo):
             path = verify_parquet(workspace.pairs(repo, rules))

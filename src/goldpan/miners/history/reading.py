@@ -68,8 +68,8 @@ class Reader:
         broken: dict[int, Reading] = {}
         waiting = [(pull, iter(find_candidates(pull, self.refs, self.ancestry))) for pull in pulls]
         while waiting:
-            tried = [(pull, rest, one) for pull, rest in waiting for one in _first(rest)]
-            results = self._compare([one.pair for _, _, one in tried])
+            tried = [(pull, rest, choice) for pull, rest in waiting for choice in _first(rest)]
+            results = self._compare([choice.pair for _, _, choice in tried])
             waiting = []
             for (pull, rest, candidate), compared in zip(tried, results, strict=True):
                 reading = Reading(pull, candidate, compared, None)
@@ -88,23 +88,23 @@ class Reader:
         """Compare the folders of commits that have an end, fetch what differs, compare that."""
         endless = {
             commit
-            for commit in {one for pair in pairs for one in (pair.before, pair.after)}
+            for commit in {commit_ for pair in pairs for commit_ in (pair.before, pair.after)}
             if self.objects.is_endless(commit)
         }
         fit = [pair for pair in pairs if not endless & {pair.before, pair.after}]
-        found = self._compare_fit(fit)
+        compareds = self._compare_fit(fit)
         for pair in pairs:
-            yield None if endless & {pair.before, pair.after} else next(found)
+            yield None if endless & {pair.before, pair.after} else next(compareds)
 
     def _compare_fit(self, pairs: Sequence[Pair]) -> Iterator[Compared | None]:
         shallow = list(compare(self.clone, pairs, Depth.FOLDERS))
         wanted = {
             blob
             for touched in shallow
-            for one in touched or ()
+            for file in touched or ()
             for mode, blob in (
-                (one.mode_before, one.blob_before),
-                (one.mode_after, one.blob_after),
+                (file.mode_before, file.blob_before),
+                (file.mode_after, file.blob_after),
             )
             if blob is not None and mode != SUBMODULE
         }

@@ -88,11 +88,11 @@ def read_history(
             for pulls in tables.pulls(_AT_ONCE):
                 task.extend(len(pulls))
                 readings = reader.read(pulls)
-                lost = [one.pull for one in readings if one.candidate is None]
+                lost = [reading.pull for reading in readings if reading.candidate is None]
                 diffs = read_diffs(workspace, tables.repo, lost, client, reporter) if lost else {}
                 settler = Settler(clone, ancestry, objects, diffs)
-                settled = [settler.settle(one) for one in readings]
-                rows = [one for one, _ in settled]
+                settled = [settler.settle(reading) for reading in readings]
+                rows = [revision for revision, _ in settled]
                 files = list(describe(_sorted_files(settled), objects))
                 write(revisions, REVISIONS, tables.repo, _table(rows, REVISIONS))
                 write(changes, CHANGES, tables.repo, _table(files, CHANGES))
@@ -152,8 +152,8 @@ def _read_ancestry(clone: Path, tables: Tables, refs: Refs, objects: Objects) ->
     named: list[str] = []
     for pulls in tables.pulls(_AT_ONCE):
         shas = [sha for pull in pulls for sha in pull.shas]
-        found = zip(shas, objects.info(shas), strict=True)
-        named += [sha for sha, info in found if info is not None and info.kind == "commit"]
+        answers = zip(shas, objects.info(shas), strict=True)
+        named += [sha for sha, info in answers if info is not None and info.kind == "commit"]
     return read_ancestry(clone, named, refs.branches.get(tables.default_branch or ""))
 
 
@@ -162,7 +162,7 @@ def _sorted_files(
 ) -> Iterator[tuple[int, Touched]]:
     """Yield each file in the order of the table; a tree that names one twice is broken."""
     for revision, touched in settled:
-        once = {path_text(one.path): one for one in reversed(touched)}
+        once = {path_text(file.path): file for file in reversed(touched)}
         yield from ((revision.number, once[path]) for path in sorted(once))
 
 

@@ -37,7 +37,7 @@ def find_state(
         return State("merge_parent", candidate.before)
     if base is None:
         return State("merge_base", candidate.before)
-    if base == candidate.before or all(_is_at(base, one, objects) for one in touched):
+    if base == candidate.before or all(_is_at(base, file, objects) for file in touched):
         return State("base", base)
     return State("merge_base", candidate.before, ("base_moved_on",))
 
@@ -46,26 +46,26 @@ def count(touched: Sequence[Touched]) -> Counts:
     """Count files and lines as GitHub does: binary files have no lines."""
     return Counts(
         len(touched),
-        sum(one.additions or 0 for one in touched),
-        sum(one.deletions or 0 for one in touched),
+        sum(file.additions or 0 for file in touched),
+        sum(file.deletions or 0 for file in touched),
     )
 
 
 def about_paths(touched: Sequence[Touched]) -> tuple[str, ...]:
     """Return notes on paths that users of the tables must know of."""
-    paths = [path for one in touched for path in (one.path, one.previous) if path is not None]
+    paths = [path for file in touched for path in (file.path, file.previous) if path is not None]
     notes = set()
     if any(map(is_unsafe, paths)):
         notes.add("path_unsafe")
     if any(path_text(path).encode() != path for path in paths):
         notes.add("path_quoted")
-    if len({one.path for one in touched}) < len(touched):
+    if len({file.path for file in touched}) < len(touched):
         notes.add("path_twice")
     return tuple(sorted(notes))
 
 
-def _is_at(commit: str, one: Touched, objects: Objects) -> bool:
+def _is_at(commit: str, touched: Touched, objects: Objects) -> bool:
     """Tell whether a commit holds a file as it was before a change, and nothing in its way."""
-    found = objects.find(commit, one.previous or one.path)
-    in_the_way = one.previous is not None and objects.find(commit, one.path) is not None
-    return not in_the_way and (found.id if found else None) == one.blob_before
+    tree_entry = objects.find(commit, touched.previous or touched.path)
+    in_the_way = touched.previous is not None and objects.find(commit, touched.path) is not None
+    return not in_the_way and (tree_entry.id if tree_entry else None) == touched.blob_before

@@ -26,14 +26,14 @@ _PER_RUN = 3
 
 def conditions_section(compared: ComparisonResult) -> Section:
     """Return all that is needed to run the same again, and to doubt it."""
-    runs = [(one.name, run) for one in compared.ranked for run in one.every()]
+    runs = [(system.name, run) for system in compared.ranked for run in system.every()]
     content: list[Content] = [*_protocols([run for _, run in runs]), *_invalid(runs)]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             name,
             run.task,
             run.seed,
-            *(each[:12] for each in split_of(run)),
+            *(digest[:12] for digest in split_of(run)),
             run.record.test_opened,
             run.directory.name,
         )
@@ -51,16 +51,16 @@ def conditions_section(compared: ComparisonResult) -> Section:
 
 
 def _protocols(runs: list[Run]) -> list[Content]:
-    found: dict[bytes, Protocol] = {}
+    protocols: dict[bytes, Protocol] = {}
     used: Counter[bytes] = Counter()
     for run in runs:
         protocol = run.record.protocol
         key = orjson.dumps(protocol, option=orjson.OPT_SORT_KEYS)
-        found[key] = protocol
+        protocols[key] = protocol
         used[key] += 1
     content: list[Content] = []
-    for key in sorted(found, key=lambda one: (found[one].name, one)):
-        protocol = found[key]
+    for key in sorted(protocols, key=lambda digest: (protocols[digest].name, digest)):
+        protocol = protocols[key]
         content.append(
             Text(
                 f"Protocol {protocol.name}: {protocol.title} ({protocol.source});"
@@ -83,12 +83,12 @@ def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
     rows: list[tuple[Cell, ...]] = []
     for name, run in bad:
         shown = run.record.answers.invalid[:_PER_RUN]
-        told = "; ".join(
-            f"{line(redact(one.raw).text, 120) or '(nothing)'!r} ({one.count} times)"
-            for one in shown
+        text = "; ".join(
+            f"{line(redact(answer.raw).text, 120) or '(nothing)'!r} ({answer.count} times)"
+            for answer in shown
         )
         notes = ", ".join(f"{what} {count:,}" for what, count in _notes(run))
-        rows.append((name, run.task, run.seed, run.scores.invalid, notes, told))
+        rows.append((name, run.task, run.seed, run.scores.invalid, notes, text))
     rows.sort(key=lambda row: (-int(row[3] or 0), str(row[0]), str(row[1])))
     columns = ("model", "task", "seed", "not valid", "of all answers", "what was said")
     note = f"{total:,} answers in all. They count as wrong."
@@ -108,26 +108,28 @@ def _notes(run: Run) -> list[tuple[str, int]]:
 def _environments(runs: list[Run]) -> list[Content]:
     groups: dict[bytes, list[Run]] = defaultdict(list)
     for run in runs:
-        told = {key: getattr(run.record.environment, key) for key in _HARDWARE + _SOFTWARE}
-        groups[orjson.dumps(told, option=orjson.OPT_SORT_KEYS)].append(run)
+        facts = {key: getattr(run.record.environment, key) for key in _HARDWARE + _SOFTWARE}
+        groups[orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)].append(run)
     rows: list[tuple[Cell, ...]] = []
-    for key in sorted(groups, key=lambda one: (-len(groups[one]), one)):
-        found = orjson.loads(key)
+    for key in sorted(groups, key=lambda group: (-len(groups[group]), group)):
+        data = orjson.loads(key)
         machine = (
-            f"{found['cpu']}, {found['cores']} cores, {found['memory_gb']} GB"
-            f"{'; ' + listed(found['gpus']) if found['gpus'] else '; no GPU'}"
+            f"{data['cpu']}, {data['cores']} cores, {data['memory_gb']} GB"
+            f"{'; ' + listed(data['gpus']) if data['gpus'] else '; no GPU'}"
         )
-        packages = ", ".join(f"{name} {told}" for name, told in sorted(found["packages"].items()))
+        packages = ", ".join(
+            f"{name} {version}" for name, version in sorted(data["packages"].items())
+        )
         revision = (
-            f" ({found['revision'][:12]}{'+' if found['revision'].endswith('+') else ''})"
-            if (found["revision"])
+            f" ({data['revision'][:12]}{'+' if data['revision'].endswith('+') else ''})"
+            if (data["revision"])
             else ""
         )
         rows.append(
             (
                 len(groups[key]),
-                f"{found['goldpan']}{revision}",
-                f"Python {found['python']}, {found['system']}",
+                f"{data['goldpan']}{revision}",
+                f"Python {data['python']}, {data['system']}",
                 machine,
                 packages,
             )

@@ -31,7 +31,7 @@ class _Bought:
 
 def costs_section(compared: ComparisonResult) -> Section:
     """Return costs of all models, and cost against score."""
-    rows = tuple(_row(compared, one) for one in compared.ranked)
+    rows = tuple(_row(compared, system) for system in compared.ranked)
     columns = (
         "model",
         f"mean {compared.metric}",
@@ -59,20 +59,20 @@ def costs_section(compared: ComparisonResult) -> Section:
 
 
 def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
-    ranked = [one for one in compared.ranked if one.name in compared.block.models]
+    ranked = [system for system in compared.ranked if system.name in compared.block.models]
     for key, unit, factor in _MEASURES:
         bought = [
-            _Bought(one, cost, score)
-            for one in ranked
-            if (cost := factor * _sum(compared, one, key)) > 0
-            and (score := _mean(compared, one)) is not None
+            _Bought(system, cost, score)
+            for system in ranked
+            if (cost := factor * _sum(compared, system, key)) > 0
+            and (score := _mean(compared, system)) is not None
         ]
         if len(bought) == len(ranked) and len(bought) > 1:
             best = _undominated(bought)
             shown = bought[:_MOST_DRAWN]
             caption = (
                 f"Mean score over {unit} on the ranked tasks, on a logarithmic scale. No cheaper"
-                f" model scores higher than {listed([one.system.name for one in best])}."
+                f" model scores higher than {listed([point.system.name for point in best])}."
             )
             figure = Figure(
                 f"Score over {unit}", caption, _plot(compared.metric, unit, shown, best)
@@ -84,23 +84,23 @@ def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
 
 
 def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bought]) -> str:
-    look = colours([one.system.name for one in bought])
+    look = colours([point.system.name for point in bought])
     with canvas(8, max(4.2, 0.24 * len(bought) + 1)) as drawn:
         axes = drawn.figure.subplots()
         axes.set_xscale("log")
-        line = [one for one in best if one in bought]
+        line = [point for point in best if point in bought]
         axes.step(
-            [one.cost for one in line],
-            [one.score for one in line],
+            [point.cost for point in line],
+            [point.score for point in line],
             where="post",
             color=SOFT,
             lw=0.8,
             ls=(0, (4, 3)),
         )
-        for one in bought:
-            colour, mark = look[one.system.name]
-            label = name(one.system.name)
-            axes.plot(one.cost, one.score, mark, color=colour, ms=8, ls="", label=label)
+        for point in bought:
+            colour, mark = look[point.system.name]
+            label = name(point.system.name)
+            axes.plot(point.cost, point.score, mark, color=colour, ms=8, ls="", label=label)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter("")
         axes.margins(x=0.08, y=0.1)
@@ -116,19 +116,19 @@ def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bou
 def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
     """Return what no cheaper model beats, from the cheapest on."""
     best: list[_Bought] = []
-    for one in sorted(bought, key=lambda each: (each.cost, -each.score, each.system.name)):
-        if not best or one.score > best[-1].score:
-            best.append(one)
+    for point in sorted(bought, key=lambda each: (each.cost, -each.score, each.system.name)):
+        if not best or point.score > best[-1].score:
+            best.append(point)
     return best
 
 
-def _row(compared: ComparisonResult, one: System) -> tuple[Cell, ...]:
+def _row(compared: ComparisonResult, system: System) -> tuple[Cell, ...]:
     def every(key: str) -> float:
-        return _over(one, list(one.runs), lambda costs: float(getattr(costs, key)))
+        return _over(system, list(system.runs), lambda costs: float(getattr(costs, key)))
 
     return (
-        one.name,
-        _mean(compared, one),
+        system.name,
+        _mean(compared, system),
         seconds(every("wall_seconds")),
         seconds(every("cpu_seconds")),
         every("gpu_seconds") / 3600,
@@ -138,19 +138,19 @@ def _row(compared: ComparisonResult, one: System) -> tuple[Cell, ...]:
     )
 
 
-def _mean(compared: ComparisonResult, one: System) -> float | None:
-    tasks = compared.block.tasks if one.name in compared.block.models else tuple(one.runs)
-    found = [mean for task in tasks if (mean := mean_score(one, task)) is not None]
-    return math.fsum(found) / len(found) if found else None
+def _mean(compared: ComparisonResult, system: System) -> float | None:
+    tasks = compared.block.tasks if system.name in compared.block.models else tuple(system.runs)
+    means = [mean for task in tasks if (mean := mean_score(system, task)) is not None]
+    return math.fsum(means) / len(means) if means else None
 
 
-def _sum(compared: ComparisonResult, one: System, key: str) -> float:
-    return _over(one, compared.block.tasks, lambda costs: float(getattr(costs, key)))
+def _sum(compared: ComparisonResult, system: System, key: str) -> float:
+    return _over(system, compared.block.tasks, lambda costs: float(getattr(costs, key)))
 
 
-def _over(one: System, tasks: Sequence[str], cost: Callable[[Costs], float]) -> float:
+def _over(system: System, tasks: Sequence[str], cost: Callable[[Costs], float]) -> float:
     return math.fsum(
-        math.fsum(cost(run.record.costs) for run in one.runs[task]) / len(one.runs[task])
+        math.fsum(cost(run.record.costs) for run in system.runs[task]) / len(system.runs[task])
         for task in tasks
-        if task in one.runs
+        if task in system.runs
     )

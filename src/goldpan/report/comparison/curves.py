@@ -33,7 +33,7 @@ def curves(compared: ComparisonResult) -> tuple[Content, ...]:
     content: list[Content] = [Text(_note(compared))]
     drawn = 0
     for at, task in enumerate(tasks):
-        there = [one for one in compared.ranked if task in one.runs][:_MOST_MODELS]
+        there = [system for system in compared.ranked if task in system.runs][:_MOST_MODELS]
         labels = _labels(there[0].runs[task][0].scores)
         if drawn + len(labels) > MOST_PLOTS and drawn:
             content.append(
@@ -52,10 +52,10 @@ def _figures(systems: Sequence[System], task: str, label: str) -> tuple[Figure, 
     marks: list[Point] = []
     for system in systems:
         run = system.runs[task][0]
-        found = _curves(system, run, label)
-        if found:
-            roc.append(found[0])
-            pr.append(found[1])
+        pair = _curves(system, run, label)
+        if pair:
+            roc.append(pair[0])
+            pr.append(pair[1])
         counts = positive_counts(run.scores).get(label)
         if counts is not None:
             marks += points(system.name, {"": counts})
@@ -68,7 +68,7 @@ def _figures(systems: Sequence[System], task: str, label: str) -> tuple[Figure, 
 
 def _curves(system: System, run: Run, label: str) -> tuple[Curve, Curve] | None:
     """Return both curves, None where the model gives no scores or the label has no examples."""
-    labels = [one.label for one in run.scores.label_confusions]
+    labels = [confusion.label for confusion in run.scores.label_confusions]
     try:
         scored = label_scores(run.predictions(), labels, label)
         if scored is None:
@@ -87,7 +87,7 @@ def _labels(scores: Scores) -> list[str]:
 
 
 def _classifies(compared: ComparisonResult, task: str) -> bool:
-    runs = next(one.runs[task] for one in compared.systems if task in one.runs)
+    runs = next(system.runs[task] for system in compared.systems if task in system.runs)
     return runs[0].scores.task_type in CLASSIFICATION
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.ecser import Part, Skipped, Study
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.statistics.drift import degradation, overfitting
 from goldpan.report.document import Cell, Content, Table, Text, folded
 
@@ -20,7 +20,7 @@ def drift(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     for system in compared.ranked:
         values = [
             tuple(
-                turned(scores).value
+                ranking_score(scores).value
                 for scores in (run.train_scores, run.validation_scores, run.scores)
             )
             for run in system.every()
@@ -106,5 +106,5 @@ def _average(values: Sequence[float | None]) -> float | None:
     return math.fsum(known) / len(known) if len(known) == len(values) else None
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _less(left: float | None, other: float | None) -> float | None:
+    return None if left is None or other is None else left - other

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.score import score
 from goldpan.report.comparison.materials import Material
 from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
@@ -53,17 +53,19 @@ def distances(
 ) -> Distances:
     """Return what is known of scores on harder terms, and what is not known."""
     known = {
-        name: one
-        for name, one in materials.items()
-        if not isinstance(one, str) and name in tasks and name in compared.tasks
+        name: material
+        for name, material in materials.items()
+        if not isinstance(material, str) and name in tasks and name in compared.tasks
     }
     content: list[Content] = []
     if known:
-        texts = {name: one.overlap.same_text for name, one in known.items()}
+        texts = {name: material.overlap.same_text for name, material in known.items()}
         part = _Part("Texts that are not in train", "rows whose text stands in train", texts)
         content += _part(compared, tasks, part)
         documents = {
-            name: one.overlap.same_document for name, one in known.items() if one.overlap.documents
+            name: material.overlap.same_document
+            for name, material in known.items()
+            if material.overlap.documents
         }
         if documents:
             named = "rows of a document that has other rows in train"
@@ -138,11 +140,11 @@ def _part(
 
 def _warnings(content: Iterable[Content]) -> Iterator[str]:
     """Tell how far the first model falls on each part."""
-    for one in content:
-        if isinstance(one, Table) and one.columns[1:3] == _COLUMNS[1:3] and one.rows:
-            model, every, apart, difference = one.rows[0][:4]
+    for part in content:
+        if isinstance(part, Table) and part.columns[1:3] == _COLUMNS[1:3] and part.rows:
+            model, every, apart, difference = part.rows[0][:4]
             if isinstance(difference, float) and difference < -_NOTABLE:
-                what = f"{one.title[:1].lower()}{one.title[1:]}"
+                what = f"{part.title[:1].lower()}{part.title[1:]}"
                 scores = f"{formatted(apart)} on average, not {formatted(every)}"
                 yield f"On {what}, {model} scores {scores}."
 
@@ -156,7 +158,7 @@ def _without(system: System, task: Task, seen: Collection[str]) -> float | None:
         many = task.type == "text-generation" and len(table) > _MOST_TEXTS
         if len(table) < _FEWEST_ROWS or many:
             return None
-        value = turned(score(task, table, resamples=0)).value
+        value = ranking_score(score(task, table, resamples=0)).value
         if value is None:
             return None
         values.append(value)
@@ -164,31 +166,33 @@ def _without(system: System, task: Task, seen: Collection[str]) -> float | None:
 
 
 def _tested(compared: ComparisonResult, task: str) -> int:
-    return next(one.runs[task][0].scores.examples for one in compared.systems if task in one.runs)
+    return next(
+        system.runs[task][0].scores.examples for system in compared.systems if task in system.runs
+    )
 
 
 def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
     """Set models that read the texts around a row beside those that do not."""
-    reading = [one for one in compared.ranked if _reads(one)]
+    reading = [system for system in compared.ranked if _reads(system)]
     if not reading:
         yield Text("No model here reads the texts around a row: each text is answered by itself.")
         return
-    models = {one.model for one in reading}
-    shown = [one for one in compared.ranked if one.model in models]
+    models = {system.model for system in reading}
+    shown = [system for system in compared.ranked if system.model in models]
     rows: list[tuple[Cell, ...]] = []
-    for one in shown:
-        found = [
-            mean for name in compared.block.tasks if (mean := mean_score(one, name)) is not None
+    for system in shown:
+        means = [
+            mean for name in compared.block.tasks if (mean := mean_score(system, name)) is not None
         ]
-        mean = math.fsum(found) / len(found) if found else None
-        rows.append((one.name, "yes" if _reads(one) else "no", mean, len(found)))
+        mean = math.fsum(means) / len(means) if means else None
+        rows.append((system.name, "yes" if _reads(system) else "no", mean, len(means)))
     columns = ("model", "reads the texts around a row", f"mean {compared.metric}", "tasks")
     note = (
         "Texts before and after a row, and the name of its document, may be test rows themselves;"
         " their answers are never seen. A tool that reads single sentences reaches the lower score."
     )
     yield Table("With and without the texts around", columns, tuple(rows), note)
-    alone = sorted(models - {one.model for one in shown if not _reads(one)})
+    alone = sorted(models - {system.model for system in shown if not _reads(system)})
     if alone:
         yield Text(f"Not known: what {listed(alone)} would score on single texts.")
 
@@ -203,7 +207,7 @@ def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
     for run in sorted(
         compared.elsewhere, key=lambda one: (one.task, one.model, split_of(one), one.seed)
     ):
-        score = turned(run.scores)
+        score = ranking_score(run.scores)
         settings = ", ".join(f"{key}={value}" for key, value in sorted(run.record.settings.items()))
         data, split = split_of(run)
         rows.append(

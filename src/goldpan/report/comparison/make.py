@@ -51,7 +51,7 @@ def make_report(
     mistakes = find_mistakes(compared)
     materials = _materials(workspace, compared, tasks, mistakes)
     harder = distances(compared, tasks, materials)
-    found = [
+    sections = [
         ranking_section(compared, comments),
         *_steps(compared, study, tasks),
         mistakes_section(compared, mistakes, materials),
@@ -66,7 +66,7 @@ def make_report(
         facts=summary.facts(compared),
         summary=summary.sentences(compared, comments),
         warnings=summary.warnings(compared, harder.warnings),
-        sections=tuple(one for one in found if one is not None),
+        sections=tuple(section for section in sections if section is not None),
     )
 
 
@@ -77,11 +77,11 @@ def paper_tables(compared: ComparisonResult) -> Iterator[Table]:
         yield ranking_table(compared, comparison)
     comments = comment_ranking(compared.systems)
     if comments is not None:
-        yield from (one for one in comment_content(comments) if isinstance(one, Table))
+        yield from (part for part in comment_content(comments) if isinstance(part, Table))
     yield score_table(compared)
     if isinstance(comparison, Comparison) and comparison.test.name != "none":
         yield pairs_table(comparison)
-    yield from (one for one in costs_section(compared).content if isinstance(one, Table))
+    yield from (part for part in costs_section(compared).content if isinstance(part, Table))
 
 
 def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) -> list[Section]:
@@ -118,13 +118,13 @@ def _materials(
     tasks: Mapping[str, Task],
     mistakes: Mapping[str, list[Wrong]],
 ) -> dict[str, Material | str]:
-    found: dict[str, Material | str] = {}
+    materials: dict[str, Material | str] = {}
     for name in compared.tasks:
         if name not in tasks:
-            found[name] = f"The registry does not know {name}"
+            materials[name] = f"The registry does not know {name}"
             continue
         task = tasks[name]
-        runs = [run for one in compared.systems for run in one.runs.get(name, ())]
-        wanted = {one.id for one in mistakes.get(name, ())} | set(wanted_rows(compared, task))
-        found[name] = read_material(workspace, task, runs, wanted)
-    return found
+        runs = [run for system in compared.systems for run in system.runs.get(name, ())]
+        wanted = {wrong.id for wrong in mistakes.get(name, ())} | set(wanted_rows(compared, task))
+        materials[name] = read_material(workspace, task, runs, wanted)
+    return materials

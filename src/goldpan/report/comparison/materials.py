@@ -56,7 +56,7 @@ def read_material(
     directory = task_directory(workspace, task)
     if not (directory / PROVENANCE).exists():
         return f"The rows of {task.name} are not in the workspace"
-    given, target = input_column(task.type).name, target_column(task.type).name
+    input_name, target = input_column(task.type).name, target_column(task.type).name
     train_texts: set[bytes] = set()
     train_documents: set[bytes] = set()
     tested: dict[str, tuple[bytes, bytes | None]] = {}
@@ -70,12 +70,14 @@ def read_material(
     for split, table in data.splits.items():
         # A batch at a time: rows as Python objects take many times the room.
         for row in (row for batch in table.to_batches(_BATCH) for row in batch.to_pylist()):
-            text = row[given] if isinstance(row[given], str) else " ".join(row[given])
+            text = (
+                row[input_name] if isinstance(row[input_name], str) else " ".join(row[input_name])
+            )
             marks = _digest(" ".join(text.casefold().split())), _document(row)
             if split == "test":
                 tested[row["id"]] = marks
                 if row["id"] in wanted:
-                    rows[row["id"]] = Row(text, row[given], row[target])
+                    rows[row["id"]] = Row(text, row[input_name], row[target])
             else:
                 train_texts.add(marks[0])
                 if marks[1] is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.ecser import Part, Skipped, Study, shown_metrics
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Counts
 from goldpan.report.document import Cell, Content, Fold, Group, Matrix, Table, Text, cut, folded
@@ -27,9 +27,9 @@ def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     whole = folded(_summed(study))
     folds: list[Content] = []
     for task in compared.tasks[:MOST_TASKS]:
-        there = [one for one in compared.ranked if task in one.runs]
-        found = [_matrix(one, one.runs[task]) for one in there[:_MOST_MATRICES]]
-        matrices = tuple(one for one in found if one is not None)
+        there = [system for system in compared.ranked if task in system.runs]
+        drawn = [_matrix(system, system.runs[task]) for system in there[:_MOST_MATRICES]]
+        matrices = tuple(matrix for matrix in drawn if matrix is not None)
         if matrices:
             folds.append(Fold(task, (Group(matrices),), open=len(folds) < _OPEN))
     content: list[Content] = []
@@ -75,7 +75,7 @@ def score_table(compared: ComparisonResult, systems: Sequence[System] | None = N
     strong: set[tuple[int, int]] = set()
     mixed = len(set(compared.metrics.values())) > 1
     for at, task in enumerate(compared.tasks):
-        means = [mean_score(one, task) for one in shown]
+        means = [mean_score(system, task) for system in shown]
         best = max((mean for mean in means if mean is not None), default=None)
         told_means = [None if mean is None else round(mean, 3) for mean in means]
         strong |= {
@@ -84,15 +84,15 @@ def score_table(compared: ComparisonResult, systems: Sequence[System] | None = N
             if best is not None and mean == round(best, 3)
         }
         named = (task, compared.metrics[task]) if mixed else (task,)
-        rows.append((*named, *(told_score(one.runs.get(task, ())) for one in shown)))
+        rows.append((*named, *(told_score(system.runs.get(task, ())) for system in shown)))
     if len(rows) > 1:
-        columns = [[mean_score(one, task) for task in compared.tasks] for one in shown]
+        columns = [[mean_score(system, task) for task in compared.tasks] for system in shown]
         named = ("mean over tasks", "") if mixed else ("mean over tasks",)
         rows.append((*named, *(_mean(column) for column in columns)))
     names = ("task", "metric") if mixed else ("task",)
     return Table(
         f"{compared.metric} on each task",
-        (*names, *(one.name for one in shown)),
+        (*names, *(system.name for system in shown)),
         tuple(rows),
         "In brackets the 95 % bootstrap interval of a single run, over its test examples; or, of"
         " several seeds, their standard deviation after ±. The best of a row is bold.",
@@ -102,15 +102,15 @@ def score_table(compared: ComparisonResult, systems: Sequence[System] | None = N
 
 def told_score(runs: Sequence[Run]) -> Cell:
     """Return the score of a model's runs on a task, with what is known of its spread."""
-    found = [turned(run.scores) for run in runs]
-    values = [one.value for one in found if one.value is not None]
+    ranked = [ranking_score(run.scores) for run in runs]
+    values = [score.value for score in ranked if score.value is not None]
     if not values:
         return None
     mean = math.fsum(values) / len(values)
     if len(values) > 1:
         spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
         return f"{formatted(mean)} ± {spread:.3f}"
-    interval = next(one.interval for one in found if one.value is not None)
+    interval = next(score.interval for score in ranked if score.value is not None)
     return with_interval(mean, *((interval.low, interval.high) if interval else (None, None)))
 
 
@@ -124,16 +124,20 @@ def _mean(column: Sequence[float | None]) -> Cell:
 
 
 def _task_metrics(compared: ComparisonResult, task: str) -> Table:
-    there = [one for one in compared.ranked if task in one.runs]
-    found = [[shown_metrics(run.scores) for run in one.runs[task]] for one in there]
-    names = list(dict.fromkeys(name for runs in found for values in runs for name in values))[:14]
+    there = [system for system in compared.ranked if task in system.runs]
+    values_by_system = [
+        [shown_metrics(run.scores) for run in system.runs[task]] for system in there
+    ]
+    names = list(
+        dict.fromkeys(name for runs in values_by_system for values in runs for name in values)
+    )[:14]
     rows = []
-    for one, runs in zip(there, found, strict=True):
+    for system, runs in zip(there, values_by_system, strict=True):
         cells = []
         for name in names:
             values = [values[name] for values in runs if name in values]
             cells.append(math.fsum(values) / len(values) if values else None)
-        rows.append((one.name, *cells))
+        rows.append((system.name, *cells))
     return cut(
         Table(
             task,
@@ -145,18 +149,18 @@ def _task_metrics(compared: ComparisonResult, task: str) -> Table:
 
 
 def _matrix(system: System, runs: Sequence[Run]) -> Matrix | None:
-    found = [run.scores.confusion for run in runs if run.scores.confusion is not None]
-    if not found or len(found[0].labels) > _MOST_LABELS:
+    confusions = [run.scores.confusion for run in runs if run.scores.confusion is not None]
+    if not confusions or len(confusions[0].labels) > _MOST_LABELS:
         return None
     counts = tuple(
         tuple(sum(cells) for cells in zip(*rows, strict=True))
-        for rows in zip(*(one.counts for one in found), strict=True)
+        for rows in zip(*(confusion.counts for confusion in confusions), strict=True)
     )
-    return Matrix(system.name, found[0].labels, counts, _seeds(found))
+    return Matrix(system.name, confusions[0].labels, counts, _seeds(confusions))
 
 
-def _seeds(found: Sequence[object]) -> str:
-    return f"sum over {len(found)} seeds" if len(found) > 1 else ""
+def _seeds(runs: Sequence[object]) -> str:
+    return f"sum over {len(runs)} seeds" if len(runs) > 1 else ""
 
 
 def _matrices_note(compared: ComparisonResult) -> str:

@@ -50,17 +50,23 @@ def interval_plot(comparison: Comparison) -> str:
     standings = comparison.standings
     with canvas(8, 0.32 * len(standings) + 1.2) as drawn:
         axes = drawn.figure.subplots()
-        for row, one in enumerate(standings):
-            colour = COLOURS[(one.tier - 1) % len(COLOURS)]
-            if one.low is not None and one.high is not None:
-                axes.plot([one.low, one.high], [row, row], color=colour, lw=2, alpha=0.6)
-            middle = one.median if comparison.by_median else one.mean
+        for row, standing in enumerate(standings):
+            colour = COLOURS[(standing.tier - 1) % len(COLOURS)]
+            if standing.low is not None and standing.high is not None:
+                axes.plot([standing.low, standing.high], [row, row], color=colour, lw=2, alpha=0.6)
+            middle = standing.median if comparison.by_median else standing.mean
             axes.plot(middle, row, "o", color=colour, ms=6)
-            place = f"{one.best}" if one.best == one.worst else f"{one.best}–{one.worst}"
-            axes.text(
-                1.02, row, place, transform=axes.get_yaxis_transform(), va="center", color=SOFT
+            rank = (
+                f"{standing.best}"
+                if standing.best == standing.worst
+                else f"{standing.best}–{standing.worst}"
             )
-        axes.set_yticks(range(len(standings)), [name(one.model) for one in standings], color=INK)
+            axes.text(
+                1.02, row, rank, transform=axes.get_yaxis_transform(), va="center", color=SOFT
+            )
+        axes.set_yticks(
+            range(len(standings)), [name(standing.model) for standing in standings], color=INK
+        )
         transform = axes.get_yaxis_transform()
         axes.text(1.02, -0.8, "place", transform=transform, color=SOFT, fontsize=8)
         axes.set_ylim(len(standings) - 0.5, -0.5)
@@ -70,7 +76,9 @@ def interval_plot(comparison: Comparison) -> str:
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(name(comparison.metric))
         borders = [
-            row for row, (one, two) in enumerate(pairwise(standings)) if one.tier != two.tier
+            row
+            for row, (standing, two) in enumerate(pairwise(standings))
+            if standing.tier != two.tier
         ]
         for row in borders:
             axes.axhline(row + 0.5, color=SOFT, lw=0.6, ls=(0, (4, 3)))
@@ -88,11 +96,13 @@ def critical_difference_plot(comparison: Comparison) -> str:
             f"A {comparison.test.name} comparison has no critical difference",
             "Draw posterior or interval plots, or compare by Friedman and Nemenyi",
         )
-    standings = sorted(comparison.standings, key=lambda one: (one.mean_rank, one.model))
+    standings = sorted(
+        comparison.standings, key=lambda standing: (standing.mean_rank, standing.model)
+    )
     count = len(standings)
     bars = [(0, count - 1)]
     if (comparison.test.omnibus_p or 0.0) < comparison.test.alpha:
-        bars = _bars([one.mean_rank for one in standings], difference)
+        bars = _bars([standing.mean_rank for standing in standings], difference)
     half = math.ceil(count / 2)
     top = 0.8 + 0.35 * len(bars)
     with canvas(9, 0.3 * (half + top) + 1.4) as drawn:
@@ -109,15 +119,17 @@ def critical_difference_plot(comparison: Comparison) -> str:
         for level, (first, last) in enumerate(bars):
             ends = [standings[first].mean_rank - 0.08, standings[last].mean_rank + 0.08]
             axes.plot(ends, [0.5 + 0.35 * level] * 2, color=INK, lw=3, solid_capstyle="round")
-        for at, one in enumerate(standings):
+        for at, standing in enumerate(standings):
             left = at < half
             row = top + (at if left else count - 1 - at)
             edge = 0.7 if left else count + 0.3
-            axes.plot([one.mean_rank, one.mean_rank, edge], [0, row, row], color=SOFT, lw=0.7)
+            axes.plot(
+                [standing.mean_rank, standing.mean_rank, edge], [0, row, row], color=SOFT, lw=0.7
+            )
             axes.text(
                 edge + (-0.1 if left else 0.1),
                 row,
-                f"{name(one.model)} ({one.mean_rank:.2f})",
+                f"{name(standing.model)} ({standing.mean_rank:.2f})",
                 ha="right" if left else "left",
                 va="center",
             )
@@ -144,9 +156,9 @@ def posterior_plot(comparison: Comparison) -> str:
         left, right = drawn.figure.subplots(1, 2)
         _grid(left, comparison.models, "P(row is better than column)")
         _grid(right, comparison.models, "Decision", rows_named=False)
-        place = {model: at for at, model in enumerate(comparison.models)}
+        rows = {model: at for at, model in enumerate(comparison.models)}
         for pair in comparison.pairs:
-            row, column = place[pair.first], place[pair.second]
+            row, column = rows[pair.first], rows[pair.second]
             share = posteriors[pair.first, pair.second]
             _cell(left, row, column, "#0072b2", alpha=0.75 * share)
             dark = "white" if share > 0.85 else INK
@@ -162,31 +174,31 @@ def decision_plot(comparison: Comparison) -> str:
     with canvas(max(size, _LEGEND), size + 0.6) as drawn:
         axes = drawn.figure.subplots()
         _grid(axes, comparison.models, "Decision")
-        place = {model: at for at, model in enumerate(comparison.models)}
+        rows = {model: at for at, model in enumerate(comparison.models)}
         for pair in comparison.pairs:
-            _decided(axes, place[pair.first], place[pair.second], pair)
+            _decided(axes, rows[pair.first], rows[pair.second], pair)
         _legend(drawn.figure, comparison.pairs)
     return drawn.svg
 
 
 def roc_plot(points: Sequence[Point], curves: Sequence[Curve]) -> str:
     """Draw models in ROC space: a mark a data set, a line a curve (ECSER, Figures 3 to 6)."""
-    found = [
-        (one, one.false_positive_rate, one.recall)
-        for one in points
-        if one.false_positive_rate is not None and one.recall is not None
+    handles = [
+        (point, point.false_positive_rate, point.recall)
+        for point in points
+        if point.false_positive_rate is not None and point.recall is not None
     ]
-    return _space(found, curves, ("False positive rate", "True positive rate"), diagonal=True)
+    return _space(handles, curves, ("False positive rate", "True positive rate"), diagonal=True)
 
 
 def pr_plot(points: Sequence[Point], curves: Sequence[Curve]) -> str:
     """Draw models in precision-recall space, the better view where positives are few."""
-    found = [
-        (one, one.recall, one.precision)
-        for one in points
-        if one.recall is not None and one.precision is not None
+    handles = [
+        (point, point.recall, point.precision)
+        for point in points
+        if point.recall is not None and point.precision is not None
     ]
-    return _space(found, curves, ("Recall", "Precision"), diagonal=False)
+    return _space(handles, curves, ("Recall", "Precision"), diagonal=False)
 
 
 def _space(
@@ -196,14 +208,14 @@ def _space(
     *,
     diagonal: bool,
 ) -> str:
-    models = sorted({one.model for one, _, _ in points} | {one.model for one in curves})
+    models = sorted({line.model for line, _, _ in points} | {line.model for line in curves})
     look = colours(models)
     with canvas(7.6, 5.6) as drawn:
         axes = drawn.figure.subplots()
         if diagonal:
             axes.plot([0, 1], [0, 1], color=SOFT, lw=0.8, ls=(0, (4, 3)))
         else:
-            for base in sorted({round(one.base, 6) for one in curves})[:_MOST_LABELS]:
+            for base in sorted({round(line.base, 6) for line in curves})[:_MOST_LABELS]:
                 axes.axhline(base, color=SOFT, lw=0.6, ls=(0, (4, 3)))
         for curve in curves:
             axes.plot(
@@ -214,10 +226,10 @@ def _space(
                 drawstyle="default" if diagonal else "steps-pre",
                 label=f"{name(curve.model)}, {name(curve.dataset)}: {curve.area:.3f}",
             )
-        named: set[str] = {one.model for one in curves}
-        for one, x, y in points:
-            colour, mark = look[one.model]
-            pooled = one.dataset == POOLED
+        named: set[str] = {line.model for line in curves}
+        for point, x, y in points:
+            colour, mark = look[point.model]
+            pooled = point.dataset == POOLED
             axes.plot(
                 x,
                 y,
@@ -228,12 +240,12 @@ def _space(
                 mew=1.6,
                 alpha=0.9,
                 ls="",
-                label=None if one.model in named else name(one.model),
+                label=None if point.model in named else name(point.model),
             )
-            named.add(one.model)
+            named.add(point.model)
             if len(points) <= _MOST_LABELS:
                 axes.annotate(
-                    name(one.dataset),
+                    name(point.dataset),
                     (x, y),
                     xytext=(6, 3),
                     textcoords="offset points",
@@ -253,12 +265,12 @@ def _space(
 
 def _bars(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
     """Return the longest stretches of models whose mean ranks lie within the difference."""
-    found: list[tuple[int, int]] = []
+    bars: list[tuple[int, int]] = []
     for first, rank in enumerate(ranks):
         last = max(at for at, other in enumerate(ranks) if other - rank < difference)
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
+        if last > first and (not bars or last > bars[-1][1]):
+            bars.append((first, last))
+    return bars
 
 
 def _grid(axes: Axes, models: Sequence[str], title: str, *, rows_named: bool = True) -> None:

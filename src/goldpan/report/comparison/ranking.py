@@ -51,17 +51,17 @@ def ranking_table(compared: ComparisonResult, comparison: Comparison) -> Table:
     )
     rows = tuple(
         (
-            place(one),
-            one.model,
-            one.mean if by_median or not enough else None,
-            _central(comparison, one) if enough or by_median else None,
-            one.sd,
-            one.seed_sd,
-            one.mean_rank,
-            _effect(one) if at else None,
-            one.tier,
+            rank_range(standing),
+            standing.model,
+            standing.mean if by_median or not enough else None,
+            _central(comparison, standing) if enough or by_median else None,
+            standing.sd,
+            standing.seed_sd,
+            standing.mean_rank,
+            _effect(standing) if at else None,
+            standing.tier,
         )
-        for at, one in enumerate(comparison.standings)
+        for at, standing in enumerate(comparison.standings)
     )
     kept = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
     note = (
@@ -76,35 +76,39 @@ def ranking_table(compared: ComparisonResult, comparison: Comparison) -> Table:
     )
 
 
-def place(one: Standing) -> str:
+def rank_range(standing: Standing) -> str:
     """Return the places that a model may have, as 2 or 2–4."""
-    return str(one.best) if one.best == one.worst else f"{one.best}–{one.worst}"
+    return (
+        str(standing.best)
+        if standing.best == standing.worst
+        else f"{standing.best}–{standing.worst}"
+    )
 
 
 def comment_content(comments: CommentRanking) -> list[Content]:
     """Return the ranking of the code-comment competition, and who is not in it."""
     rows = tuple(
         (
-            str(one.place),
-            one.name,
-            one.precision,
-            one.recall,
-            one.score.mean_f1,
-            f"{one.score.outperformed} of {one.score.categories}",
-            one.score.score,
+            str(entry.place),
+            entry.name,
+            entry.precision,
+            entry.recall,
+            entry.score.mean_f1,
+            f"{entry.score.outperformed} of {entry.score.categories}",
+            entry.score.score,
         )
-        for one in comments.entries
+        for entry in comments.entries
     )
     note = (
         f"Score = {F1_WEIGHT} x mean F1 + {OUTPERFORMED_WEIGHT} x share of categories in which the"
         " F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
     )
     columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
-    found: list[Content] = [Table("The rule of the NLBSE'23 competition", columns, rows, note)]
+    contents: list[Content] = [Table("The rule of the NLBSE'23 competition", columns, rows, note)]
     if comments.incomplete:
         told_so = "; ".join(comments.incomplete)
-        found.append(Text(f"Not ranked by the competition's rule: {told_so}."))
-    return found
+        contents.append(Text(f"Not ranked by the competition's rule: {told_so}."))
+    return contents
 
 
 _EFFECTS = {
@@ -114,16 +118,18 @@ _EFFECTS = {
 }
 
 
-def _effect(one: Standing) -> str:
-    return NOTHING if one.effect is None else f"{formatted(one.effect)} {one.magnitude}"
+def _effect(standing: Standing) -> str:
+    return (
+        NOTHING if standing.effect is None else f"{formatted(standing.effect)} {standing.magnitude}"
+    )
 
 
 def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
     task = comparison.tasks[0]
-    runs = {one.name: one.runs[task] for one in compared.systems if task in one.runs}
+    runs = {system.name: system.runs[task] for system in compared.systems if task in system.runs}
     rows = tuple(
-        (place(one), one.model, told_score(runs[one.model]), one.tier)
-        for one in comparison.standings
+        (rank_range(standing), standing.model, told_score(runs[standing.model]), standing.tier)
+        for standing in comparison.standings
     )
     note = (
         "In brackets the 95 % bootstrap interval over test examples; or, of several seeds, their"
@@ -133,11 +139,11 @@ def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> Table:
     return Table(f"Ranking on {task}", columns, rows, note)
 
 
-def _central(comparison: Comparison, one: Standing) -> str:
-    middle = one.median if comparison.by_median else one.mean
+def _central(comparison: Comparison, standing: Standing) -> str:
+    middle = standing.median if comparison.by_median else standing.mean
     if len(comparison.tasks) < FEWEST_TASKS:
         return formatted(middle)
-    return with_interval(middle, one.low, one.high)
+    return with_interval(middle, standing.low, standing.high)
 
 
 def _drawn(comparison: Comparison) -> list[Content]:
@@ -156,9 +162,9 @@ def _drawn(comparison: Comparison) -> list[Content]:
 
 def _means(compared: ComparisonResult) -> Table:
     rows = tuple(
-        (one.name, task, compared.metrics[task], mean_score(one, task))
-        for one in compared.ranked
-        for task in sorted(one.runs)
+        (system.name, task, compared.metrics[task], mean_score(system, task))
+        for system in compared.ranked
+        for task in sorted(system.runs)
     )
     return Table("Scores", ("model", "task", "metric", "mean over seeds"), rows[:60], "")
 

@@ -22,11 +22,11 @@ _MOST_MODELS = 12
 
 def wanted_rows(compared: ComparisonResult, task: Task) -> list[str]:
     """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
-    run = next(one.runs[task.name][0] for one in compared.systems if task.name in one.runs)
+    run = next(system.runs[task.name][0] for system in compared.systems if task.name in system.runs)
     names = {
-        one.runs[task.name][0].record.protocol.name
-        for one in compared.systems
-        if task.name in one.runs
+        system.runs[task.name][0].record.protocol.name
+        for system in compared.systems
+        if task.name in system.runs
     }
     if task.type == "mlm" or (task.type != "text-generation" and PROTOCOL not in names):
         return []
@@ -66,30 +66,32 @@ def _table(compared: ComparisonResult, task: Task, rows: Mapping[str, Row]) -> T
         for id_, row in rows.items()
         if (text := _text(wording, row, row.target)) is not None
     }
-    found: list[tuple[Cell, ...]] = []
-    for system in [one for one in compared.ranked if task.name in one.runs][:_MOST_MODELS]:
-        given = _answers(system.runs[task.name][0], wording, rows)
-        found.append((system.name, *_cells(_scored(right, given))))
-    given = {id_: rows[id_].text for id_ in right}
-    found.append(("shortcut: copy the input", *_cells(_scored(right, given))))
+    scored: list[tuple[Cell, ...]] = []
+    for system in [candidate for candidate in compared.ranked if task.name in candidate.runs][
+        :_MOST_MODELS
+    ]:
+        answered = _answers(system.runs[task.name][0], wording, rows)
+        scored.append((system.name, *_cells(_scored(right, answered))))
+    answered = {id_: rows[id_].text for id_ in right}
+    scored.append(("shortcut: copy the input", *_cells(_scored(right, answered))))
     examples = task.prompt.examples
     if examples:
         copied = {
             id_: examples[draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
             for id_ in right
         }
-        found.append(("shortcut: copy an example's output", *_cells(_scored(right, copied))))
+        scored.append(("shortcut: copy an example's output", *_cells(_scored(right, copied))))
     columns = ("model", "exact match", "BLEU", "ROUGE-L")
     note = f"On {len(right):,} test rows, the first by id."
-    return Table(task.name, columns, tuple(found), note)
+    return Table(task.name, columns, tuple(scored), note)
 
 
-def _scored(right: Mapping[str, str], given: Mapping[str, str | None]) -> Percentages:
-    return percentages(list(right.values()), [given.get(id_) for id_ in right])
+def _scored(right: Mapping[str, str], answered: Mapping[str, str | None]) -> Percentages:
+    return percentages(list(right.values()), [answered.get(id_) for id_ in right])
 
 
-def _cells(found: Percentages) -> Iterator[float | None]:
-    for value in (found.exact_match, found.bleu, found.rouge_l):
+def _cells(scores: Percentages) -> Iterator[float | None]:
+    for value in (scores.exact_match, scores.bleu, scores.rouge_l):
         yield None if value is None else round(value, 2)
 
 

@@ -80,8 +80,12 @@ def _row(pair: Pair, bayesian: bool) -> tuple[str | float | None, ...]:
     decision = f"{pair.decision}{'*' if pair.fragile else ''}"
     shares: tuple[float | None, ...] = (pair.p,)
     if bayesian:
-        found = pair.posterior
-        shares = (found.better, found.equal, found.worse) if found else (None, None, None)
+        posterior = pair.posterior
+        shares = (
+            (posterior.better, posterior.equal, posterior.worse)
+            if posterior
+            else (None, None, None)
+        )
     return (
         pair.first,
         pair.second,
@@ -96,7 +100,11 @@ def _row(pair: Pair, bayesian: bool) -> tuple[str | float | None, ...]:
 def _alone(compared: ComparisonResult) -> tuple[Content, ...]:
     if not compared.alone:
         return ()
-    rows = tuple((one.tasks[0], *_row(pair, False)) for one in compared.alone for pair in one.pairs)
+    rows = tuple(
+        (comparison.tasks[0], *_row(pair, False))
+        for comparison in compared.alone
+        for pair in comparison.pairs
+    )
     columns = ("task", "first", "second", "the first is", "p", "difference", "effect", "effect is")
     kept = tuple(at for at, name in enumerate(columns) if not name.startswith("effect"))
     table = Table(
@@ -105,7 +113,11 @@ def _alone(compared: ComparisonResult) -> tuple[Content, ...]:
         tuple(tuple(row[at] for at in kept) for row in rows),
         compared.alone[0].test.why + ". p is corrected for the pairs of a task, not for tasks.",
     )
-    notes = [f"{one.tasks[0]}: {note}." for one in compared.alone for note in one.notes]
+    notes = [
+        f"{comparison.tasks[0]}: {note}."
+        for comparison in compared.alone
+        for note in comparison.notes
+    ]
     return (cut(table), *map(Text, notes))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.ecser import chosen_by
-from goldpan.evaluation.higher_is_better import turned
+from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.run import TEST
 from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
@@ -34,7 +34,7 @@ def heading(compared: ComparisonResult) -> str:
 
 def facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
     """Return numbers with what they count."""
-    runs = [run for one in compared.systems for run in one.every()]
+    runs = [run for system in compared.systems for run in system.every()]
     invalid = sum(run.scores.invalid for run in runs)
     seeds = {run.seed for run in runs}
     return (
@@ -50,7 +50,8 @@ def facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
 def examples(compared: ComparisonResult, tasks: Iterable[str]) -> int:
     """Return the number of test examples of these tasks."""
     first = (
-        next(one.runs[task][0] for one in compared.systems if task in one.runs) for task in tasks
+        next(system.runs[task][0] for system in compared.systems if task in system.runs)
+        for task in tasks
     )
     return sum(run.scores.examples for run in first)
 
@@ -63,23 +64,23 @@ def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tu
             f"{comparison}, so nothing is ranked. What there is stands below.",
             *_best(compared),
         )
-    found = [_first(comparison), *_others(comparison)]
-    found += [f"One task by itself: {_first(one)}" for one in compared.alone]
+    texts = [_first(comparison), *_others(comparison)]
+    texts += [f"One task by itself: {_first(single)}" for single in compared.alone]
     if comments is not None and len(comments.entries) > 1:
         first = comments.entries[0]
-        found.append(
+        texts.append(
             f"By the rule of the NLBSE'23 competition {first.name} reaches"
             f" {formatted(first.score.score)}: mean F1 {formatted(first.score.mean_f1)},"
             f" {first.score.outperformed} of {first.score.categories} categories won against the"
             " organizers' random forest."
         )
-    found += filter(None, [_on_what(compared, comparison), meaning(comparison.test)])
+    texts += filter(None, [_on_what(compared, comparison), meaning(comparison.test)])
     if compared.block.left_out:
         more = len(compared.block.left_out) - _MOST_LEFT_OUT
         rest = f"; and {more} more" if more > 0 else ""
         shown = "; ".join(compared.block.left_out[:_MOST_LEFT_OUT])
-        found.append(f"Outside the ranking: {shown}{rest}.")
-    return tuple(found)
+        texts.append(f"Outside the ranking: {shown}{rest}.")
+    return tuple(texts)
 
 
 def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str, ...]:
@@ -117,7 +118,7 @@ def meaning(test: ChosenTest) -> str:
 
 def _first(comparison: Comparison) -> str:
     best = comparison.standings[0]
-    level = [one.model for one in comparison.standings if one.place == best.place]
+    level = [standing.model for standing in comparison.standings if standing.place == best.place]
     start = f"{best.model} {_reached(comparison)}"
     if len(level) > 1:
         return f"{listed(level)} share the first place on {_where(comparison)}."
@@ -125,8 +126,8 @@ def _first(comparison: Comparison) -> str:
     for other in comparison.models[1:]:
         groups.setdefault(comparison.decision(best.model, other), []).append(other)
     if set(groups) == {"better"}:
-        one = len(comparison.models) == 2
-        rest = groups["better"][0] if one else f"all {len(comparison.models) - 1} others"
+        only_two = len(comparison.models) == 2
+        rest = groups["better"][0] if only_two else f"all {len(comparison.models) - 1} others"
         return f"{start}, and is better than {rest}."
     if set(groups) == {"untested"}:
         return f"{start}, but whether it is better than the others was not tested."
@@ -171,7 +172,9 @@ def _others(comparison: Comparison) -> Iterator[str]:
         ("equal", "Practically equal: "),
         ("undecided", "Not told apart: "),
     ):
-        pairs = [f"{one.first} and {one.second}" for one in rest if one.decision == decision]
+        pairs = [
+            f"{rated.first} and {rated.second}" for rated in rest if rated.decision == decision
+        ]
         if pairs:
             more = (
                 f"; and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
@@ -203,9 +206,9 @@ def _times(number: int) -> str:
 def _best(compared: ComparisonResult) -> Iterator[str]:
     for task in compared.tasks[:_MOST_PAIRS]:
         scored = [
-            (mean, one.name)
-            for one in compared.systems
-            if (mean := mean_score(one, task)) is not None
+            (mean, system.name)
+            for system in compared.systems
+            if (mean := mean_score(system, task)) is not None
         ]
         if scored:
             mean, model = max(scored, key=lambda pair: (pair[0], pair[1]))
@@ -215,11 +218,11 @@ def _best(compared: ComparisonResult) -> Iterator[str]:
 def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
     defects: dict[str, list[str]] = {}
     tests = set()
-    for one in compared.systems:
-        for run in one.every():
+    for system in compared.systems:
+        for run in system.every():
             protocol = run.record.protocol
             if chosen_by(run) == TEST:
-                tests.add(one.name)
+                tests.add(system.name)
             for defect in protocol.defects:
                 names = defects.setdefault(defect, [])
                 if protocol.name not in names:
@@ -231,14 +234,14 @@ def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
         )
     for defect, names in defects.items():
         yield f"Protocol {listed(sorted(names))}: {defect}"
-    if len({one.protocol for one in compared.systems}) > 1:
+    if len({system.protocol for system in compared.systems}) > 1:
         yield "Models under different protocols stand side by side: compare them with care."
 
 
 def _opened(compared: ComparisonResult) -> Iterator[str]:
     opened: dict[str, int] = {}
     for run in compared.every:
-        kept = [one.runs[run.task][0] for one in compared.systems if run.task in one.runs]
+        kept = [system.runs[run.task][0] for system in compared.systems if run.task in system.runs]
         if kept and split_of(run) == split_of(kept[0]):
             opened[run.task] = opened.get(run.task, 0) + run.record.test_opened
     most = max(opened.values(), default=0)
@@ -252,15 +255,15 @@ def _opened(compared: ComparisonResult) -> Iterator[str]:
 
 def _fitted(compared: ComparisonResult) -> Iterator[str]:
     lost: list[tuple[float, str]] = []
-    for one in compared.systems:
+    for system in compared.systems:
         gaps = [
             train - test
-            for run in one.every()
-            if (train := turned(run.train_scores).value) is not None
-            and (test := turned(run.scores).value) is not None
+            for run in system.every()
+            if (train := ranking_score(run.train_scores).value) is not None
+            and (test := ranking_score(run.scores).value) is not None
         ]
         if gaps and sum(gaps) / len(gaps) > _OVERFIT:
-            lost.append((sum(gaps) / len(gaps), one.name))
+            lost.append((sum(gaps) / len(gaps), system.name))
     if lost:
         lost.sort(key=lambda pair: (-pair[0], pair[1]))
         gap, worst = lost[0]
@@ -270,7 +273,7 @@ def _fitted(compared: ComparisonResult) -> Iterator[str]:
 
 
 def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
-    single = [one.name for one in compared.systems if _single(one)]
+    single = [system.name for system in compared.systems if _single(system)]
     if single:
         yield (
             f"One seed alone stands behind scores of {listed(sorted(single))}: the noise of"
@@ -278,14 +281,14 @@ def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
         )
 
 
-def _single(one: System) -> bool:
-    return any(len(runs) == 1 and bool(runs[0].record.settings) for runs in one.runs.values())
+def _single(system: System) -> bool:
+    return any(len(runs) == 1 and bool(runs[0].record.settings) for runs in system.runs.values())
 
 
 def _invalid(compared: ComparisonResult) -> Iterator[str]:
-    for one in compared.systems:
-        runs = one.every()
+    for system in compared.systems:
+        runs = system.every()
         whole = sum(run.scores.examples for run in runs)
         invalid = sum(run.scores.invalid for run in runs)
         if whole and invalid / whole > 0.01:
-            yield f"{100 * invalid / whole:.1f} % of the answers of {one.name} are not valid."
+            yield f"{100 * invalid / whole:.1f} % of the answers of {system.name} are not valid."

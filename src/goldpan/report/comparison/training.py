@@ -37,13 +37,13 @@ def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         raise Skipped("No model was trained: all are prompted or follow fixed rules")
     rows = tuple(
         (
-            one.name,
-            len(one.runs),
-            listed([str(seed) for seed in sorted({run.seed for run in one.every()})]),
-            _span([each.trained_on for each in study.trainings if each.model == one.name]),
-            _settings(one),
+            system.name,
+            len(system.runs),
+            listed([str(seed) for seed in sorted({run.seed for run in system.every()})]),
+            _span([made.trained_on for made in study.trainings if made.model == system.name]),
+            _settings(system),
         )
-        for one in compared.ranked
+        for system in compared.ranked
     )
     columns = ("model", "tasks", "seeds", "examples learned from", "settings")
     return (Table("Models and what they learned from", columns, rows),)
@@ -55,11 +55,11 @@ def tuning(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     if not tuned:
         raise Skipped("Settings were fixed beforehand; none was chosen by a validation set")
     rows = []
-    for one in compared.ranked:
-        by = sorted({chosen_by(run) for run in one.every()})
-        among = [each.candidates for each in study.trainings if each.model == one.name]
-        told = ", ".join(filter(None, by)) or "nothing: fixed"
-        rows.append((one.name, told, _span([each for each in among if each])))
+    for system in compared.ranked:
+        by = sorted({chosen_by(run) for run in system.every()})
+        among = [made.candidates for made in study.trainings if made.model == system.name]
+        text = ", ".join(filter(None, by)) or "nothing: fixed"
+        rows.append((system.name, text, _span([number for number in among if number])))
     columns = ("model", "chosen on", "candidates")
     content: tuple[Content, ...] = (Table("What settings were chosen on", columns, tuple(rows)),)
     cheated = _chosen_on_the_test(tuned)
@@ -79,9 +79,9 @@ def retraining(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         raise Skipped("The models that were validated are the ones that were tested")
     names = {training.model for training in again}
     rows = tuple(
-        (one.name, _span([each.trained_on for each in again if each.model == one.name]))
-        for one in compared.ranked
-        if one.name in names
+        (system.name, _span([made.trained_on for made in again if made.model == system.name]))
+        for system in compared.ranked
+        if system.name in names
     )
     return (
         Text("With the settings found in S3, on all rows of train and validation together:"),
@@ -92,13 +92,13 @@ def retraining(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
 def testing(compared: ComparisonResult) -> tuple[Content, ...]:
     """Say what was tested, and what got no valid answer (S5)."""
     rows: list[tuple[Cell, ...]] = []
-    for one in compared.ranked:
-        runs = one.every()
+    for system in compared.ranked:
+        runs = system.every()
         examples = sum(run.scores.examples for run in runs)
         invalid = sum(run.scores.invalid for run in runs)
         share = f"{100 * invalid / examples:.2g} %" if examples else ""
-        told = f"{invalid:,} ({share})" if invalid else "0"
-        rows.append((one.name, len(one.runs), len(runs), examples, told))
+        text = f"{invalid:,} ({share})" if invalid else "0"
+        rows.append((system.name, len(system.runs), len(runs), examples, text))
     columns = ("model", "tasks", "runs", "answers", "of them not valid")
     note = "An answer that is not valid counts as wrong."
     return (Table("Tested", columns, tuple(rows), note),)
@@ -124,25 +124,25 @@ def _split_table(study: Study) -> Table:
 
 def _chosen_on_the_test(tuned: Sequence[Training]) -> list[str]:
     """Return the models whose settings the test set chose."""
-    return sorted({one.model for one in tuned if "test" in one.tuned_on.casefold().split()})
+    return sorted({made.model for made in tuned if "test" in made.tuned_on.casefold().split()})
 
 
-def _settings(one: System) -> str:
+def _settings(system: System) -> str:
     """Return the settings of a system, those that differ between its tasks as such."""
     values: dict[str, set[str]] = {}
-    for run in one.every():
+    for run in system.every():
         for name, value in run.record.settings.items():
             values.setdefault(name, set()).add(_HASH.sub(r"\1", setting(value)))
     if not values:
         return "none"
-    told = (
-        f"{name}={next(iter(found))}" if len(found) == 1 else f"{name}: differs by task"
+    parts = (
+        f"{name}={next(iter(values_))}" if len(values_) == 1 else f"{name}: differs by task"
         # Which weights were trained matters more than how: long lists lose their end.
-        for name, found in sorted(
-            values.items(), key=lambda one: (not one[0].startswith(_WEIGHTS), one[0])
+        for name, values_ in sorted(
+            values.items(), key=lambda item: (not item[0].startswith(_WEIGHTS), item[0])
         )
     )
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def _span(values: Sequence[int]) -> str:

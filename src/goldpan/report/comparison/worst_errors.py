@@ -59,32 +59,32 @@ def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
     """Return the worst errors of each task's best model, the worst first."""
     tasks = compared.tasks[:MOST_TASKS]
     most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
-    found = {}
+    mistakes = {}
     for task in tasks:
-        there = [one for one in compared.ranked if task in one.runs]
-        found[task] = _worst(there, task, most)
-    return found
+        there = [system for system in compared.ranked if task in system.runs]
+        mistakes[task] = _worst(there, task, most)
+    return mistakes
 
 
 def mistakes_section(
     compared: ComparisonResult,
-    found: Mapping[str, Sequence[Wrong]],
+    errors: Mapping[str, Sequence[Wrong]],
     materials: Mapping[str, Material | str],
 ) -> Section:
     """Show the worst errors with their texts, where the rows are still in the workspace."""
     content: list[Content] = []
-    for task, wrong in found.items():
+    for task, wrong in errors.items():
         material = materials.get(task, f"The registry does not know {task}")
         note: tuple[Content, ...] = ()
         if isinstance(material, str) and wrong:
             note = (Text(f"{material}, so only ids are shown."),)
         rows = {} if isinstance(material, str) else material.rows
-        type_of = next(one.runs[task][0] for one in compared.systems if task in one.runs)
-        cards = tuple(_card(one, rows.get(one.id), type_of.scores.task_type) for one in wrong)
+        type_of = next(system.runs[task][0] for system in compared.systems if task in system.runs)
+        cards = tuple(_card(error, rows.get(error.id), type_of.scores.task_type) for error in wrong)
         shown: tuple[Content, ...] = (*note, Group(cards)) if cards else (Text("No error."),)
-        first = next(one.name for one in compared.ranked if task in one.runs)
+        first = next(system.name for system in compared.ranked if task in system.runs)
         content.append(Fold(f"{task}: {first}", shown, open=len(content) < _OPEN))
-    more = len(compared.tasks) - len(found)
+    more = len(compared.tasks) - len(errors)
     if more > 0:
         content.append(Text(f"{more:,} more tasks are not shown."))
     return Section(
@@ -100,28 +100,31 @@ def mistakes_section(
 
 def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
     best = systems[0].runs[task][0]
-    labels = [one.label for one in best.scores.label_confusions]
+    labels = [confusion.label for confusion in best.scores.label_confusions]
     table = best.predictions()
     columns = ("id", "repo", "document", "truth", "answer", "scores")
-    found = []
+    errors = []
     for row in zip(*(table[name].to_pylist() for name in columns), strict=True):
         id_, repo, document, truth, answer, scores = row
         if not _right(best, truth, answer):
             severity, why = _severity(best, truth, answer, scores, labels)
-            place = ", ".join(filter(None, [repo, document]))
-            found.append(Wrong(id_, place, truth, severity, why, {}))
+            source = ", ".join(filter(None, [repo, document]))
+            errors.append(Wrong(id_, source, truth, severity, why, {}))
     # Ties are parted by the others' answers, which are read for the worst alone.
-    found = sorted(found, key=lambda one: (-one.severity, one.id))[: 20 * most]
-    given = {one.name: _answers(one.runs[task][0], [each.id for each in found]) for one in systems}
-    found = [
-        replace(one, answers={name: answers.get(one.id) for name, answers in given.items()})
-        for one in found
+    errors = sorted(errors, key=lambda wrong: (-wrong.severity, wrong.id))[: 20 * most]
+    answered = {
+        system.name: _answers(system.runs[task][0], [error.id for error in errors])
+        for system in systems
+    }
+    errors = [
+        replace(wrong, answers={name: answers.get(wrong.id) for name, answers in answered.items()})
+        for wrong in errors
     ]
     right = {
-        one.id: sum(_right(best, one.truth, answer) for answer in one.answers.values())
-        for one in found
+        wrong.id: sum(_right(best, wrong.truth, answer) for answer in wrong.answers.values())
+        for wrong in errors
     }
-    return sorted(found, key=lambda one: (-one.severity, right[one.id], one.id))[:most]
+    return sorted(errors, key=lambda wrong: (-wrong.severity, right[wrong.id], wrong.id))[:most]
 
 
 def _answers(run: Run, ids: Sequence[str]) -> dict[str, Any]:
@@ -154,7 +157,7 @@ def _severity(
             error = float(smape_errors(np.array([truth]), np.array([answer]))[0])
             return error, f"off by {abs(answer - truth):,.4g}"
         case "ner" | "mlm":
-            wrong = sum(one != other for one, other in zip(truth, answer, strict=False))
+            wrong = sum(right != other for right, other in zip(truth, answer, strict=False))
             wrong += abs(len(truth) - len(answer))
             return float(wrong), f"{wrong} of {len(truth)} words are wrong"
         case "text-generation":
@@ -162,18 +165,18 @@ def _severity(
             return 1 - alike, f"edit similarity {alike:.2f}"
 
 
-def _card(one: Wrong, row: Row | None, task_type: str) -> Mistake:
+def _card(wrong: Wrong, row: Row | None, task_type: str) -> Mistake:
     words = row.given if row is not None and task_type == "ner" else None
-    truth = _told(one.truth, words)
+    truth = _told(wrong.truth, words)
     by_answer: dict[str, list[str]] = {}
-    for model, answer in one.answers.items():
+    for model, answer in wrong.answers.items():
         by_answer.setdefault(_told(answer, words), []).append(model)
     answers = tuple(
-        Answered(answer, answer == truth, _named(models, len(one.answers)))
+        Answered(answer, answer == truth, _named(models, len(wrong.answers)))
         for answer, models in list(by_answer.items())[:_MOST_ANSWERS]
     )
     text = None if row is None else excerpt(redact(row.text[:6_000]).text, shown=500, most=2_500)
-    return Mistake(line(one.id), line(one.place), text, truth, answers, one.why)
+    return Mistake(line(wrong.id), line(wrong.place), text, truth, answers, wrong.why)
 
 
 def _named(models: Sequence[str], whole: int) -> str:

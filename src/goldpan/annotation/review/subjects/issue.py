@@ -51,13 +51,13 @@ def question(issue: dict[str, Any]) -> tuple[Part, Part]:
 
 def _shown(replies: list[dict[str, Any]], asker: str | None) -> list[Part]:
     parts = []
-    for place, reply in enumerate(replies, 1):
-        if _FIRST < place <= len(replies) - _LAST:
+    for number, reply in enumerate(replies, 1):
+        if _FIRST < number <= len(replies) - _LAST:
             continue
         who = reply["role"] if reply["role"] in _ROLES else "somebody else"
         if reply["author"] is not None and reply["author"] == asker:
             who = "the asker"
-        parts.append(Part(f"reply {place} of {len(replies)} by {who}", reply["text"]))
+        parts.append(Part(f"reply {number} of {len(replies)} by {who}", reply["text"]))
     return parts
 
 

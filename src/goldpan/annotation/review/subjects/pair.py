@@ -36,11 +36,11 @@ def read(view: RepoView) -> Iterator[ReviewItem]:
     cloned = clone.exists()
     for batch in relation.to_arrow_reader(_AT_ONCE):
         rows = batch.to_pylist()
-        told = [row for row in rows if cloned and row["merge_base"] and row["after_sha"]]
-        spans = [(row["pull"], row["merge_base"], row["after_sha"]) for row in told]
-        found = patches(clone, spans) if spans else iter(())
+        known = [row for row in rows if cloned and row["merge_base"] and row["after_sha"]]
+        spans = [(row["pull"], row["merge_base"], row["after_sha"]) for row in known]
+        diffs = patches(clone, spans) if spans else iter(())
         for row in rows:
-            yield _case(view.repo, row, next(found).text if row in told else None)
+            yield _case(view.repo, row, next(diffs).text if row in known else None)
 
 
 def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
@@ -55,8 +55,8 @@ def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
             Part("pull request title", row["pull_title"] or ""),
             Part("pull request body", row["pull_body"] or ""),
             *(
-                Part(f"change {place} of {len(files)}", file[:_LONGEST], "code")
-                for place, file in enumerate(files[:_FILES], 1)
+                Part(f"change {number} of {len(files)}", file[:_LONGEST], "code")
+                for number, file in enumerate(files[:_FILES], 1)
             ),
         ),
     )

@@ -1,4 +1,4 @@
-"""Robots: told by type, name, catalogue and what they say; people with such names are none."""
+"""Bots: told by type, name, catalogue and what they say; people with such names are none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.filters.bots import Robots, catalogue, robot_sign
+from goldpan.filters.bots import Bots, bot_sign, catalogue
 from tests.filtering import LONG, build, comment, dropped, issue, judge, judge_all
 
 PEOPLE = re.findall(
@@ -38,39 +38,39 @@ discourse_bot foo-bot-bar bot_7
 
 def test_people_are_no_robots() -> None:
     assert len(PEOPLE) >= 50
-    assert [login for login in PEOPLE if robot_sign(login, "user", Robots())] == []
+    assert [login for login in PEOPLE if bot_sign(login, "user", Bots())] == []
 
 
 def test_the_papers_rule_takes_people_for_robots() -> None:
-    literal = Robots(login_rule="contains", catalogue=False)
-    taken = [login for login in PEOPLE if robot_sign(login, "user", literal)]
+    literal = Bots(login_rule="contains", catalogue=False)
+    taken = [login for login in PEOPLE if bot_sign(login, "user", literal)]
     assert {"abbott", "robot-dreams", "Chabot", "RobotoMono"} <= set(taken)
     assert "fabpot" not in taken
 
 
 def test_robots_by_name() -> None:
-    assert [login for login in ROBOTS if robot_sign(login, "user", Robots()) != "login"] == []
+    assert [login for login in ROBOTS if bot_sign(login, "user", Bots()) != "login"] == []
 
 
 def test_robots_by_type_and_catalogue() -> None:
-    assert robot_sign("Copilot", "bot", Robots()) == "type"
-    assert robot_sign("GordonTheTurtle", "user", Robots()) == "catalogue"
-    assert robot_sign("GordonTheTurtle", "user", Robots(catalogue=False)) is None
-    assert robot_sign("Ours", "user", Robots(logins=("OURS",))) == "catalogue"
-    assert robot_sign("ci-bot", None, Robots(people=("CI-Bot",))) is None
-    assert robot_sign("ci-bot", "bot", Robots(people=("ci-bot",))) == "type"
-    assert robot_sign("anna", "bot", Robots(types=())) is None
+    assert bot_sign("Copilot", "bot", Bots()) == "type"
+    assert bot_sign("GordonTheTurtle", "user", Bots()) == "catalogue"
+    assert bot_sign("GordonTheTurtle", "user", Bots(catalogue=False)) is None
+    assert bot_sign("Ours", "user", Bots(logins=("OURS",))) == "catalogue"
+    assert bot_sign("ci-bot", None, Bots(people=("CI-Bot",))) is None
+    assert bot_sign("ci-bot", "bot", Bots(people=("ci-bot",))) == "type"
+    assert bot_sign("anna", "bot", Bots(types=())) is None
 
 
 def test_catalogue_is_in_order() -> None:
-    source = files("goldpan.filters") / "robots.toml"
+    source = files("goldpan.filters") / "bots.toml"
     logins = tomllib.loads(source.read_text(encoding="utf-8"))["logins"]
     assert logins == sorted({login.lower() for login in logins})
 
 
 def test_unknown_rule_is_an_error() -> None:
     with pytest.raises(UsageError, match="login_rule = 'regex'"):
-        Robots(login_rule="regex")
+        Bots(login_rule="regex")
 
 
 def matches(texts: list[str]) -> list[bool]:
@@ -136,12 +136,12 @@ def test_what_robots_say_and_open_is_marked(tmp_path: Path) -> None:
     ]
     place = build(tmp_path, entries, comments)
     found = judge_all(place)
-    robots = found["robots"]
-    assert dropped(robots) == {2: "robot-type", 3: "robot-response"}
-    assert robots[2]["evidence"] == "opened by dependabot[bot]"
-    counts = {number: row["value"] for number, row in robots.items() if row["value"]}
+    bots = found["bots"]
+    assert dropped(bots) == {2: "bot-type", 3: "bot-response"}
+    assert bots[2]["evidence"] == "opened by dependabot[bot]"
+    counts = {number: row["value"] for number, row in bots.items() if row["value"]}
     assert counts == {1: 1, 4: 1} | dict.fromkeys(range(10, 20), 1)
-    assert robots[4]["evidence"] == "comments by robots: k8s-ci-robot"
+    assert bots[4]["evidence"] == "comments by bots: k8s-ci-robot"
     people = {number: row["value"] for number, row in found["participants"].items()}
     assert people == {1: 2, 2: 0, 3: 0, 4: 1, 10: 2} | dict.fromkeys(range(11, 20), 1)
 
@@ -155,6 +155,6 @@ def test_repeated_texts_need_many_issues(tmp_path: Path) -> None:
         *(comment(number, picture.format(number)) for number in range(1, 13)),
     ]
     place = build(tmp_path, [issue(number) for number in range(1, 13)], comments)
-    assert {row["value"] for row in judge(place, "robots").values()} == {0}
-    assert judge(place, "robots", repeated=4)[1]["value"] == 12
-    assert {row["value"] for row in judge(place, "robots", repeated=0).values()} == {0}
+    assert {row["value"] for row in judge(place, "bots").values()} == {0}
+    assert judge(place, "bots", repeated=4)[1]["value"] == 12
+    assert {row["value"] for row in judge(place, "bots", repeated=0).values()} == {0}
