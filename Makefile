@@ -12,7 +12,9 @@ UV := $(shell command -v uv 2>/dev/null)
 PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,\
 	$(BIN)/python -m pip install --quiet --no-compile)
 INSTALL := $(PIP) --no-deps --require-hashes --requirement
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+# A file goes to one process, as its tests share what is dear; files start in the order given.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
+	--no-loadscope-reorder
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes would compile all that they import, each anew.
@@ -30,7 +32,7 @@ quick: $(TEST_READY)  ## run the tests to run while working
 	$(PYTEST) --numprocesses 2 tests/unit
 
 test: $(TEST_READY)  ## run all tests but those of scale
-	$(PYTEST) tests/unit tests/integration tests/servers
+	$(PYTEST) tests/integration tests/servers tests/unit
 
 scale: $(TEST_READY)  ## run the tests of memory, clocks, speed and whole repositories; takes long
 	$(PYTEST) --timeout 1800 tests/scale

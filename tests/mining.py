@@ -132,15 +132,9 @@ def start_miner(twin: Twin, workspace: Path, via: Via) -> Iterator[Running]:
 
 def mine_as_told() -> None:
     """Be the process of `start_miner`."""
-    workspace, url, via, repo = sys.argv[1:]
-    settings = Settings(
-        Path(workspace),
-        api_url=url,
-        tokens=(TOKEN,),
-        via=cast("Via", via),
-        workers=1,
-        timeout=120.0,
-    )
+    workspace, url, given, repo = sys.argv[1:]
+    (via,) = (path for path in BOTH if path == given)
+    settings = _settings(url, Path(workspace), via)
     result = mine(settings, repo, Reporter(quiet=True), PACE)
     sys.exit(0 if result.coverage and result.coverage.complete and not result.failure else 3)
 

@@ -221,6 +221,7 @@ def _become(job: dict[str, Any]) -> int:
         os.environ.clear()
         os.environ.update(job["environment"])
         tempfile.tempdir = None  # the environment may name another one
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also below `nohup`
         if job["room"] is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (job["room"], job["room"]))
         signal.alarm(_PATIENCE)

@@ -11,18 +11,17 @@ import pytest
 
 from goldpan.check import check_workspace
 from goldpan.core.archive import Archive
-from goldpan.core.config import Settings
 from goldpan.core.errors import DatasetError, GitError, GoldpanError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
-from goldpan.demo.pipeline import run_demo
 from goldpan.evaluation.task_input import read_task_input
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.filters.stored import current_verdicts
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
+from tests.demo_workspace import make_demo
 from tests.program import goldpan
 
 REPO = "prospector/sluice"
@@ -33,8 +32,7 @@ QUIET = Reporter(quiet=True)
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the demo's workspace."""
     root = tmp_path_factory.mktemp("made") / "w"
-    run_demo(Settings(root), QUIET)
-    return root
+    return make_demo(root)
 
 
 @pytest.fixture

@@ -15,21 +15,19 @@ import pytest
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.edit import Edit
 from goldpan.core.archive import Archive
-from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.demo.pipeline import REPO, run_demo
+from goldpan.demo.pipeline import REPO
 from goldpan.trace import trace
 from tests.console import run
+from tests.demo_workspace import make_demo
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the workspace of the demo, with its three datasets."""
     root = tmp_path_factory.mktemp("trace")
-    run_demo(Settings(workspace=root), Reporter(quiet=True))
-    return Workspace(root)
+    return Workspace(make_demo(root))
 
 
 def examples(place: Workspace, family: str) -> list[dict[str, Any]]:

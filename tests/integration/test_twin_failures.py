@@ -25,7 +25,7 @@ def test_refuses_strangers() -> None:
             assert http.get(SLUICE).status_code == 200
             del http.headers["User-Agent"]
             assert http.get(SLUICE).status_code == 403
-        with httpx.Client(base_url=twin.url) as http:
+        with httpx.Client(base_url=twin.url, timeout=300) as http:
             statuses = [http.get(SLUICE).status_code for _ in range(3)]
             assert http.post("/graphql", json={"query": "{ __typename }"}).status_code == 401
             free = http.get("/rate_limit").json()["resources"]["core"]

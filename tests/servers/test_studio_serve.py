@@ -43,7 +43,7 @@ def test_a_server_for_a_user_who_has_none(tmp_path: Path, installed: Path, prepa
         assert addresses == [OWNER, *PEOPLE, "dora@example.org"]
         with pytest.raises(UsageError, match="in use"):
             check_port(port)
-        with httpx.Client(base_url=run.server.url, trust_env=False) as client:
+        with httpx.Client(base_url=run.server.url, trust_env=False, timeout=300) as client:
             page = client.get("/user/login/")
             token = client.cookies["csrftoken"]
             person = run.accounts[-1]
