@@ -21,9 +21,7 @@ from typing import Any
 import orjson
 
 from benchmarks.scale import REPO, real_backup, scratch
-from goldpan.core.config import Settings
-from goldpan.core.progress import Reporter
-from goldpan.miners.backup import mine_backup
+from goldpan.commands.shared import PARTIAL
 
 ENTRIES = 30_000
 WORKERS = 2
@@ -105,7 +103,7 @@ def watch(process: subprocess.Popen[bytes]) -> Run:
         proportional = max(proportional, sum(one[1] for one in found))
         time.sleep(0.1)
     clock = time.perf_counter() - started
-    if process.returncode:
+    if process.returncode not in (0, PARTIAL):
         raise SystemExit(f"the import ended with {process.returncode}")
     usage = os.times()
     return Run(clock, usage.children_user + usage.children_system, resident, proportional)
@@ -154,8 +152,12 @@ def main() -> None:
             f"load {os.getloadavg()[0]:.1f}; orjson alone: {limit:.1f} s, "
             f"{count / limit:,.0f} entries/s on one core"
         )
-        command = [sys.executable, "-m", "benchmarks.backup", str(source), directory]
-        run = watch(subprocess.Popen(command))
+        workspace = Path(directory) / "workspace"
+        workspace.mkdir()
+        (workspace / "goldpan.toml").write_text(f"workers = {WORKERS}\n")
+        program = Path(sys.executable).with_name("goldpan")
+        options = ("--repo", REPO, "--from-backup", source, "--workspace", workspace)
+        run = watch(subprocess.Popen([program, "mine", *options], stdout=subprocess.DEVNULL))
     print(
         f"to tables with {WORKERS} processes: {run.clock:.1f} s by the clock "
         f"({count / run.clock:,.0f} entries/s, wanted {WANTED:,}; {megabytes / run.clock:.0f} "
@@ -166,15 +168,5 @@ def main() -> None:
     )
 
 
-def take(source: Path, root: Path) -> None:
-    """Import a backup; a process of its own."""
-    settings = Settings(workspace=root / "workspace", workers=WORKERS)
-    with Reporter() as reporter:
-        mine_backup(settings, source, REPO, reporter)
-
-
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        take(Path(sys.argv[1]), Path(sys.argv[2]))
-    else:
-        main()
+    main()

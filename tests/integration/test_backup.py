@@ -293,6 +293,19 @@ def test_what_is_no_entry_is_named_and_the_rest_is_kept(tmp_path: Path, entry: o
     assert take(tmp_path, as_lines(tmp_path, [issue(), pull()])).complete  # mended
 
 
+@pytest.mark.parametrize("item", [{}, 7, None, {"event": ["commented"]}])
+def test_a_broken_item_costs_itself_and_is_named(tmp_path: Path, item: object) -> None:
+    take(tmp_path / "whole", as_lines(tmp_path, [issue(), pull()]))
+    spoiled = issue()
+    spoiled["events"].insert(1, item)
+    found = take(tmp_path / "spoiled", as_lines(tmp_path, [spoiled, pull()]))
+    (gap,) = found.gaps
+    assert (gap.number, gap.part, gap.state) == (1, "timeline", "failed")
+    assert "an item cannot be read" in gap.reason
+    for table in ("comments", "events", "references", "commits"):
+        assert read(tmp_path / "spoiled", table) == read(tmp_path / "whole", table)
+
+
 @pytest.mark.parametrize("value", ["x", {"repo": "x"}, {"ref": 7, "sha": "a" * 40}])
 def test_a_bad_value_costs_its_field_and_is_named(tmp_path: Path, value: object) -> None:
     found = take(tmp_path, as_lines(tmp_path, [issue(), broken("base", value)]))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from goldpan.text.keywords import closing_keywords, find_closing_keywords, may_close
 from goldpan.text.markdown import blocks
+from goldpan.text.mentions import find_mentions
 from tests.drawing import examples
 from tests.unit.test_keywords import URL, WORDS, short
 
@@ -142,6 +143,12 @@ def test_the_cheap_scan_misses_nothing(text: str) -> None:
     found = [keyword for block in blocks(text) for keyword in closing_keywords(block)]
     assert may_close(text) or not found
     assert find_closing_keywords(text) == found
+
+
+@examples(400)
+@given(NEAR | TEXT | st.text(st.characters(), max_size=60))
+def test_a_plain_text_that_mentions_nothing_closes_nothing(text: str) -> None:
+    assert find_mentions(text) or not find_closing_keywords(text, markdown=False)
 
 
 @given(NEAR, st.booleans())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.run_file import broken_bodies
+from goldpan.core.secrets import HIDDEN, register
 from tests.drawing import examples
 
 BODIES = [b'{"a": 1}', b"", b"\x00\xff" * 1000, "höhe 🪙".encode()]
@@ -31,6 +34,16 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
     assert [record.sequence for record in records] == list(range(5))
     assert [record.run for record in records] == [1, 1, 1, 1, 2]
     assert records[1].meta["index"] == 1
+
+
+@pytest.mark.parametrize("body", [b"plain", b'{"token": "archived-secret"}'])
+def test_a_known_digest_holds_for_what_is_archived(tmp_path: Path, body: bytes) -> None:
+    register("archived-secret")
+    with Archive(tmp_path) as archive:
+        archive.begin(resume=False)
+        record = archive.append({"part": "test"}, body, digest=hashlib.sha256(body).hexdigest())
+    assert record.read() == body.replace(b"archived-secret", HIDDEN.encode())
+    assert not list(broken_bodies(Archive(tmp_path).records))
 
 
 @given(cut=st.integers(0, 10_000))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,6 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     unknown, sums, of_lists = Unknown(), _Sums(), dict[tuple[int | None, str], Open]()
     waiting = _by_range(live)
     with (
-        _frugal(),
         reporter.task("Merging tables", count_ranges(scratch)) as task,
         ThreadPoolExecutor(_WRITERS) as pool,
     ):
@@ -89,17 +87,6 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     for target in writers.values():
         target.close()
     return paths
-
-
-@contextmanager
-def _frugal() -> Iterator[None]:
-    """Have Arrow give back at once what it no longer needs: 100 MB that its own pool would keep."""
-    before = pa.default_memory_pool()
-    pa.set_memory_pool(pa.system_memory_pool())
-    try:
-        yield
-    finally:
-        pa.set_memory_pool(before)
 
 
 def _by_range(live: Live) -> dict[int, dict[tuple[int | None, str], Open]]:

@@ -19,6 +19,7 @@ from typing import Self
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import write_lineage
+from goldpan.core.memory import frugal
 from goldpan.core.parquet import count_rows
 from goldpan.core.progress import Reporter
 from goldpan.core.run_file import Seal
@@ -117,7 +118,8 @@ class Parsing:
         if self._batch:
             self._cut()
         self._finish(reporter)
-        files = merge(self._scratch, facts, live, reporter)
+        with frugal():
+            files = merge(self._scratch, facts, live, reporter)
         publish({path: self._workspace.table(repo, path.stem) for path in files.values()})
         made = [self._workspace.table(repo, table.name) for table in MINED]
         write_lineage(self._workspace.tables(repo), "normalize", seals, made)
