@@ -18,6 +18,8 @@ from typing import Any
 
 import duckdb
 
+from goldpan.core.workspace import Workspace
+
 SEED = 15
 REPOSITORIES = {"bitcoin-core/secp256k1": (190, 110, 25), "bitcoin-core/gui": (110, 90, 15)}
 """Issues, pairs named by a closing keyword, and pairs of a mere mention."""
@@ -60,7 +62,7 @@ def open_repository(workspace: Path, repo: str) -> duckdb.DuckDBPyConnection:
         "pairs": "pairs",
         "events": "events",
     }.items():
-        path = workspace / "tables" / repo / f"{table}.parquet"
+        path = Workspace(workspace, "unconfirmed").table(repo, table)
         connection.execute(f"CREATE VIEW {view} AS FROM '{path}'")
     return connection
 
@@ -172,9 +174,10 @@ def _json(path: Path) -> Any:
 def _rows(
     connection: duckdb.DuckDBPyConnection, query: str, *values: object
 ) -> list[dict[str, Any]]:
-    found = connection.execute(query, values)
-    names = [column[0] for column in found.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    found: list[dict[str, Any]] = (
+        connection.sql(query, params=values or None).to_arrow_table().to_pylist()
+    )
+    return found
 
 
 def _row(connection: duckdb.DuckDBPyConnection, query: str, *values: object) -> dict[str, Any]:
