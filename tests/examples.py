@@ -97,6 +97,8 @@ def _qa(issue: int, pull: int, at: datetime) -> dict[str, Any]:
         "answer_role": "member",
         "answer_comment_id": issue * 7,
         "answer_created_at": at,
+        "answer_points": 9,
+        "answer_because": ["instruction"],
         "dialogue": said,
         "participants": 2,
     }

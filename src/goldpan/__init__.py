@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UsageError,
         WorkspaceError,
     )
+    from goldpan.datasets.diff.result import DiffResult
     from goldpan.evaluation.record import RunRecord
     from goldpan.evaluation.run import RunResult
     from goldpan.explain import Explanation
@@ -46,6 +47,7 @@ __all__ = [
     "Coverage",
     "Dataset",
     "DatasetError",
+    "DiffResult",
     "Evaluation",
     "EvaluationError",
     "Explanation",
@@ -71,6 +73,7 @@ _MODULES = {
     "Coverage": "miners.coverage",
     "Dataset": "api.dataset",
     "DatasetError": "core.errors",
+    "DiffResult": "datasets.diff.result",
     "Evaluation": "api.evaluation",
     "EvaluationError": "core.errors",
     "Explanation": "explain",

@@ -133,6 +133,11 @@ class _Pipeline(LazyGroup):
             _LOOK,
             "Open the newest report, or an annotation project in Label Studio, in the browser.",
         ),
+        "diff": Entry(
+            "commands.versions.diff",
+            _LOOK,
+            "Compare two versions of a dataset: rows added, gone and changed, and why.",
+        ),
         "trace": Entry(
             "commands.datasets.trace",
             _LOOK,

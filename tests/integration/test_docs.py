@@ -161,6 +161,7 @@ def test_every_command_and_option_is_documented() -> None:
         "annotate",
         "build",
         "report",
+        "diff",
         "trace",
         "publish",
         "apply-edit",

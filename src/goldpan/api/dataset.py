@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # both are optional
 
     from goldpan.api.workspace import Workspace
     from goldpan.builders.build import BuildResult
+    from goldpan.datasets.diff.result import DiffResult
 
 _ORDER = ("train", "validation", "test")
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
@@ -129,6 +130,26 @@ class Dataset:
                     f"The query cannot be answered: {str(error).splitlines()[0]}",
                     f"The table data has the columns {', '.join(self.columns)}",
                 ) from None
+
+    def diff(
+        self, older: str | Path | Dataset, *, most: int = 20, output: str | Path | None = None
+    ) -> DiffResult:
+        """Return what changed since an older version, and why.
+
+        The verdicts of `workspace` tell which criterion drops or keeps a row's subject. `most`
+        says how many rows of each kind are named; the file `output` takes all of them.
+        """
+        from goldpan.datasets.diff.compare import compare_versions
+
+        before = older if isinstance(older, Dataset) else load(older)
+        layout = None if self.workspace is None else self.workspace.layout
+        return compare_versions(
+            before.path,
+            self.path,
+            layout,
+            most=most,
+            output=None if output is None else Path(output),
+        )
 
     def _paths(self, split: str = "*") -> list[Path]:
         return shard_paths(self.path, split)

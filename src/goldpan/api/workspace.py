@@ -258,19 +258,22 @@ class Workspace:
         require: Sequence[str] = (),
         answer: Literal["best", "first", "all"] | None = None,
         output: str | Path | None = None,
+        since: str | Path | Dataset | None = None,
     ) -> Dataset:
         """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
         `require` names reviews that have to keep every row; `answer` says which replies of ``qa``
         are answers where the profile's choice shall not count. The dataset lies in `output`, by
-        default in the workspace; its `built` says what became of what was considered.
+        default in the workspace; its `built` says what became of what was considered. Its card
+        tells what changed since the older version `since`, which it may replace.
         """
-        from goldpan.api.dataset import Dataset
+        from goldpan.api.dataset import Dataset, load
         from goldpan.builders.build import build, find_recipe
         from goldpan.datasets.splits import SplitPlan
         from goldpan.filters.profile import load_profile
 
         recipe, plan = find_recipe(family), SplitPlan.parse(split, seed)
+        older = load(since) if isinstance(since, (str, Path)) else since
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
         directory = Path(output) if output else self._layout.dataset(family)
@@ -286,6 +289,7 @@ class Workspace:
                 reporter,
                 reviews=require,
                 answer=answer,
+                since=older.path if older else None,
             )
         return Dataset(directory, built=built, workspace=self)
 

@@ -81,6 +81,10 @@ def kept_subjects(
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
     ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(help="An older version: the card tells what changed since it, and why."),
+    ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -100,6 +104,7 @@ def kept_subjects(
             require=require or (),
             answer=answer.value if answer else None,
             output=output,
+            since=since,
         ).built
     assert built is not None
     print_result(json, built_json(built), lambda: print_built(built))

@@ -15,6 +15,8 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
+from goldpan.datasets.diff.changelog import changelog
+from goldpan.datasets.diff.compare import compare_versions
 from goldpan.datasets.family import GROUP, REPO, Family
 from goldpan.datasets.known import COLUMNS, described_columns
 from goldpan.datasets.manifest import CardInputs, DataFile, Origin, Split, Written
@@ -38,13 +40,15 @@ def write_dataset(
     provenance: Provenance,
     card: CardInputs,
     *,
+    since: Path | None = None,
     shard_bytes: int = SHARD_BYTES,
 ) -> Written:
     """Write the rows as a dataset to a directory, in place of an earlier dataset there.
 
     `rows` have the family's columns in any order, and may have `group`: rows that share it are
     near duplicates. Memory follows the batch, beside a few light columns. The directory appears
-    by a rename when all is written. Mappings in `provenance` are read after the last row.
+    by a rename when all is written. Mappings in `provenance` are read after the last row. The card
+    tells what changed since the older version in `since`, which may be `directory` itself.
 
     Raises `DatasetError` where there are no rows, an id stands twice or is missing, or the
     directory holds something else than a dataset.
@@ -55,14 +59,21 @@ def write_dataset(
         with workspace.replacing(directory) as building:
             spool_path = building.with_name("rows.arrow")
             written = _write_data(building, spool_path, family, batches, plan, shard_bytes)
-            write_card(written, card, provenance)
-            write_croissant(written, card, provenance)
-            _write_provenance(written, provenance)
+            _describe(written, card, provenance)
+            if since is not None:
+                changes = changelog(compare_versions(since, building, workspace))
+                _describe(written, replace(card, changes=changes), provenance)
     except OSError as error:
         raise DatasetError(
             f"{directory} cannot be written: {error}", "Make room on the disk, or choose another"
         ) from None
     return replace(written, directory=directory)
+
+
+def _describe(written: Written, card: CardInputs, provenance: Provenance) -> None:
+    write_card(written, card, provenance)
+    write_croissant(written, card, provenance)
+    _write_provenance(written, provenance)
 
 
 def _write_data(
