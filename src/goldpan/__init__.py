@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UsageError,
         WorkspaceError,
     )
+    from goldpan.datasets.contamination.result import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
     from goldpan.evaluation.record import RunRecord
     from goldpan.evaluation.run import RunResult
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BuildResult",
     "CheckResult",
+    "ContaminationResult",
     "Coverage",
     "Dataset",
     "DatasetError",
@@ -70,6 +72,7 @@ __all__ = [
 _MODULES = {
     "BuildResult": "builders.build",
     "CheckResult": "check",
+    "ContaminationResult": "datasets.contamination.result",
     "Coverage": "miners.coverage",
     "Dataset": "api.dataset",
     "DatasetError": "core.errors",

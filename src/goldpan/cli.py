@@ -138,6 +138,11 @@ class _Pipeline(LazyGroup):
             _LOOK,
             "Compare two versions of a dataset: rows added, gone and changed, and why.",
         ),
+        "contamination": Entry(
+            "commands.contaminating.contamination",
+            _LOOK,
+            "Find the rows of a dataset that stand in other data, such as a benchmark.",
+        ),
         "trace": Entry(
             "commands.datasets.trace",
             _LOOK,

@@ -162,6 +162,7 @@ def test_every_command_and_option_is_documented() -> None:
         "build",
         "report",
         "diff",
+        "contamination",
         "trace",
         "publish",
         "apply-edit",
