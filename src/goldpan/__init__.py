@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         UsageError,
         WorkspaceError,
     )
+    from goldpan.datasets.contamination.result import ContaminationResult
+    from goldpan.datasets.diff.result import DiffResult
     from goldpan.evaluation.record import RunRecord
     from goldpan.evaluation.run import RunResult
     from goldpan.explain import Explanation
@@ -43,9 +45,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BuildResult",
     "CheckResult",
+    "ContaminationResult",
     "Coverage",
     "Dataset",
     "DatasetError",
+    "DiffResult",
     "Evaluation",
     "EvaluationError",
     "Explanation",
@@ -68,9 +72,11 @@ __all__ = [
 _MODULES = {
     "BuildResult": "builders.build",
     "CheckResult": "check",
+    "ContaminationResult": "datasets.contamination.result",
     "Coverage": "miners.coverage",
     "Dataset": "api.dataset",
     "DatasetError": "core.errors",
+    "DiffResult": "datasets.diff.result",
     "Evaluation": "api.evaluation",
     "EvaluationError": "core.errors",
     "Explanation": "explain",

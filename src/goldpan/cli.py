@@ -131,6 +131,16 @@ class _Pipeline(LazyGroup):
             _LOOK,
             "Open the newest report, or an annotation project in Label Studio, in the browser.",
         ),
+        "diff": Entry(
+            "commands.versions.diff",
+            _LOOK,
+            "Compare two versions of a dataset: rows added, gone and changed, and why.",
+        ),
+        "contamination": Entry(
+            "commands.contaminating.contamination",
+            _LOOK,
+            "Find the rows of a dataset that stand in other data, such as a benchmark.",
+        ),
         "trace": Entry(
             "commands.datasets.trace",
             _LOOK,

@@ -156,6 +156,8 @@ def test_every_command_and_option_is_documented() -> None:
         "annotate",
         "build",
         "report",
+        "diff",
+        "contamination",
         "trace",
         "publish",
         "apply-edit",

@@ -6,7 +6,7 @@ Its files are verified by the digests in their provenance before they are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # both are optional
 
     from goldpan.api.workspace import Workspace
     from goldpan.builders.build import BuildResult
+    from goldpan.datasets.contamination.result import ContaminationResult
+    from goldpan.datasets.diff.result import DiffResult
     from goldpan.datasets.gold import GoldScore
 
 _ORDER = ("train", "validation", "test")
@@ -140,6 +142,54 @@ class Dataset:
 
         return score_labels(self._paths(), read_gold(Path(gold), half))
 
+    def diff(
+        self, older: str | Path | Dataset, *, most: int = 20, output: str | Path | None = None
+    ) -> DiffResult:
+        """Return what changed since an older version, and why.
+
+        The verdicts of `workspace` tell which criterion drops or keeps a row's subject. `most`
+        says how many rows of each kind are named; the file `output` takes all of them.
+        """
+        from goldpan.datasets.diff.compare import compare_versions
+
+        before = older if isinstance(older, Dataset) else load(older)
+        layout = None if self.workspace is None else self.workspace.layout
+        return compare_versions(
+            before.path,
+            self.path,
+            layout,
+            most=most,
+            output=None if output is None else Path(output),
+        )
+
+    def contamination(
+        self,
+        *against: str | Path | Dataset,
+        columns: Sequence[str] = (),
+        ngram: int = 13,
+        common: int = 10,
+        most: int = 20,
+        output: str | Path | None = None,
+    ) -> ContaminationResult:
+        """Return which rows stand in other tables or datasets, such as a benchmark's.
+
+        Evidence is equal and nearly equal texts, n-grams of words in common, and the same pull
+        request, issue or commit. `columns` names the texts to compare; n-grams that more than
+        `common` rows or items have are left out. `most` says for how many rows the evidence is
+        named; the file `output` takes all.
+        """
+        from goldpan.datasets.contamination.find import find_contamination
+
+        return find_contamination(
+            self.path,
+            [one.path if isinstance(one, Dataset) else find_table(one) for one in against],
+            columns=columns,
+            ngram=ngram,
+            common=common,
+            most=most,
+            output=None if output is None else Path(output),
+        )
+
     def _paths(self, split: str = "*") -> list[Path]:
         return shard_paths(self.path, split)
 
@@ -159,6 +209,12 @@ def load(source: str | Path) -> Dataset:
     if Path(source).is_dir() or not _HUB_ID.fullmatch(str(source)):
         return Dataset(source)
     return Dataset(_fetch(str(source)))
+
+
+def find_table(source: str | Path) -> Path:
+    """Return a table's file, or the directory of a dataset as `load` finds it."""
+    path = Path(source)
+    return path if path.exists() or not _HUB_ID.fullmatch(str(source)) else _fetch(str(source))
 
 
 def _fetch(repo_id: str) -> Path:

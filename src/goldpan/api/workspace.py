@@ -275,21 +275,24 @@ class Workspace:
         answer: Literal["best", "first", "all"] | None = None,
         gold: Sequence[str | Path] = (),
         output: str | Path | None = None,
+        since: str | Path | Dataset | None = None,
     ) -> Dataset:
         """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
         `require` names reviews that must keep every row; `answer` says which replies of ``qa``
         are answers where the profile's choice shall not count; card and provenance tell how the
         rows fare against each `gold` set. The dataset is written to `output`, by
-        default in the workspace; its `built` says what became of what was considered.
+        default in the workspace; its `built` says what became of what was considered. Its
+        card tells what changed since the older version `since`, which it may replace.
         """
-        from goldpan.api.dataset import Dataset
+        from goldpan.api.dataset import Dataset, load
         from goldpan.builders.build import build, find_recipe
         from goldpan.datasets.gold import read_gold
         from goldpan.datasets.splits import SplitPlan
         from goldpan.filters.profile import load_profile
 
         recipe, plan = find_recipe(family), SplitPlan.parse(split, seed)
+        older = load(since) if isinstance(since, (str, Path)) else since
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
         directory = Path(output) if output else self._layout.dataset(family)
@@ -306,6 +309,7 @@ class Workspace:
                 reviews=require,
                 answer=answer,
                 golds=[read_gold(Path(path)) for path in gold],
+                since=older.path if older else None,
             )
         return Dataset(directory, built=built, workspace=self)
 

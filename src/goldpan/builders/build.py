@@ -25,13 +25,14 @@ from goldpan.core.lineage import read_lineage
 from goldpan.core.plugins import blamed, digests, with_plugins
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.gold import Gold
 from goldpan.datasets.made import read_made
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
-from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.provenance import Provenance, read_provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, find_basis
@@ -118,16 +119,18 @@ def build(
     reviews: Sequence[str] = (),
     answer: Choice | None = None,
     golds: Sequence[Gold] = (),
+    since: Path | None = None,
 ) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
     Rows have to be kept by each of `reviews` too, such as question-answer. `answer` takes the
     place of the profile's choice of the reply that answers; card and provenance tell how the rows
-    fare against `golds`. Raises
+    fare against `golds`, and the card what changed since the older version in `since`. Raises
     `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
     begun = time.monotonic()
+    older = None if since is None else content_digest(read_provenance(since))
     required = recipe.required
     chosen = profile
     if answer is not None:
@@ -180,6 +183,7 @@ def build(
             "split": str(plan),
             "seed": plan.seed,
             "reviews": list(reviews),
+            **({"since": older} if older else {}),
         },
         versions={package: version(package) for package in _PACKAGES},
         counts=dropped,
@@ -205,15 +209,17 @@ def build(
         explained={**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)},
     )
     earlier = read_made(directory)
+    batches = recipe.family.batches(rows())
     written = write_dataset(
         workspace,
         directory,
         recipe.family,
-        recipe.family.batches(rows()),
+        batches,
         plan,
         provenance,
         card,
         golds=golds,
+        since=since,
     )
     return BuildResult(
         written,

@@ -96,6 +96,10 @@ def kept_subjects(
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
     ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(help="An older version: the card tells what changed since it, and why."),
+    ] = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -116,6 +120,7 @@ def kept_subjects(
             answer=answer.value if answer else None,
             gold=gold or (),
             output=output,
+            since=since,
         ).built
     assert built is not None
     print_result(json, built_json(built), lambda: print_built(built))

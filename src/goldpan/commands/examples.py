@@ -53,6 +53,8 @@ EXAMPLES: Mapping[str, str] = {
     "publish": "goldpan publish datasets/qa --repo-id lab/qa --private",
     "report": "goldpan report --output report.html",
     "open": "goldpan open",
+    "diff": "goldpan diff published/qa goldpan-workspace/datasets/qa",
+    "contamination": "goldpan contamination datasets/code-edit --against swe-bench.parquet",
     "trace": "goldpan trace qa:numpy/numpy#12345",
     "check": "goldpan check lab",
     "apply-edit": "goldpan apply-edit answer.md --root checkout",

@@ -15,6 +15,8 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
+from goldpan.datasets.diff.changelog import changelog
+from goldpan.datasets.diff.compare import compare_versions
 from goldpan.datasets.family import GROUP, REPO, Family
 from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.known import COLUMNS, described_columns
@@ -39,6 +41,7 @@ def write_dataset(
     provenance: Provenance,
     card: CardInputs,
     *,
+    since: Path | None = None,
     shard_bytes: int = SHARD_BYTES,
     golds: Sequence[Gold] = (),
 ) -> Written:
@@ -48,7 +51,8 @@ def write_dataset(
 
     `rows` have the family's columns in any order, and may have `group`: rows that share it are
     near duplicates. Memory follows the batch, beside a few light columns. The directory appears
-    by a rename when all is written. Mappings in `provenance` are read after the last row.
+    by a rename when all is written. Mappings in `provenance` are read after the last row. The card
+    tells what changed since the older version in `since`, which may be `directory` itself.
 
     Raises `DatasetError` where there are no rows, an id stands twice or is missing, or the
     directory holds something else than a dataset.
@@ -61,15 +65,22 @@ def write_dataset(
             written = _write_data(building, spool_path, family, batches, plan, shard_bytes)
             paths = [building / file.path for file in written.files]
             written = replace(written, scores=tuple(score_labels(paths, gold) for gold in golds))
-            write_card(written, card, provenance)
-            write_croissant(written, card, provenance)
-            _write_provenance(written, provenance)
+            _describe(written, card, provenance)
+            if since is not None:
+                changes = changelog(compare_versions(since, building, workspace))
+                _describe(written, replace(card, changes=changes), provenance)
     except OSError as error:
         raise DatasetError(
             f"{directory} cannot be written: {error}",
             "Free some space on the disk, or choose another",
         ) from None
     return replace(written, directory=directory)
+
+
+def _describe(written: Written, card: CardInputs, provenance: Provenance) -> None:
+    write_card(written, card, provenance)
+    write_croissant(written, card, provenance)
+    _write_provenance(written, provenance)
 
 
 def _write_data(

@@ -117,6 +117,8 @@ class CardInputs:
     """What the reasons in the provenance's counts mean, by reason."""
     made: str = ""
     """How the rows were made; empty for what is mined from repositories with all replies kept."""
+    changes: str = ""
+    """Markdown on what changed since an older version, put into the card as it is."""
     apart: bool = True
     """Whether near duplicates were kept on one side of the split."""
     redacted: bool = True

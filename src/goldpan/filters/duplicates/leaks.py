@@ -41,11 +41,26 @@ def find_leaks(
     `corpus` comes in batches and is not kept; `found` counts through them all. Among equally
     similar texts the first is named.
     """
+    return find_leaks_of_batches(corpus, [asked], settings, scratch=scratch, workers=workers)
+
+
+def find_leaks_of_batches(
+    corpus: Iterable[Sequence[str]],
+    asked: Iterable[Sequence[str]],
+    settings: DuplicateSettings,
+    *,
+    scratch: Path | None = None,
+    workers: int = 1,
+) -> list[Leak]:
+    """Return leaks as `find_leaks` does, of texts that come in batches and are not kept either.
+
+    `corpus` is read to its end before `asked` is.
+    """
     with tempfile.TemporaryFile(dir=scratch) as file:
         shingles = ShingleFile(file, scratch)
         index = TextIndex(settings, shingles, workers)
         stands = index.read(corpus)
-        wanted = index.read([asked])
+        wanted = index.read(asked)
         bands = index.finish()
         place = _first_places(stands, len(bands))
         missing = np.zeros(len(bands), np.bool_)

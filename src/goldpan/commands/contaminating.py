@@ -1,0 +1,99 @@
+"""The command that looks for a dataset's rows in other data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from goldpan.commands.shared import Json, print_result, stoppable
+from goldpan.core.terminal import Terminal, clean
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.datasets.contamination.result import ContaminationResult
+
+
+def contamination(
+    dataset: Annotated[
+        str, typer.Argument(help="A dataset: its directory, one on the Hub, or a table's file.")
+    ],
+    against: Annotated[
+        list[str],
+        typer.Option(
+            help="A table (Parquet, JSON lines, CSV) or a dataset, such as SWE-bench's; may be "
+            "given several times."
+        ),
+    ],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A text of DATASET to compare; may be given several times. (default: those that "
+            "people wrote)"
+        ),
+    ] = None,
+    ngram: Annotated[int, typer.Option(help="Words of an n-gram.")] = 13,
+    common: Annotated[
+        int, typer.Option(help="Leave out n-grams that more rows or items than this have.")
+    ] = 10,
+    most: Annotated[int, typer.Option(min=0, help="Name the evidence for so many rows.")] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write the evidence for all rows to this .parquet, .jsonl or .csv."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find the rows of a dataset that stand in other data, such as a benchmark.
+
+    Evidence is an equal text, a nearly equal one, an n-gram of words in common, and the same
+    pull request, issue or commit. Says what it cannot see.
+    """
+    from goldpan.api.dataset import find_table
+    from goldpan.datasets.contamination.find import find_contamination
+
+    with stoppable():
+        found = find_contamination(
+            find_table(dataset),
+            [find_table(one) for one in against],
+            columns=column or (),
+            ngram=ngram,
+            common=common,
+            most=most,
+            output=output,
+        )
+    print_result(json, asdict(found), lambda: print_contamination(found))
+
+
+def print_contamination(found: ContaminationResult) -> None:
+    """Show which rows of a dataset stand in other data."""
+    console = Terminal()
+    console.print(
+        clean(f"{found.dataset}: {found.contaminated:,} of {found.rows:,} rows ")
+        + f"({found.share:.1%}) stand in what it was compared with"
+    )
+    console.print(clean(f"  compared: {', '.join(found.columns)}"))
+    for one in found.against:
+        console.print(clean(f"\n{one.against}: {one.rows:,} rows, {one.items:,} items"))
+        console.print(clean(f"  compared: {', '.join(one.columns)}"))
+        for kind, rows in one.kinds.items():
+            console.print(f"  {rows:,} by {kind}")
+        if one.same_repository is not None:
+            console.print(
+                f"  {one.same_repository:,} are of a repository that stands there, which alone "
+                "is no evidence"
+            )
+        if one.common:
+            console.print(f"  {one.common:,} n-grams left out as common")
+    if found.evidence:
+        table = Table(box=None, header_style="dim")
+        for name in ("row", "evidence", "value", "item"):
+            table.add_column(name, overflow="fold")
+        for each in found.evidence:
+            value = f"{each.value:.2f}" + (f" ({each.shared:,})" if each.shared else "")
+            table.add_row(*map(clean, (each.id, each.kind, value, each.item)))
+        console.print(table)
+    console.print("\nNot seen:")
+    for line in found.unseen:
+        console.print(f"  {line}")

@@ -1,0 +1,103 @@
+"""The command that compares two versions of a dataset."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from goldpan.commands.shared import Directory, Json, opened, print_result
+from goldpan.core.errors import DatasetError
+from goldpan.core.terminal import Terminal, clean
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.datasets.diff.result import DiffResult
+
+
+def diff(
+    old: Annotated[str, typer.Argument(help="The older version: a directory, or one on the Hub.")],
+    new: Annotated[str, typer.Argument(help="The newer version.")],
+    most: Annotated[int, typer.Option(min=0, help="Name so many rows of each kind.")] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write every row that differs to this .parquet, .jsonl or .csv."),
+    ] = None,
+    changelog: Annotated[
+        Path | None,
+        typer.Option(help="Write the section of the card that build --since makes to this file."),
+    ] = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Compare two versions of a dataset: rows added, gone and changed, and why.
+
+    Rows are compared by id and column. The provenance of both tells which settings, rules and
+    dates differ; the verdicts in the workspace, where they are still those of a version, tell
+    which criterion drops or keeps a row.
+    """
+    from goldpan.api.dataset import Dataset, load
+
+    with opened(json, workspace=workspace) as lab:
+        newer = Dataset(load(new).path, workspace=lab)
+        found = newer.diff(old, most=most, output=output)
+    if changelog is not None:
+        _write(changelog, found)
+    print_result(json, asdict(found), lambda: print_diff(found))
+
+
+def _write(path: Path, found: DiffResult) -> None:
+    from goldpan.datasets.diff.changelog import changelog as section
+
+    try:
+        path.write_text(f"## Changes\n\n{section(found)}\n", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be written: {error}", "Choose another file") from None
+
+
+def print_diff(found: DiffResult) -> None:
+    """Show what changed between two versions of a dataset."""
+    console = Terminal()
+    for age, version in (("old", found.old), ("new", found.new)):
+        console.print(
+            clean(f"{age}: {version.directory}")
+            + f" ({version.rows:,} examples, content {version.content})"
+        )
+    known = found.changed and found.changed_in_task is not None
+    in_task = f" ({found.changed_in_task:,} of them in input or target)" if known else ""
+    console.print(
+        f"{found.added:,} added, {found.gone:,} gone, {found.changed:,} changed{in_task}, "
+        f"{found.moved:,} in another split, {found.same:,} the same"
+    )
+    _table(("change", "rows", "why"), [(r.change, f"{r.rows:,}", r.reason) for r in found.reasons])
+    for note in found.notes:
+        console.print(clean(f"{note[:1].upper()}{note[1:]}."))
+    _table(("column", "rows"), [(name, f"{rows:,}") for name, rows in found.columns.items()])
+    for verb, names in (
+        ("New columns", found.columns_added),
+        ("Columns that are gone", found.columns_gone),
+        ("Columns of another type, not compared", found.columns_retyped),
+    ):
+        if names:
+            console.print(clean(f"{verb}: {', '.join(names)}"))
+    _table(
+        ("made with", "before", "now"),
+        [(one.what, one.old or "none", one.new or "none") for one in found.causes],
+    )
+    for kind, rows in found.examples.items():
+        for row in rows:
+            columns = f": {', '.join(row.columns)}" if row.columns else ""
+            console.print(clean(f"  {kind} {row.id}{columns}"))
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    if not rows:
+        return
+    table = Table(box=None, header_style="dim")
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*map(clean, row))
+    Terminal().print(table)

@@ -1,0 +1,1 @@
+"""Which rows of a dataset stand in other data, such as a benchmark: texts and identity."""

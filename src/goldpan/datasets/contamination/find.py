@@ -1,0 +1,212 @@
+"""Finds the rows of a dataset that stand in other data, by text and by identity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from goldpan.core.errors import UsageError
+from goldpan.datasets.contamination.items import Item, Source, open_source
+from goldpan.datasets.contamination.ngrams import GramIndex
+from goldpan.datasets.contamination.result import (
+    KINDS,
+    AgainstResult,
+    ContaminationResult,
+    Evidence,
+    Kind,
+)
+from goldpan.datasets.row_files import check_form, write_rows
+from goldpan.filters.duplicates.leaks import find_leaks_of_batches
+from goldpan.filters.duplicates.normalize import fold, words
+from goldpan.filters.duplicates.settings import DuplicateSettings
+
+_BATCH = 1_024
+_SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("against", pa.string()),
+        ("item", pa.string()),
+        ("kind", pa.string()),
+        ("column", pa.string()),
+        ("value", pa.float64()),
+        ("shared", pa.int64()),
+    ]
+)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is kept of one side while its texts pass: no text."""
+
+    ids: list[str] = field(default_factory=list)
+    texts: list[tuple[int, str]] = field(default_factory=list)
+    """The row and the column of each text that was compared."""
+    repos: set[str] = field(default_factory=set)
+    same: int = 0
+    """Rows of a repository that the other side has."""
+
+
+def find_contamination(
+    dataset: Path,
+    against: Sequence[Path],
+    *,
+    columns: Sequence[str] = (),
+    ngram: int = 13,
+    common: int = 10,
+    most: int = 20,
+    output: Path | None = None,
+) -> ContaminationResult:
+    """Return which rows of a dataset stand in other files or datasets, and by which evidence.
+
+    `columns` names the texts of the dataset to compare, where those known by name shall not
+    count. Texts with fewer words than `ngram` are not compared; an n-gram in more than `common`
+    rows or items is left out. The evidence for the first `most` rows is returned; `output` takes
+    all. Raises `UsageError` and `DatasetError` for what cannot be read.
+    """
+    if ngram < 2 or common < 1:
+        raise UsageError(
+            f"--ngram {ngram} with --common {common} compares nothing",
+            "Give at least 2 words and at least 1 row",
+        )
+    if output is not None:
+        check_form(output)
+    rows = open_source(dataset, columns)
+    others = [open_source(path) for path in against]
+    seen = _Seen()
+    results, found = [], []
+    for other in others:
+        seen = _Seen()
+        evidence, result = _compare(rows, other, seen, ngram, common)
+        results.append(result)
+        found += evidence
+    order = {name: place for place, name in enumerate(seen.ids)}
+    found.sort(key=lambda one: (order[one.id], one.against, KINDS.index(one.kind)))
+    named = list(dict.fromkeys(one.id for one in found))
+    if output is not None:
+        _write(found, output)
+    shown = set(named[:most])
+    return ContaminationResult(
+        dataset=str(dataset),
+        rows=len(seen.ids),
+        columns=rows.columns,
+        contaminated=len(named),
+        share=len(named) / len(seen.ids),
+        against=tuple(results),
+        evidence=tuple(one for one in found if one.id in shown),
+        unseen=_unseen(ngram),
+    )
+
+
+def _compare(
+    rows: Source, other: Source, seen: _Seen, ngram: int, common: int
+) -> tuple[list[Evidence], AgainstResult]:
+    name, items = str(other.path), _Seen()
+    index = GramIndex(ngram, common)
+    places: dict[tuple[Kind, object], int] = {}
+    found: list[Evidence] = []
+
+    def taken(number: int, item: Item) -> list[str]:
+        places_of = _identities(item)
+        for identity in places_of:
+            places.setdefault(identity, number)
+        if item.repo:
+            items.repos.add(item.repo)
+        return _texts(item, number, items, ngram)
+
+    def asked(number: int, item: Item) -> list[str]:
+        for kind, value in _identities(item):
+            at = places.get((kind, value))
+            if at is not None:
+                found.append(Evidence(item.id, name, items.ids[at], kind, None, 1.0, None))
+        seen.same += item.repo in items.repos
+        return _texts(item, number, seen, ngram)
+
+    def corpus() -> Iterator[list[str]]:
+        for number, item in enumerate(other.items()):
+            items.ids.append(item.id)
+            texts = taken(number, item)
+            index.add_item(number, texts)
+            yield texts
+        index.finish_items()
+
+    def queries() -> Iterator[list[str]]:
+        for number, item in enumerate(rows.items()):
+            seen.ids.append(item.id)
+            texts = asked(number, item)
+            index.add_row(number, texts)
+            yield texts
+
+    settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
+    best: dict[int, Evidence] = {}
+    for leak in find_leaks_of_batches(_batches(corpus()), _batches(queries()), settings):
+        (row, _), (item, column) = seen.texts[leak.asked], items.texts[leak.found]
+        if row not in best or leak.similarity > best[row].value:
+            best[row] = Evidence(
+                seen.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
+            )
+    shared, left_out = index.shared()
+    found += best.values()
+    found += [
+        Evidence(seen.ids[one.row], name, items.ids[one.item], "ngram", None, one.share, one.shared)
+        for one in shared
+    ]
+    kinds = Counter(kind for _, kind in {(one.id, one.kind) for one in found})
+    return found, AgainstResult(
+        against=name,
+        items=len(items.ids),
+        columns=other.columns,
+        rows=len({one.id for one in found}),
+        kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
+        same_repository=seen.same if items.repos else None,
+        common=left_out,
+    )
+
+
+def _identities(item: Item) -> list[tuple[Kind, object]]:
+    known: list[tuple[Kind, object]] = [("commit", commit) for commit in item.commits]
+    if item.repo:
+        known += [("pull", (item.repo, number)) for number in item.pulls]
+        known += [("issue", (item.repo, number)) for number in item.issues]
+    return known
+
+
+def _texts(item: Item, number: int, seen: _Seen, ngram: int) -> list[str]:
+    """Return the texts that are long enough to say something, and note where they stand."""
+    kept = []
+    for column, text in item.texts:
+        if len(words(fold(text))) >= ngram:
+            seen.texts.append((number, column))
+            kept.append(text)
+    return kept
+
+
+def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Put the texts of many rows together."""
+    batch: list[str] = []
+    for some in texts:
+        batch += some
+        if len(batch) >= _BATCH:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _write(found: list[Evidence], output: Path) -> None:
+    plain = [{name: getattr(one, name) for name in _SCHEMA.names} for one in found]
+    table = pa.Table.from_pylist(plain, schema=_SCHEMA)
+    write_rows(table.to_reader(), output)
+
+
+def _unseen(ngram: int) -> tuple[str, ...]:
+    return (
+        "Paraphrases, translations and what was renamed: texts are compared by their words.",
+        f"Texts of fewer than {ngram} words, and columns other than those that are named here.",
+        "Which issue a pull request fixes: a row that names an issue alone does not meet an item "
+        "that names a pull request alone, except by its text.",
+        "A repository under another name, unless its commits are named.",
+        "What a model was trained on: this compares files, and files alone.",
+    )

@@ -1,0 +1,114 @@
+"""Finds n-grams of words that two collections share, as in Brown et al. 2020, appendix C.
+
+Words are those of near duplicates: in NFKC, case folded, without punctuation and HTML comments.
+An n-gram that more than `common` items or rows have is of a template or a licence and says nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldpan.filters.duplicates.normalize import fold, words
+from goldpan.filters.duplicates.sketch import WordHashes
+
+Hashes = NDArray[np.uint64]
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_hashes = WordHashes()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedGrams:
+    """What a row shares with the item that shares the most with it."""
+
+    row: int
+    item: int
+    shared: int
+    share: float
+    """Of the row's n-grams, those that any item has."""
+
+
+@dataclass(slots=True)
+class GramIndex:
+    """n-grams of items, and which of them rows have: first all items come, then all rows.
+
+    Memory follows the words of the items, 12 bytes each, and what rows share with them.
+    """
+
+    width: int
+    common: int
+    _grams: list[Hashes] = field(default_factory=list)
+    _owners: list[NDArray[np.int32]] = field(default_factory=list)
+    _found: list[NDArray[np.int64]] = field(default_factory=list)
+    _rows: list[tuple[int, int]] = field(default_factory=list)
+    _known: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
+    _starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def add_item(self, number: int, texts: Iterable[str]) -> None:
+        """Take in the texts of an item."""
+        grams = self.grams(texts)
+        self._grams.append(grams)
+        self._owners.append(np.full(len(grams), number, np.int32))
+
+    def finish_items(self) -> None:
+        """End the items; rows come next."""
+        grams = np.concatenate([np.empty(0, np.uint64), *self._grams])
+        owners = np.concatenate([np.empty(0, np.int32), *self._owners])
+        order = np.lexsort((owners, grams))
+        self._grams, self._owners = [], [owners[order]]
+        self._known, starts = np.unique(grams[order], return_index=True)
+        self._starts = np.append(starts, len(grams)).astype(np.int64)
+
+    def add_row(self, number: int, texts: Iterable[str]) -> None:
+        """Take in the texts of a row."""
+        grams = self.grams(texts)
+        if not len(grams) or not len(self._known):
+            return
+        at = np.minimum(np.searchsorted(self._known, grams), len(self._known) - 1)
+        found = at[self._known[at] == grams]
+        if len(found):
+            self._found.append(found)
+            self._rows.append((number, len(grams)))
+
+    def shared(self) -> tuple[list[SharedGrams], int]:
+        """Return what each row shares, and how many n-grams were left out as common."""
+        rows = np.bincount(
+            np.concatenate([np.empty(0, np.int64), *self._found]), minlength=len(self._known)
+        )
+        often = (rows > self.common) | (np.diff(self._starts) > self.common)
+        shared = []
+        for (row, total), grams in zip(self._rows, self._found, strict=True):
+            rare = grams[~often[grams]]
+            if len(rare):
+                item, count = self._most(rare)
+                shared.append(SharedGrams(row, item, count, len(rare) / total))
+        return shared, int((often & (rows > 0)).sum())
+
+    def grams(self, texts: Iterable[str]) -> Hashes:
+        """Return the hashes of the n-grams of texts, sorted, each once."""
+        parts = [self._of_text(words(fold(text))) for text in texts]
+        return np.unique(np.concatenate([np.empty(0, np.uint64), *parts]))
+
+    def _of_text(self, said: Sequence[str]) -> Hashes:
+        last = len(said) - self.width + 1
+        if last < 1:
+            return np.empty(0, np.uint64)
+        flat = np.fromiter(map(_hashes.__getitem__, said), np.uint64, len(said))
+        mixed = flat[:last].copy()
+        for offset in range(1, self.width):
+            mixed *= _MIX
+            mixed += flat[offset : offset + last]
+        return mixed
+
+    def _most(self, grams: NDArray[np.int64]) -> tuple[int, int]:
+        owners = self._owners[0]
+        counts: Counter[int] = Counter()
+        for gram in grams.tolist():
+            counts.update(owners[self._starts[gram] : self._starts[gram + 1]].tolist())
+        count, item = max((count, -item) for item, count in counts.items())
+        return -item, count

@@ -1,0 +1,125 @@
+"""Compares two versions of a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.diff.causes import find_causes
+from goldpan.datasets.diff.reasons import explain_rows
+from goldpan.datasets.diff.result import KINDS, DiffResult, Reason, RowChange, VersionFacts
+from goldpan.datasets.diff.rows import open_differences, shared_columns
+from goldpan.datasets.diff.version import Version, read_version
+from goldpan.datasets.known import known_family
+from goldpan.datasets.row_files import check_form, write_rows
+
+_SELECT = "SELECT id, change, columns, old_split, new_split, reason FROM differences"
+
+
+def compare_versions(
+    old: Path,
+    new: Path,
+    workspace: Workspace | None = None,
+    *,
+    most: int = 20,
+    output: Path | None = None,
+) -> DiffResult:
+    """Return what changed from one version of a dataset to another, and why.
+
+    The verdicts of `workspace` tell which criterion drops or keeps a row's subject. `most` says
+    how many rows of each kind are named; `output` takes all of them, as Parquet, JSON lines or
+    CSV. Raises `DatasetError` where a directory holds no dataset, and `UsageError` where the two
+    are of different families.
+    """
+    if output is not None:
+        check_form(output)
+    before, after = read_version(old), read_version(new)
+    if before.family != after.family:
+        raise UsageError(
+            f"{old} is a dataset of {before.family}, and {new} of {after.family}",
+            "Compare two versions of one dataset",
+        )
+    columns = shared_columns(before, after)
+    with open_differences(before, after, columns) as connection:
+        notes = explain_rows(connection, before, after, workspace)
+        counts = _pairs(connection, "SELECT change, count(*) FROM differences GROUP BY change")
+        if output is not None:
+            write_rows(
+                connection.sql(f"{_SELECT} ORDER BY change, id").to_arrow_reader(),
+                output,
+            )
+        old_rows, new_rows = _rows(before), _rows(after)
+        family = known_family(after.provenance, after.schema)
+        task = [*family.inputs, family.target] if family and family.target else []
+        return DiffResult(
+            family=after.family,
+            old=_facts(before, old_rows),
+            new=_facts(after, new_rows),
+            same=old_rows - sum(counts.get(kind, 0) for kind in ("gone", "changed", "moved")),
+            added=counts.get("added", 0),
+            gone=counts.get("gone", 0),
+            changed=counts.get("changed", 0),
+            changed_in_task=_count(
+                connection,
+                "SELECT count(*) FROM differences WHERE change = 'changed' "
+                "AND len(list_intersect(columns, $1)) > 0",
+                [task],
+            )
+            if task
+            else None,
+            moved=_count(
+                connection, "SELECT count(*) FROM differences WHERE old_split <> new_split", []
+            ),
+            columns=_pairs(
+                connection,
+                "SELECT name, count(*) FROM (SELECT unnest(columns) AS name FROM differences) "
+                "GROUP BY name ORDER BY count(*) DESC, name",
+            ),
+            columns_added=columns.added,
+            columns_gone=columns.gone,
+            columns_retyped=columns.retyped,
+            causes=find_causes(before, after),
+            reasons=_reasons(connection),
+            notes=tuple(notes),
+            examples={kind: _examples(connection, kind, most) for kind in KINDS},
+        )
+
+
+def _facts(version: Version, rows: int) -> VersionFacts:
+    made = str(version.provenance["goldpan"].get("version"))
+    return VersionFacts(str(version.directory), version.content, made, rows)
+
+
+def _rows(version: Version) -> int:
+    return int(version.provenance.get("examples", 0))
+
+
+def _pairs(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, int]:
+    return dict(connection.execute(query).fetchall())
+
+
+def _count(connection: duckdb.DuckDBPyConnection, query: str, values: list[Any]) -> int:
+    found = connection.execute(query, values).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _reasons(connection: duckdb.DuckDBPyConnection) -> tuple[Reason, ...]:
+    found = connection.execute(
+        "SELECT change, reason, count(*) FROM differences WHERE reason IS NOT NULL "
+        "GROUP BY ALL ORDER BY change, count(*) DESC, reason"
+    ).fetchall()
+    return tuple(Reason(change, reason, rows) for change, reason, rows in found)
+
+
+def _examples(connection: duckdb.DuckDBPyConnection, kind: str, most: int) -> tuple[RowChange, ...]:
+    found = connection.execute(
+        f"{_SELECT} WHERE change = $1 ORDER BY id LIMIT $2", [kind, most]
+    ).fetchall()
+    return tuple(
+        RowChange(name, change, tuple(columns), old, new, reason)
+        for name, change, columns, old, new, reason in found
+    )

@@ -1,0 +1,87 @@
+"""What a comparison of two versions says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["added", "gone", "changed", "moved"]
+KINDS: tuple[Kind, ...] = ("added", "gone", "changed", "moved")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFacts:
+    """One of the two versions."""
+
+    directory: str
+    content: str
+    """The start of the digest that its card asks to cite."""
+    goldpan: str
+    """The version of Goldpan that built it."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What the provenance tells otherwise in the two versions."""
+
+    what: str
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why rows came or went."""
+
+    change: str
+    """added or gone."""
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """A row that is not the same in both versions."""
+
+    id: str
+    change: str
+    """added, gone, changed, or moved where it lies in another split and is else the same."""
+    columns: tuple[str, ...]
+    """The columns of a changed row that differ."""
+    old_split: str | None
+    new_split: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DiffResult:
+    """What changed between two versions of a dataset, and why."""
+
+    family: str
+    old: VersionFacts
+    new: VersionFacts
+    same: int
+    """Rows that are equal in all columns and lie in the same split."""
+    added: int
+    gone: int
+    changed: int
+    """Rows of which some column differs."""
+    changed_in_task: int | None
+    """Those of them that differ in what a model is given or should answer, where it is known."""
+    moved: int
+    """Rows that lie in another split, changed or not."""
+    columns: Mapping[str, int]
+    """How many rows differ in a column, the most first."""
+    columns_added: tuple[str, ...]
+    columns_gone: tuple[str, ...]
+    columns_retyped: tuple[str, ...]
+    """Columns of another type, which are not compared."""
+    causes: tuple[Cause, ...]
+    reasons: tuple[Reason, ...]
+    """The most rows first."""
+    notes: tuple[str, ...]
+    """What could not be told."""
+    examples: Mapping[str, tuple[RowChange, ...]]
+    """The first rows of each kind, by id."""

@@ -1,0 +1,236 @@
+"""Comparing two versions of a dataset."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.builders.build import build, find_recipe
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.diff.changelog import changelog
+from goldpan.datasets.diff.compare import compare_versions
+from goldpan.datasets.diff.result import DiffResult
+from goldpan.datasets.examples import CODE_EDIT, QA
+from goldpan.datasets.manifest import Written
+from goldpan.datasets.splits import SplitPlan
+from goldpan.filters.pipeline import run_filters
+from goldpan.filters.profile import load_profile
+from tests import filtering
+from tests.examples import PROVENANCE, example, examples, write
+from tests.filtering import LONG, REPO, comment, issue
+from tests.program import goldpan
+
+QUIET = Reporter(quiet=True)
+LINKED = f"{LONG} See https://elsewhere.net/report for more."
+HOSTILE = "qa:o/n#1 | <b>x</b>\n# head [a](http://e)"
+
+
+def ids(found: DiffResult, kind: str) -> list[str]:
+    return [row.id for row in found.examples[kind]]
+
+
+def told(found: DiffResult) -> dict[str, tuple[str | None, str | None]]:
+    return {cause.what: (cause.old, cause.new) for cause in found.causes}
+
+
+def test_rows_that_came_went_and_changed_are_told_by_id_and_column(tmp_path: Path) -> None:
+    older = write(tmp_path / "old [1]*", QA, examples(QA, 6))
+    rows = [*examples(QA, 5)[1:], example(QA, 9)]
+    rows[0]["title"] = "Another"
+    rows[1]["raw"] = ["run-0002.zst@1"]
+    newer = write(tmp_path / "new", QA, rows)
+    found = compare_versions(older.directory, newer.directory)
+    assert (found.added, found.gone, found.changed, found.moved, found.same) == (1, 2, 2, 0, 2)
+    assert ids(found, "added") == ["qa:o/n#9"]
+    assert ids(found, "gone") == ["qa:o/n#1", "qa:o/n#6"]
+    assert {row.id: row.columns for row in found.examples["changed"]} == {
+        "qa:o/n#2": ("title",),
+        "qa:o/n#3": ("raw",),
+    }
+    assert found.changed_in_task == 1
+    assert found.columns == {"raw": 1, "title": 1}
+    assert not found.causes
+    assert any("not in the workspace" in note for note in found.notes)
+    assert f"content {found.new.content}" in (newer.directory / "README.md").read_text()
+
+
+def test_a_version_compared_with_itself_differs_in_nothing(tmp_path: Path) -> None:
+    made = write(tmp_path, QA, examples(QA, 30), "time:2020-01-05,2020-01-20")
+    found = compare_versions(made.directory, made.directory)
+    assert (found.same, found.causes, found.reasons, found.notes) == (30, (), (), ())
+    assert not any(found.examples.values())
+    assert f"content {found.old.content}" in (made.directory / "README.md").read_text()
+
+
+def test_rows_in_another_split_are_moved(tmp_path: Path) -> None:
+    older = write(tmp_path / "old", QA, examples(QA, 20), "time:2020-01-11")
+    rows = examples(QA, 20)
+    rows[8]["title"] = "Another"
+    newer = write(tmp_path / "new", QA, rows, "time:2020-01-09")
+    found = compare_versions(older.directory, newer.directory)
+    assert (found.moved, found.changed, found.same) == (2, 1, 18)
+    assert [(row.id, row.old_split, row.new_split) for row in found.examples["moved"]] == [
+        ("qa:o/n#8", "train", "test")
+    ]
+    assert found.examples["changed"][0].old_split == "train"
+    assert found.examples["changed"][0].new_split == "test"
+
+
+def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
+    (source,) = PROVENANCE.sources
+    later = replace(
+        PROVENANCE,
+        sources=(
+            replace(source, mined_until=datetime(2024, 6, 2, tzinfo=UTC), rules="faun-eval"),
+            replace(source, repo="p/q"),
+        ),
+        profile={
+            "name": "mine",
+            "decide": ["robots", "language"],
+            "settings": {"robots": {"least": 2}},
+        },
+        digests={"robots": "f" * 16},
+    )
+    before = replace(PROVENANCE, profile={**PROVENANCE.profile, "settings": {"robots": {}}})
+    older = write(tmp_path / "old", QA, examples(QA, 2), provenance=before)
+    rows = [*examples(QA, 2), example(QA, 3, "p/q"), example(QA, 1_600)]
+    newer = write(tmp_path / "new", QA, rows, provenance=later)
+    found = compare_versions(older.directory, newer.directory)
+    causes = told(found)
+    assert causes["o/n: mined_until"] == ("2024-05-02T00:00:00+00:00", "2024-06-02T00:00:00+00:00")
+    assert causes["o/n: rules"] == (None, "faun-eval")
+    assert causes["profile.decide, where they differ"] == (None, "language")
+    assert causes["profile.settings.robots.least"] == (None, "2")
+    assert {(one.change, one.reason): one.rows for one in found.reasons} == {
+        ("added", "its repository is a new source"): 1,
+        ("added", "it was opened after the older version was mined"): 1,
+    }
+    same = replace(before, digests={"robots": "0" * 16})
+    other = write(tmp_path / "other", QA, examples(QA, 2), provenance=same)
+    assert told(compare_versions(older.directory, other.directory)) == {
+        "method of the criterion robots": ("0123456789abcdef", "0" * 16)
+    }
+
+
+def make(place: Workspace, decide: str, output: str, since: Path | None = None) -> Written:
+    path = place.root / f"{output}.toml"
+    path.write_text(f'decide = {decide}\n[answer]\nchoice = "first"\n', encoding="utf-8")
+    profile = load_profile(str(path))
+    run_filters(place, [REPO], profile, QUIET)
+    plan, directory = SplitPlan.parse("none"), place.dataset(output)
+    recipe = find_recipe("qa")
+    return build(place, recipe, [REPO], profile, plan, directory, QUIET, since=since).written
+
+
+def talks(numbers: Sequence[int]) -> list[dict[str, object]]:
+    return [
+        comment(number, "Tighten the bolts", "erin", author_association="member")
+        for number in numbers
+    ]
+
+
+def test_the_verdicts_tell_which_criterion_drops_and_keeps(tmp_path: Path) -> None:
+    entries = [issue(1), issue(2, body=LINKED), issue(3)]
+    place = filtering.build(tmp_path, entries, talks([1, 2, 3]))
+    older = make(place, '["robots"]', "one")
+    newer = make(place, '["external-check"]', "two")
+    gone = compare_versions(older.directory, newer.directory, place)
+    assert [(one.change, one.reason) for one in gone.reasons] == [
+        ("gone", "the criterion external-check, which decides now, drops it (external-link)")
+    ]
+    assert ids(gone, "gone") == [f"qa:{REPO}#2"]
+    added = compare_versions(newer.directory, older.directory, place)
+    assert [(one.change, one.reason) for one in added.reasons] == [
+        ("added", "the criterion external-check dropped it before (external-link)")
+    ]
+    place.verdicts(REPO, "two").unlink()
+    freed = compare_versions(newer.directory, older.directory, place)
+    assert [one.reason for one in freed.reasons] == [
+        "the criterion external-check, which would drop it, no longer decides (external-link)"
+    ]
+    unknown = compare_versions(older.directory, newer.directory, place)
+    assert not unknown.reasons
+    assert unknown.notes == (
+        "why 1 rows are gone is not known: the verdicts by which the newer version was made are "
+        "not in the workspace",
+    )
+
+
+def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path) -> None:
+    entries = [issue(1), issue(2, body=LINKED)]
+    place = filtering.build(tmp_path, entries, talks([1, 2]))
+    make(place, '["robots"]', "one")
+    assert "## Changes" not in (place.dataset("one") / "README.md").read_text()
+    older = place.dataset("one").rename(tmp_path / "older")
+    newer = make(place, '["external-check"]', "one", since=older)
+    card = (newer.directory / "README.md").read_text()
+    section = card.split("\n## Changes\n\n")[1].split("\n\n## ")[0]
+    assert "0 added, 1 gone, 0 changed" in section
+    assert (
+        "| gone | the criterion external-check, which decides now, drops it (external-link) | 1 |"
+        in section
+    )
+    told = json.loads((newer.directory / "provenance.json").read_text())
+    found = compare_versions(older, newer.directory, place)
+    assert told["settings"]["since"] == found.old.content
+    assert not any("since" in cause.what for cause in found.causes)
+    assert make(place, '["external-check"]', "one", since=older) == newer
+    assert (newer.directory / "README.md").read_text() == card
+    make(
+        place, '["external-check"]', "one", since=newer.directory
+    )  # it may be the one that is replaced
+    assert "0 added, 0 gone" in (newer.directory / "README.md").read_text()
+
+
+def test_the_changelog_escapes_what_came_from_github(tmp_path: Path) -> None:
+    older = write(tmp_path / "old", QA, [example(QA, 1, id=HOSTILE), example(QA, 2)])
+    newer = write(tmp_path / "new", QA, [example(QA, 2)])
+    section = changelog(compare_versions(older.directory, newer.directory))
+    assert "<b>" not in section
+    assert "\n# head" not in section
+    assert "&lt;b&gt;" in section
+
+
+def test_what_is_no_other_version_is_refused(tmp_path: Path) -> None:
+    qa = write(tmp_path / "a", QA, examples(QA, 2)).directory
+    edit = write(tmp_path / "b", CODE_EDIT, examples(CODE_EDIT, 2)).directory
+    with pytest.raises(UsageError, match=r"a dataset of qa, and .* of code-edit"):
+        compare_versions(qa, edit)
+    with pytest.raises(DatasetError, match="holds no provenance"):
+        compare_versions(tmp_path, qa)
+
+
+def test_the_command_prints_writes_and_speaks_json(tmp_path: Path) -> None:
+    older = write(tmp_path / "old", QA, examples(QA, 3)).directory
+    newer = write(tmp_path / "new", QA, examples(QA, 5)[1:]).directory
+    rows, section = tmp_path / "rows.csv", tmp_path / "changes.md"
+    done = goldpan("diff", older, newer, "--output", rows, "--changelog", section, "--most", "1")
+    assert done.code == 0, done.err
+    assert "2 added, 1 gone, 0 changed, 0 in another split, 2 the same" in done.out
+    assert done.out.count("  added qa:") == 1
+    assert section.read_text().startswith("## Changes\n\nCompared with the version")
+    with rows.open(newline="") as file:
+        assert [(row["id"], row["change"]) for row in csv.DictReader(file)] == [
+            ("qa:o/n#4", "added"),
+            ("qa:o/n#5", "added"),
+            ("qa:o/n#1", "gone"),
+        ]
+    parquet, lines = tmp_path / "rows.parquet", tmp_path / "rows.jsonl"
+    told = json.loads(goldpan("diff", older, newer, "--json", "--output", parquet).out)
+    assert (told["added"], told["gone"], told["family"]) == (2, 1, "qa")
+    assert goldpan("diff", older, newer, "--output", lines).code == 0
+    assert pq.read_table(parquet).to_pylist() == [
+        json.loads(line) for line in lines.read_text().splitlines()
+    ]
+    refused = goldpan("diff", older, newer, "--output", tmp_path / "rows.txt")
+    assert refused.code == 2
+    assert "End it in .parquet, .jsonl, .csv" in refused.err
