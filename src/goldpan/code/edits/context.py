@@ -10,11 +10,13 @@ from itertools import accumulate, pairwise
 
 from goldpan.code.edits.diff import Hunk
 from goldpan.code.edits.lines import as_characters, number_lines, split_lines
+from goldpan.code.edits.repeats import MOST_LINES, Repeats
 
 _MOST_WORK = 1_000_000_000
 """Spent for one file before all of it becomes the context: a second, on hostile files ten."""
 _WORK_PER_LINE_LOOKED_UP = 10
 _WORK_PER_CHARACTER = 0.25
+_WORK_BEFORE_REPEATS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Change:
         self._landmarks = {line for line in whole if counts[line] == 1 and new_counts[line] <= 1}
         self._lost_landmarks = {line for line in self._landmarks if not new_counts[line]}
         self._work = 0.0
+        self._repeats: Repeats | None = None
 
     def surround(self, hunk: Hunk) -> Block:
         """Return the hunk with the fewest lines around it that stand at one place only.
@@ -85,17 +88,44 @@ class Change:
         own = before.lines[max(start, hunk.start) : min(end, hunk.end)]
         if not self._landmarks.isdisjoint(context) or not self._lost_landmarks.isdisjoint(own):
             return True
-        window = before.lines[start:end]
-        edited = after.lines[: hunk.new_start] + before.lines[hunk.start :]
-        if not self._stand_once(window, before.lines, edited):
+        if not self._lines_stand_once(hunk, start, end):
             return False
         search = before.cut(start, end)
         if search.endswith("\n") and (
-            window[0] not in self._tails or self._stand_once(window[1:], before.lines, edited)
+            before.lines[start] not in self._tails or self._lines_stand_once(hunk, start + 1, end)
         ):
             return True
         edited = after.cut(0, hunk.new_start) + before.cut(hunk.start, last)
         return self._stand_once(search, before.text, edited, work=_WORK_PER_CHARACTER)
+
+    def _lines_stand_once(self, hunk: Hunk, start: int, end: int) -> bool:
+        """Tell whether lines stand once before, and once where all hunks above are applied."""
+        before, after = self.before.lines, self.after.lines
+        size = end - start
+        if size < 1:
+            return False
+        repeats = self._known_repeats()
+        if repeats is not None:
+            if size <= repeats.own[start]:
+                return False
+            if size > repeats.twice[start]:
+                beside = end <= hunk.start or start >= hunk.end  # which both versions have
+                above = repeats.where[start] + size <= hunk.new_start
+                if size <= repeats.other[start] and above and not beside:
+                    return False
+                # Left are the places across the end of what is edited.
+                edited = after[max(hunk.new_start - size, 0) : hunk.new_start]
+                edited += before[hunk.start : max(end, hunk.start + size)]
+                return self._stand_once(before[start:end], edited)
+        edited = after[: hunk.new_start] + before[hunk.start :]
+        return self._stand_once(before[start:end], before, edited)
+
+    def _known_repeats(self) -> Repeats | None:
+        """Return what repeats, once searching for it has cost more than knowing all of it."""
+        lines = len(self.before.lines) + len(self.after.lines)
+        if self._repeats is None and self._work > _WORK_BEFORE_REPEATS and lines <= MOST_LINES:
+            self._repeats = Repeats(self.before.lines, self.after.lines)
+        return self._repeats
 
     def _stand_once(self, search: str, *texts: str, work: float = 1) -> bool:
         """Tell whether a search, which is not empty, stands at no second place of any text."""

@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
 
+from goldpan.code.edits.lines import MOST_CHARACTERS
+
 _MOST_CELLS = 10_000_000_000
 """Lines before times lines after of a gap that is still compared: a second or two."""
+_RUN = 64
+"""Lines that stand once together where none does alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +87,49 @@ def _anchors(before: str, after: str) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
+def _long_common(before: str, after: str) -> list[tuple[int, int]]:
+    """Return a long sequence of matching lines of texts that are too large for the longest.
+
+    Runs of lines that stand once in either are matched first; where there are none, the texts
+    are compared in halves.
+    """
+    anchors = _anchors(*_runs(before, after))
+    if not anchors:
+        anchors = [(len(before) // 2, len(after) // 2)]
+        if before[anchors[0][0]] != after[anchors[0][1]]:
+            half, new_half = anchors[0]
+            found = _longest_common(before[:half], after[:new_half])
+            rest = _longest_common(before[half:], after[new_half:])
+            return [*found, *((half + i, new_half + j) for i, j in rest)]
+    found = []
+    for (i, j), (next_i, next_j) in pairwise([(-1, -1), *anchors, (len(before), len(after))]):
+        gap = _longest_common(before[i + 1 : next_i], after[j + 1 : next_j])
+        found += [(i + 1 + p, j + 1 + q) for p, q in gap]
+        found.append((next_i, next_j))
+    return found[:-1]
+
+
+def _runs(before: str, after: str) -> tuple[str, str]:
+    """Return a character for each run of `_RUN` lines of either text, the same for equal runs."""
+    numbers: dict[str, int] = {}
+
+    def numbered(text: str) -> str:
+        runs = (text[at : at + _RUN] for at in range(len(text) - _RUN + 1))
+        return "".join(chr(numbers.setdefault(run, len(numbers)) % MOST_CHARACTERS) for run in runs)
+
+    runs = numbered(before), numbered(after)
+    return runs if len(numbers) <= MOST_CHARACTERS else ("", "")
+
+
 def _longest_common(before: str, after: str) -> list[tuple[int, int]]:
-    """Return the longest sequence of matching lines; none where the texts are too large."""
+    """Return the longest sequence of matching lines; a long one where the texts are too large."""
     shared = set(before) & set(after)
     rows = [i for i, line in enumerate(before) if line in shared]
     columns = [j for j, line in enumerate(after) if line in shared]
-    if not rows or len(rows) * len(columns) > _MOST_CELLS:
+    if not rows:
         return []
+    if len(rows) * len(columns) > _MOST_CELLS:
+        return _long_common(before, after)
     masks: dict[str, int] = {}
     for bit, j in enumerate(columns):
         masks[after[j]] = masks.get(after[j], 0) | 1 << bit

@@ -1,0 +1,88 @@
+"""Edits of files whose lines are nearly all the same: small, exact, within the work allowed."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldpan.code.edits import context, diff
+from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.diff import diff_lines
+from goldpan.code.edits.find import find_edits
+from goldpan.code.edits.repeats import Repeats
+from tests.drawing import examples
+from tests.hostile_edits import changed_by_git, changed_lines, edited
+
+FEW = st.text("abc", max_size=14)
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "ba\n", "\n"]), max_size=25)
+
+
+def shared(one: str, other: str) -> int:
+    alike = (left == right for left, right in zip(one, other, strict=False))
+    return sum(takewhile(bool, alike))
+
+
+@examples(300)
+@given(FEW, FEW)
+def test_what_repeats_is_what_a_search_finds(before: str, after: str) -> None:
+    found = Repeats(before, after)
+    for at in range(len(before)):
+        own = [shared(before[at:], before[place:]) for place in range(len(before)) if place != at]
+        other = sorted(
+            (shared(before[at:], after[place:]) for place in range(len(after))), reverse=True
+        )
+        assert found.own[at] == max(own, default=0)
+        assert [found.other[at], found.twice[at]] == [*other, 0, 0][:2]
+        length, place = found.other[at], found.where[at]
+        assert before[at : at + length] == after[place : place + length]
+
+
+@examples(300)
+@given(LINES, LINES)
+def test_edits_hold_their_laws_where_repeats_are_known(before: list[str], after: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(context, "_WORK_BEFORE_REPEATS", -1)
+        one, other = "".join(before), "".join(after)
+        edits = find_edits(one, other)
+        assert apply_edits(one, edits) == other
+        text = one
+        for edit in edits:
+            assert text.count(edit.search) == 1 or not one
+            assert one.count(edit.search) == 1 or not one
+            text = text.replace(edit.search, edit.replace, 1)
+        assert text == other
+
+
+@examples(300)
+@given(st.text("ab", max_size=60), st.text("ab", max_size=60))
+def test_texts_too_large_to_compare_at_once_are_compared_in_parts(before: str, after: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diff, "_MOST_CELLS", 30)
+        patch.setattr(diff, "_RUN", 4)
+        made, at = "", 0
+        for hunk in diff_lines(before, after):
+            made += before[at : hunk.start] + after[hunk.new_start : hunk.new_end]
+            at = hunk.end
+        assert made + before[at:] == after
+
+
+@pytest.mark.parametrize("kinds", [2, 10, 300])
+def test_many_changes_among_near_equal_lines(tmp_path: Path, kinds: int) -> None:
+    before, after = edited(20_000, kinds, 300)
+    edits = find_edits(before, after)
+    assert apply_edits(before, edits) == after
+    assert changed_lines(before, after) <= 1.25 * changed_by_git(tmp_path, before, after)
+    written = sum(edit.search.count("\n") + edit.replace.count("\n") for edit in edits)
+    assert written < 15_000  # with the context that it takes; the file as one block has 40,000
+
+
+def test_more_cells_than_are_compared_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diff, "_MOST_CELLS", 1_000_000)
+    before, after = edited(5_000, 2, 100)
+    assert changed_lines(before, after) <= 1.25 * changed_by_git(tmp_path, before, after)
