@@ -84,6 +84,21 @@ def two_labels(name: str = "requirement_type", train: int = 60, test: int = 60) 
     return split_rows(task, pairs, train)
 
 
+def planted(data: TaskData, share: float, seed: int = 0) -> tuple[TaskData, set[str]]:
+    """Return the data with this share of its labels turned, and the rows that bear them."""
+    ids = sorted(name for table in data.splits.values() for name in table["id"].to_pylist())
+    wrong = set(random.Random(seed).sample(ids, round(share * len(ids))))
+    first, second = data.task.label_names
+
+    def turned(table: pa.Table) -> pa.Table:
+        pairs = zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True)
+        labels = [{first: second, second: first}[x] if name in wrong else x for name, x in pairs]
+        place = table.schema.get_field_index("label")
+        return table.set_column(place, "label", pa.array(labels, pa.string()))
+
+    return replace(data, splits={name: turned(table) for name, table in data.splits.items()}), wrong
+
+
 def split_rows(task: Task, pairs: Sequence[tuple[Any, Any]], train: int) -> TaskData:
     """Return rows of a task, the first of them train."""
     splits = {

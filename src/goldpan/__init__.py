@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from goldpan.datasets.contamination.result import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
+    from goldpan.evaluation.label_errors import LabelErrors
     from goldpan.evaluation.record import RunRecord
     from goldpan.evaluation.run import RunResult
     from goldpan.explain import Explanation
@@ -55,6 +56,7 @@ __all__ = [
     "Explanation",
     "FilterResult",
     "GoldpanError",
+    "LabelErrors",
     "MineResult",
     "MiningError",
     "PairResult",
@@ -82,6 +84,7 @@ _MODULES = {
     "Explanation": "explain",
     "FilterResult": "filters.pipeline",
     "GoldpanError": "core.errors",
+    "LabelErrors": "evaluation.label_errors",
     "MineResult": "miners.mine",
     "MiningError": "core.errors",
     "PairResult": "miners.pairing",

@@ -14,12 +14,14 @@ from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.evaluation.held_out import hold_out
+from goldpan.evaluation.label_errors import find_label_errors
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.models.shared_rows import places_of, shared_rows
 from goldpan.evaluation.nlbse import BASELINE, CommentScore, comment_score
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
+from tests.comparing import planted
 from tests.integration.test_evaluation_stacked import _lesson
 from tests.places import DATA
 
@@ -70,6 +72,18 @@ def test_the_linear_baseline_and_its_honest_distances(workspace: Workspace) -> N
     assert alone.mean_f1 < near.mean_f1 - 0.08
     new, _ = _suite(workspace, "tfidf-svm", {"context": "neighbours"}, held_out=True)
     assert new.mean_f1 < near.mean_f1 - 0.15
+
+
+def test_planted_wrong_labels_are_among_the_most_suspect(workspace: Workspace) -> None:
+    """5 % of the labels of each task are turned; of those that are there by nature nobody knows."""
+    found = wrong = 0
+    for name in BASELINE:
+        data, turned = planted(read_task_data(workspace.dataset(name), find_task(name)), 0.05)
+        ranked = find_label_errors(data).ranked
+        found += sum(row.id in turned for row in ranked[: round(0.1 * len(ranked))])
+        wrong += len(turned)
+    assert wrong == 2_103
+    assert found / wrong >= 0.82
 
 
 def test_machines_without_a_trunk(workspace: Workspace) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Evaluation, Plan
     from goldpan.check import CheckResult
+    from goldpan.evaluation.label_errors import LabelErrors
     from goldpan.explain import Explanation
     from goldpan.filters.basis import Basis
     from goldpan.filters.funnel import Funnel
@@ -384,6 +385,37 @@ class Workspace:
             ablate=ablate,
             hold_out=hold_out,
         )
+
+    def label_errors(
+        self,
+        task: str,
+        *,
+        dataset: str | Path | None = None,
+        folds: int = 5,
+        seed: int = 0,
+        output: str | Path | None = None,
+    ) -> LabelErrors:
+        """Rank the labels of a classification task by how likely they are wrong.
+
+        Each row is judged by a model that has not learned from it (confident learning).
+        `dataset` holds the rows, where they lie outside the workspace; the file `output` takes
+        all of them, the most suspect first.
+        """
+        from goldpan.datasets.registry import find_task, tasks_directory
+        from goldpan.datasets.row_files import check_form
+        from goldpan.datasets.task_data import task_directory
+        from goldpan.evaluation.label_errors import find_label_errors, write_ranked
+        from goldpan.evaluation.task_input import read_task_input
+
+        known = find_task(task, tasks_directory(self.path))
+        place = task_directory(self._layout, known) if dataset is None else Path(dataset)
+        if output is not None:
+            check_form(Path(output))
+        data = read_task_input(place, known).data
+        found = find_label_errors(data, folds=folds, seed=seed)
+        if output is not None:
+            write_ranked(found, Path(output))
+        return found
 
     def status(self, *repos: str) -> list[Coverage]:
         """Compare what GitHub announced with what is stored, and list what is missing."""

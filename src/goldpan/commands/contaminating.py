@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from goldpan.commands.shared import Json, print_result, stoppable
-from goldpan.core.terminal import Terminal, clean
+from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.datasets.contamination.result import ContaminationResult
@@ -75,7 +74,7 @@ def print_contamination(found: ContaminationResult) -> None:
     )
     console.print(clean(f"  compared: {', '.join(found.columns)}"))
     for one in found.against:
-        console.print(clean(f"\n{one.against}: {one.rows:,} rows, {one.items:,} items"))
+        console.print(titled(one.against, f": {one.rows:,} rows, {one.items:,} items"))
         console.print(clean(f"  compared: {', '.join(one.columns)}"))
         for kind, rows in one.kinds.items():
             console.print(f"  {rows:,} by {kind}")
@@ -87,13 +86,10 @@ def print_contamination(found: ContaminationResult) -> None:
         if one.common:
             console.print(f"  {one.common:,} n-grams left out as common")
     if found.evidence:
-        table = Table(box=None, header_style="dim")
-        for name in ("row", "evidence", "value", "item"):
-            table.add_column(name, overflow="fold")
-        for each in found.evidence:
-            value = f"{each.value:.2f}" + (f" ({each.shared:,})" if each.shared else "")
-            table.add_row(*map(clean, (each.id, each.kind, value, each.item)))
-        console.print(table)
+        console.print("\nRows, by which evidence and with which item:")
+    for each in found.evidence:
+        shared = f" ({each.shared:,})" if each.shared else ""
+        console.print(clean(f"  {each.id}: {each.kind} {each.value:.2f}{shared}, {each.item}"))
     console.print("\nNot seen:")
     for line in found.unseen:
         console.print(f"  {line}")

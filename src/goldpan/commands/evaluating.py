@@ -11,7 +11,7 @@ import orjson
 import typer
 from rich.table import Table
 
-from goldpan.commands import comparing, finetuning
+from goldpan.commands import comparing, finetuning, labelling
 from goldpan.commands.comparing import print_ran
 from goldpan.commands.shared import (
     PARTIAL,
@@ -43,6 +43,7 @@ app = typer.Typer(
 
 app.command()(comparing.compare)
 app.command()(finetuning.finetune)
+app.command("label-errors")(labelling.label_errors)
 
 Tasks = Annotated[
     list[str] | None, typer.Option("--task", help="A task; may be given several times.")

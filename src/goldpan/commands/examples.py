@@ -46,6 +46,7 @@ EXAMPLES: Mapping[str, str] = {
     "evaluate finetune": "goldpan evaluate finetune --task issue_type --weights bert-base-cased",
     "evaluate score": "goldpan evaluate score --task issue_type",
     "evaluate compare": "goldpan evaluate compare --task issue_type",
+    "evaluate label-errors": "goldpan evaluate label-errors --task requirement_type",
     "evaluate lengths": "goldpan evaluate lengths --task issue_type --model bert-base-cased",
     "evaluate labels": "goldpan evaluate labels lab/datasets/qa --gold answers.csv",
     "evaluate models": "goldpan evaluate models",

@@ -1,0 +1,57 @@
+"""The command that ranks the labels of a task by how likely they are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goldpan.commands.shared import Directory, Json, opened, print_result
+from goldpan.core.terminal import Terminal, clean
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.evaluation.label_errors import LabelErrors
+
+
+def label_errors(
+    task: Annotated[str, typer.Option(help="A classification task.")],
+    dataset: Annotated[
+        Path | None, typer.Option(help="Where the task's rows lie. (default: WORKSPACE/datasets)")
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Models that each leave a share of rows out.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of the folds.")] = 0,
+    most: Annotated[int, typer.Option(min=0, help="Name so many rows.")] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write all rows, the most suspect first, to this .parquet, .jsonl, .csv"),
+    ] = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Rank the labels of a task by how likely they are wrong (confident learning).
+
+    Each row is judged by a model that has not learned from it. A suspect label may be right: have
+    people look at it.
+    """
+    with opened(json, workspace=workspace) as lab:
+        found = lab.label_errors(task, dataset=dataset, folds=folds, seed=seed, output=output)
+    shown = replace(found, ranked=found.ranked[:most])
+    print_result(json, asdict(shown), lambda: print_label_errors(shown))
+
+
+def print_label_errors(found: LabelErrors) -> None:
+    """Show which labels are suspect."""
+    console = Terminal()
+    console.print(
+        clean(f"{found.task}: {found.suspects:,} of {found.rows:,} rows are suspect; out of fold, ")
+        + f"{found.right_out_of_fold:.1%} of the decisions are as the labels say"
+    )
+    for row in found.ranked:
+        given, rather = (" and ".join(names) or "none" for names in (row.given, row.suggested))
+        mark = "" if row.suspect else " (not suspect)"
+        console.print(
+            clean(f"  {row.id}: {given}, rather {rather}; margin {row.margin:+.2f}{mark}")
+        )
+        console.print(clean(f"    {row.text}"))

@@ -1,0 +1,216 @@
+"""Ranks the labels of a task by how likely they are wrong: confident learning.
+
+Northcutt, Jiang and Chuang, "Confident Learning: Estimating Uncertainty in Dataset Labels", JAIR
+2021. Every row gets probabilities from a model that has not learned from it, nor from an equal
+text. A label is suspect where another label is as probable as it is on average for rows that bear
+it; the order is by the normalized margin, the probability of the label less that of the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.datasets.row_files import write_rows
+from goldpan.datasets.task import CLASSIFICATION, Task
+from goldpan.datasets.task_data import TaskData
+from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.extras import load
+from goldpan.evaluation.models.features import Features
+
+Numbers = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+_STRENGTH = 4.0
+_EXCERPT = 200
+_LABELS = pa.list_(pa.string())
+_SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("split", pa.string()),
+        ("given", _LABELS),
+        ("suggested", _LABELS),
+        ("margin", pa.float64()),
+        ("suspect", pa.bool_()),
+        ("text", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedLabel:
+    """A row's label, with what the other rows say of it."""
+
+    id: str
+    split: str
+    given: tuple[str, ...]
+    """The labels that it bears."""
+    suggested: tuple[str, ...]
+    """Those that it would bear if the least probable decision were the other way."""
+    margin: float
+    """From -1, surely wrong, to 1: the probability of the label less that of the next."""
+    suspect: bool
+    """Whether the confident joint counts it as an error."""
+    text: str
+    """How the text begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelErrors:
+    """The labels of a task, the most suspect first."""
+
+    task: str
+    rows: int
+    folds: int
+    seed: int
+    context: str
+    """What the models read beside the text: neighbours, or none."""
+    right_out_of_fold: float
+    """The share of decisions that the models would have made as the labels say: where it is low,
+    so is the worth of the order."""
+    suspects: int
+    """How many labels the confident joint counts as errors."""
+    ranked: tuple[RankedLabel, ...]
+
+
+def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> LabelErrors:
+    """Rank all rows of a classification task, whatever their split.
+
+    The models are logistic regressions on TF-IDF of words and characters, of the texts before and
+    after too where rows name their documents. A multi-label task is a yes or no for each label,
+    and its rows are ranked by their least probable decision. Raises
+    `UsageError` for other tasks and `EvaluationError` where a label alone is borne.
+    """
+    task = data.task
+    if task.type not in CLASSIFICATION:
+        raise UsageError(f"{task.name} has no labels to judge", "Choose a classification task")
+    if folds < 2:
+        raise UsageError(f"{folds} folds leave nothing to learn from", "Give at least 2")
+    rows = pa.concat_tables(data.splits.values())
+    splits = [name for name, table in data.splits.items() for _ in range(len(table))]
+    texts = rows["text"].to_pylist()
+    context = "neighbours" if any(rows["document"].to_pylist()) else "none"
+    matrix = Features(rows, rows, context).of(rows)
+    decisions = _decisions(task, rows)
+    margins = np.empty((len(texts), len(decisions)))
+    other = np.empty((len(texts), len(decisions)), np.int64)
+    flagged = np.empty((len(texts), len(decisions)), np.bool_)
+    for at, labels in enumerate(decisions.values()):
+        probabilities = _out_of_fold(matrix, labels, _folds(texts, labels, folds, seed))
+        margins[:, at], other[:, at] = _margins(probabilities, labels)
+        flagged[:, at] = _suspects(probabilities, labels)
+    worst = margins.argmin(axis=1)
+    least = margins.min(axis=1)
+    suspect: npt.NDArray[np.bool_] = np.any(flagged, axis=1)
+    given = _given(task, rows)
+    ids = rows["id"].to_pylist()
+    order = sorted(range(len(ids)), key=lambda row: (least[row], ids[row]))
+    names = list(decisions)
+    ranked = tuple(
+        RankedLabel(
+            ids[row],
+            splits[row],
+            given[row],
+            _suggested(task, given[row], names[worst[row]], int(other[row, worst[row]])),
+            round(float(least[row]), 6),
+            bool(suspect[row]),
+            " ".join(texts[row][:_EXCERPT].split()),
+        )
+        for row in order
+    )
+    right = float((margins > 0).mean())
+    suspects = int(suspect.sum())
+    return LabelErrors(task.name, len(ids), folds, seed, context, right, suspects, ranked)
+
+
+def write_ranked(found: LabelErrors, path: Path) -> None:
+    """Write all rows, the most suspect first, as Parquet, JSON lines or CSV."""
+    table = pa.Table.from_pylist([asdict(row) for row in found.ranked], schema=_SCHEMA)
+    write_rows(table.to_reader(), path)
+
+
+def _given(task: Task, rows: pa.Table) -> list[tuple[str, ...]]:
+    told = rows[target_column(task.type).name].to_pylist()
+    return [tuple(one) if isinstance(one, list) else (one,) for one in told]
+
+
+def _decisions(task: Task, rows: pa.Table) -> Mapping[str, Labels]:
+    """Return what is to be decided of each row, as numbers: one label, or each label or not."""
+    given, names = _given(task, rows), task.label_names
+    if task.type == "multi-label":
+        told = {name: np.array([int(name in one) for one in given], np.int64) for name in names}
+        found = {name: labels for name, labels in told.items() if 0 < labels.sum() < len(labels)}
+    else:
+        labels = np.array([names.index(one[0]) for one in given], np.int64)
+        found = {"": labels} if len(np.unique(labels)) > 1 else {}
+    if not found:
+        raise EvaluationError(
+            f"All rows of {task.name} bear the same labels", "Import rows with several"
+        )
+    return found
+
+
+def _folds(texts: Sequence[str], labels: Labels, folds: int, seed: int) -> Labels:
+    """Return the fold of each row: equal texts share one, labels are dealt out evenly."""
+    first: dict[str, int] = {}
+    for text, label in zip(texts, labels.tolist(), strict=True):
+        first.setdefault(text, label)
+    drawn = sorted(first, key=lambda text: (first[text], _draw(seed, text)))
+    places = {text: place % folds for place, text in enumerate(drawn)}
+    return np.array([places[text] for text in texts], np.int64)
+
+
+def _draw(seed: int, text: str) -> bytes:
+    return hashlib.sha256(f"{seed}\0{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+def _out_of_fold(matrix: Any, labels: Labels, folds: Labels) -> Numbers:
+    """Return the probability of each label by models that have not seen the row."""
+    regression = load("sklearn.linear_model").LogisticRegression
+    found = np.zeros((len(labels), int(labels.max()) + 1))
+    for fold in np.unique(folds):
+        asked, learned = folds == fold, folds != fold
+        known = np.unique(labels[learned])
+        if len(known) == 1:
+            found[asked, known[0]] = 1.0
+            continue
+        model = regression(C=_STRENGTH, max_iter=1_000).fit(matrix[learned], labels[learned])
+        found[np.ix_(asked, model.classes_)] = model.predict_proba(matrix[asked])
+    return found
+
+
+def _margins(probabilities: Numbers, labels: Labels) -> tuple[Numbers, Labels]:
+    """Return the probability of each row's label less that of the next, and which that is."""
+    every = np.arange(len(labels))
+    others = probabilities.copy()
+    others[every, labels] = -1.0
+    best = others.argmax(axis=1)
+    return probabilities[every, labels] - others[every, best], best
+
+
+def _suspects(probabilities: Numbers, labels: Labels) -> npt.NDArray[np.bool_]:
+    """Return which rows lie off the diagonal of the confident joint (section 3.1 of the paper).
+
+    A row counts for the most probable of the labels whose probability reaches the mean over the
+    rows that bear them.
+    """
+    thresholds = np.full(probabilities.shape[1], np.inf)
+    for label in np.unique(labels):
+        thresholds[label] = probabilities[labels == label, label].mean()
+    reached = np.where(probabilities >= thresholds, probabilities, -1.0)
+    return np.asarray((reached.max(axis=1) >= 0) & (reached.argmax(axis=1) != labels))
+
+
+def _suggested(task: Task, given: tuple[str, ...], name: str, other: int) -> tuple[str, ...]:
+    if task.type != "multi-label":
+        return (task.label_names[other],)
+    turned = set(given) ^ {name}
+    return tuple(label for label in task.label_names if label in turned)
