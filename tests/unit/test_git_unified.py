@@ -117,7 +117,7 @@ def test_every_kind_of_header(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("diff", "problem"),
     [
-        (b"<html>no diff</html>", "no diff"),
+        (b"<html>no diff</html>", "not a diff"),
         (b"no diff\n", "does not begin"),
         (b"diff --git a/x b/x\nold mode 1", "cut off"),
         (b"diff --git a/x b/x\n@@ -1,2 +1,2 @@\n a\n", "cut off"),
