@@ -92,6 +92,17 @@ def whole_item(connection: str, value: object) -> Callable[[Any], object]:
     return spoil
 
 
+def surplus_item(connection: str, value: object) -> Callable[[Any], object]:
+    def spoil(data: Any) -> object:
+        node = node_with(connection)(data)
+        if node is None:
+            return None
+        node[connection]["nodes"].insert(0, value)
+        return node["number"]
+
+    return spoil
+
+
 def listed(name: str, value: object) -> Callable[[Any], object]:
     def spoil(data: Any) -> object:
         data[0][name] = value
@@ -141,7 +152,7 @@ DAMAGES = [
         "graphql", "entries", item_field("files", "additions", "9"), "files", "additions", "files"
     ),
     Damage(
-        "graphql", "entries", whole_item("timelineItems", {"x": 1}), "events", "any", "timeline"
+        "graphql", "entries", surplus_item("timelineItems", {"x": 1}), "events", "any", "timeline"
     ),
     Damage("rest", "issues", listed("created_at", FAR), "entries", "created_at", "entry"),
     Damage("rest", "issues", listed("comments", "9"), "entries", "comment_count", "entry"),

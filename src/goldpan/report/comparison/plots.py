@@ -107,7 +107,7 @@ def critical_difference_plot(comparison: Comparison) -> str:
     top = 0.8 + 0.35 * len(bars)
     with canvas(9, 0.3 * (half + top) + 1.4) as drawn:
         axes = drawn.figure.subplots()
-        axes.set_xlim(0.5 - 0.45 * count, count + 0.5 + 0.45 * count)
+        axes.set_xlim(0.5 - 0.48 * count, count + 0.5 + 0.48 * count)
         axes.set_ylim(half + top, -2.4)
         axes.axis("off")
         axes.plot([1, count], [0, 0], color=SOFT, lw=1)
@@ -170,7 +170,7 @@ def posterior_plot(comparison: Comparison) -> str:
 
 def decision_plot(comparison: Comparison) -> str:
     """Draw the decision of each pair, whatever test made it."""
-    size = 0.34 * len(comparison.models) + 2.4
+    size = 0.34 * len(comparison.models) + 3.2
     with canvas(max(size, _LEGEND), size + 0.6) as drawn:
         axes = drawn.figure.subplots()
         _grid(axes, comparison.models, "Decision")
