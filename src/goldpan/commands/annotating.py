@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from goldpan.commands.annotation_export import export
 from goldpan.commands.filtering import ProfileName
 from goldpan.commands.shared import (
     PARTIAL,
@@ -26,7 +26,7 @@ from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Agreement
-    from goldpan.annotation.studio.decisions import Decision
+    from goldpan.annotation.studio.collect import Collected
     from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
     from goldpan.annotation.studio.pull import PullResult
     from goldpan.annotation.studio.push import PushResult
@@ -113,20 +113,26 @@ def pull(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Fetch what is new of the answers, check it, and decide where people agree."""
-    from goldpan.annotation.studio.decisions import write_decisions
+    """Fetch what is new of the answers, check it, and decide where people agree.
+
+    The project comes with its adjudication, whichever of the two is named.
+    """
+    from goldpan.annotation.studio.collect import collect
     from goldpan.annotation.studio.handover import choose_server
-    from goldpan.annotation.studio.pull import pull as pull_answers
 
     place = Workspace(settings_of(workspace=workspace).workspace)
     server = choose_server(place, url, os.environ)
     with reporting(json) as reporter:
-        pulled = pull_answers(
+        found = collect(
             place, server, project, reporter, named=names, accept_configuration=accept_configuration
         )
-        decisions = write_decisions(place, project)
-    print_result(json, asdict(pulled), lambda: print_pulled(pulled, decisions))
-    raise typer.Exit(PARTIAL if pulled.unreadable else 0)
+    value = {
+        **asdict(found.original),
+        "adjudications": [asdict(one) for one in found.adjudications],
+        "decisions": found.counts,
+    }
+    print_result(json, value, lambda: print_collected(found, project))
+    raise typer.Exit(PARTIAL if found.unreadable else 0)
 
 
 @app.command()
@@ -184,6 +190,9 @@ def adjudicate(
     print_result(json, asdict(pushed), lambda: print_pushed(pushed))
 
 
+app.command()(export)
+
+
 @app.command()
 def serve(
     annotator: Annotated[
@@ -233,8 +242,19 @@ def print_pushed(found: PushResult) -> None:
     console.print(clean(f"Annotators begin at {found.page}"))
 
 
-def print_pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
-    """Show what a pull brought, and what people decided."""
+def print_collected(found: Collected, asked: str) -> None:
+    """Show what was fetched of a project and its adjudications, and what people decided."""
+    console = Terminal()
+    if asked != found.original.project:
+        console.print(f"{asked} adjudicates {found.original.project}: both are pulled")
+    for pulled in (found.original, *found.adjudications):
+        print_pulled(pulled)
+    for how, count in found.counts.items():
+        console.print(f"{how}: {count:,}")
+
+
+def print_pulled(found: PullResult) -> None:
+    """Show what a pull of one project brought."""
     console = Terminal()
     console.print(
         f"{found.project}: {found.fetched:,} tasks fetched, {found.answers:,} answers count, "
@@ -242,8 +262,6 @@ def print_pulled(found: PullResult, decisions: Sequence[Decision]) -> None:
     )
     for problem, count in sorted(found.problems.items()):
         console.print(clean(f"  {count:,} do not count: ") + clean(problem))
-    for how, count in sorted(Counter(one.how for one in decisions).items()):
-        console.print(f"  {how}: {count:,}")
     for name in found.renamed:
         console.print(clean("  renamed: ") + clean(name))
     if found.configuration_changed:
