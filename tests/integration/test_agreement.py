@@ -172,3 +172,13 @@ def test_five_thousand_items_take_seconds() -> None:
     begun = time.process_time()
     agree("x", ratings(*rows))
     assert time.process_time() - begun < 15
+
+
+def test_measures_are_plain_numbers() -> None:
+    """JSON holds numbers of numpy as words."""
+    given = [Rating(item, rater, (item,)) for item in "ab" for rater in ("ann", "ben")]
+    found = agree("field", [*given, Rating("c", "ann", ("a",)), Rating("c", "ben", ("b",))])
+    estimates = [found.raw, found.alpha, found.fleiss, found.pairs[0].kappa]
+    estimates += [one.alpha for one in found.categories]
+    for one in estimates:
+        assert {type(one.value), type(one.low), type(one.high)} == {float}

@@ -153,3 +153,12 @@ def test_sources_without_times_give_no_dates(tmp_path: Path) -> None:
     )
     assert "mined until" not in (written.directory / "README.md").read_text()
     assert "datePublished" not in (written.directory / "croissant.json").read_text()
+
+
+def test_the_card_tells_who_reviewed(tmp_path: Path) -> None:
+    judged = {"annotators": 3, "subjects": 9, "adjudicated": 1}
+    reviews = {"question-answer": {"people": {"round1": judged}}, "other": {}}
+    written = write(tmp_path, QA, examples(QA, 1), provenance=replace(PROVENANCE, reviews=reviews))
+    card = (written.directory / "README.md").read_text()
+    assert "In round1, 3 people judged 9: 0 agreed, 1 adjudicated, 0 open." in card
+    assert "kept by the review other." in card

@@ -187,7 +187,7 @@ def krippendorff_alpha(counts: Counts, weights: Weights | None = None) -> float 
     counts, sizes = counts[usable], sizes[usable]
     weights = np.ones(len(counts)) if weights is None else weights[usable]
     chosen = weights @ counts
-    whole = chosen.sum()
+    whole = float(chosen.sum())
     if whole < 2:
         return None
     unequal = (sizes**2 - (counts**2).sum(axis=1)) / (sizes - 1)

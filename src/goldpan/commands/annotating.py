@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from goldpan.commands.annotation_export import export
 from goldpan.commands.filtering import ProfileName
 from goldpan.commands.shared import (
     PARTIAL,
@@ -26,7 +26,7 @@ from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.agreement import Agreement
-    from goldpan.annotation.studio.decisions import Decision
+    from goldpan.annotation.studio.collect import Collected
     from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
     from goldpan.annotation.studio.pull import PullResult
     from goldpan.annotation.studio.push import PushResult
@@ -116,20 +116,26 @@ def pull(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Fetch new answers, check them, and record a decision where annotators agree."""
-    from goldpan.annotation.studio.decisions import write_decisions
+    """Fetch what is new of the answers, check it, and decide where people agree.
+
+    The project comes with its adjudication, whichever of the two is named.
+    """
+    from goldpan.annotation.studio.collect import collect
     from goldpan.annotation.studio.handover import choose_server
-    from goldpan.annotation.studio.pull import pull as pull_answers
 
     lab = Workspace(settings_of(workspace=workspace).workspace)
     server = choose_server(lab, url, os.environ)
     with reporting(json) as reporter:
-        pulled = pull_answers(
+        found = collect(
             lab, server, project, reporter, named=names, accept_configuration=accept_configuration
         )
-        decisions = write_decisions(lab, project)
-    print_result(json, asdict(pulled), lambda: print_pulled(pulled, decisions))
-    raise typer.Exit(PARTIAL if pulled.unreadable else 0)
+    value = {
+        **asdict(found.original),
+        "adjudications": [asdict(one) for one in found.adjudications],
+        "decisions": found.counts,
+    }
+    print_result(json, value, lambda: print_collected(found, project))
+    raise typer.Exit(PARTIAL if found.unreadable else 0)
 
 
 @app.command()
@@ -187,6 +193,9 @@ def adjudicate(
     print_result(json, asdict(pushed), lambda: print_pushed(pushed))
 
 
+app.command()(export)
+
+
 @app.command()
 def serve(
     annotator: Annotated[
@@ -237,8 +246,19 @@ def print_pushed(result: PushResult) -> None:
     console.print(clean(f"Annotators start at {result.page}"))
 
 
-def print_pulled(result: PullResult, decisions: Sequence[Decision]) -> None:
-    """Show what a pull brought, and what people decided."""
+def print_collected(found: Collected, asked: str) -> None:
+    """Show what was fetched of a project and its adjudications, and what people decided."""
+    console = Terminal()
+    if asked != found.original.project:
+        console.print(f"{asked} adjudicates {found.original.project}: both are pulled")
+    for pulled in (found.original, *found.adjudications):
+        print_pulled(pulled)
+    for how, count in found.counts.items():
+        console.print(f"{how}: {count:,}")
+
+
+def print_pulled(result: PullResult) -> None:
+    """Show what a pull of one project brought."""
     console = Terminal()
     console.print(
         f"{result.project}: {result.fetched:,} tasks fetched, {result.answers:,} answers count, "
@@ -246,8 +266,6 @@ def print_pulled(result: PullResult, decisions: Sequence[Decision]) -> None:
     )
     for problem, count in sorted(result.problems.items()):
         console.print(clean(f"  {count:,} do not count: ") + clean(problem))
-    for how, count in sorted(Counter(decision.how for decision in decisions).items()):
-        console.print(f"  {how}: {count:,}")
     for name in result.renamed:
         console.print(clean("  renamed: ") + clean(name))
     if result.configuration_changed:

@@ -25,6 +25,7 @@ EXAMPLES: Mapping[str, str] = {
     "annotate status": "goldpan annotate status --project pairs",
     "annotate agreement": "goldpan annotate agreement --project pairs",
     "annotate adjudicate": "goldpan annotate adjudicate --project pairs",
+    "annotate export": "goldpan annotate export --project pairs --output appendix",
     "annotate serve": "goldpan annotate serve --install",
     "build qa": "goldpan build qa --split random:0.8,0.1,0.1",
     "build fault-localization": "goldpan build fault-localization --profile faun-eval",

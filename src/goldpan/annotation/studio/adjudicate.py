@@ -15,7 +15,7 @@ from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, Said, decide
 from goldpan.annotation.studio.forms import Task, find_form
-from goldpan.annotation.studio.project import open_project
+from goldpan.annotation.studio.project import check_server, open_project
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.annotation.studio.raw import RawExports
 from goldpan.core.errors import UsageError
@@ -39,9 +39,10 @@ def adjudicate(
     """Push a project's conflicts into a project for a third person; again, only new ones.
 
     `doubts` adds subjects on which people agree but somebody was in doubt. Raises `UsageError`
-    where there is nothing to decide.
+    where there is nothing to decide, and for another server, which knows people otherwise.
     """
     project = open_project(workspace, name)
+    check_server(project, server)
     form = find_form(project.facts.form)
     wanted = {
         decision.key["subject_id"]: decision

@@ -70,8 +70,7 @@ def read_annotations(
         if not all(isinstance(value, kind) for value, kind in kinds):
             continue  # somebody changed the task on the server: whose answer it is cannot be told
         for annotation in task["annotations"]:
-            author = annotation["completed_by"]
-            author = author.get("id") if isinstance(author, Mapping) else author
+            author = author_of(annotation)
             checked = check(configuration, annotation["result"])
             filled_in = _filled_in(annotation, configuration)
             problem = "skipped" if annotation["was_cancelled"] else checked.problem
@@ -88,6 +87,12 @@ def read_annotations(
                 datetime.fromisoformat(annotation["created_at"]),
                 datetime.fromisoformat(annotation["updated_at"]),
             )
+
+
+def author_of(annotation: Mapping[str, Any]) -> int | None:
+    """Return the number of who gave an exported answer; None where nobody is known to have."""
+    author = annotation["completed_by"]
+    return author.get("id") if isinstance(author, Mapping) else author
 
 
 def settle(

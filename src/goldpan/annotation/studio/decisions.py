@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from goldpan.annotation.studio.forms import Form, find_form
-from goldpan.annotation.studio.project import Project, open_project, projects
+from goldpan.annotation.studio.project import Project, adjudications, open_project
 from goldpan.annotation.studio.pull import read_table
 from goldpan.core import parquet
 from goldpan.core.errors import UsageError, WorkspaceError
@@ -70,9 +70,10 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
     form = find_form(project.facts.form)
     answers, keys = _said(read_table(workspace, name), form)
     third: dict[str, list[Said]] = {}
-    for other in _adjudications(workspace, name):
-        for subject, said in _said(read_table(workspace, other), form)[0].items():
-            third.setdefault(subject, []).extend(said)
+    for other in adjudications(workspace, name):
+        if other.path("annotations.parquet").exists():
+            for subject, said in _said(read_table(workspace, other.name), form)[0].items():
+                third.setdefault(subject, []).extend(said)
     wanted = project.facts.annotators
     return [
         _decision(keys[subject], answers[subject], third.get(subject, ()), wanted)
@@ -160,15 +161,6 @@ def _sorted(rows: list[dict[str, Any]], table: Table) -> pa.Table:
         [{**dict.fromkeys(table.schema.names), **row} for row in rows], schema=table.schema
     )
     return made.sort_by([(name, "ascending") for name in table.order])
-
-
-def _adjudications(workspace: Workspace, name: str) -> list[str]:
-    adjudications = []
-    for other in projects(workspace):
-        project = open_project(workspace, other)
-        if project.facts.of == name and project.path("annotations.parquet").exists():
-            adjudications.append(other)
-    return adjudications
 
 
 def _said(

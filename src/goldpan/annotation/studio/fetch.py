@@ -85,7 +85,10 @@ class Fetcher:
         asked = set(self._journal.subjects)
         if not whole and self._state.since is not None:
             changed = self._studio.changed_tasks(self._project.number, self._state.since)
-            asked &= {int(task["id"]) for task in changed}
+            numbers = {int(task["id"]) for task in changed}
+            if not numbers:
+                return  # no file of ours changes either
+            asked &= numbers
         # A pull that fetched nothing left no file, so its number is free.
         self._save(
             replace(

@@ -25,7 +25,7 @@ from typing import Any
 
 import orjson
 
-from goldpan.annotation.studio.client import Studio
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
@@ -121,6 +121,21 @@ def open_project(workspace: Workspace, name: str) -> Project:
             f"{root} is damaged ({error})", "Restore it from a copy, or push to another project"
         ) from None
     return Project(root, facts, parse(facts.form, xml))
+
+
+def adjudications(workspace: Workspace, name: str) -> list[Project]:
+    """Return the projects that decide a project's conflicts, sorted by name."""
+    found = (open_project(workspace, other) for other in projects(workspace))
+    return [project for project in found if project.facts.of == name]
+
+
+def check_server(project: Project, server: Server) -> None:
+    """Raise `UsageError` where a project lives on another server."""
+    if server.url != project.facts.url:
+        raise UsageError(
+            f"The project {project.name} lives on {project.facts.url}, not {server.url}",
+            "Give that address; a server that moved is told by changing url in project.json",
+        )
 
 
 def begin_project(

@@ -1,4 +1,4 @@
-"""Brings answers home: `goldpan annotate pull`.
+"""Brings the answers of one project home.
 
 Exports are kept as they came, and the table of annotations is made of all of them each time, so
 a changed rule needs no server.
@@ -26,6 +26,7 @@ from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.project import (
     Journal,
     Project,
+    check_server,
     locked,
     open_project,
 )
@@ -86,11 +87,7 @@ def pull(
     """
     begun = time.monotonic()
     project = open_project(workspace, name)
-    if server.url != project.facts.url:
-        raise UsageError(
-            f"The project {name} lives on {project.facts.url}, not {server.url}",
-            "Give that address; if the server moved, change url in project.json",
-        )
+    check_server(project, server)
     with Studio(server) as studio, locked(project):
         asked = studio.project(project.number).configuration
         changed = digest(asked) != project.configuration.digest

@@ -1,0 +1,207 @@
+"""What a paper tells of rounds of annotation: `goldpan annotate export`.
+
+A round is a project with its adjudications. Agreement is that of the annotators' own answers,
+before a third person decided.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from goldpan.annotation.agreement import Agreement, agree
+from goldpan.annotation.studio.agreement_input import read_ratings
+from goldpan.annotation.studio.aliases import read_aliases
+from goldpan.annotation.studio.decisions import Decision, decide
+from goldpan.annotation.studio.forms import find_form
+from goldpan.annotation.studio.guideline import Guideline, read_guideline
+from goldpan.annotation.studio.progress import progress
+from goldpan.annotation.studio.project import Project, adjudications, open_project
+from goldpan.annotation.studio.pull import read_table
+from goldpan.core.workspace import Workspace
+
+Answers = Mapping[str, tuple[str, ...]]
+"""What annotators said of an item, by annotator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds an item, of the answers that count and whose time is known."""
+
+    annotator: str | None
+    """None for all together."""
+    answers: int
+    lower: float | None
+    """The lower quartile."""
+    median: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudicated:
+    """An item that a third person decided."""
+
+    item: str
+    answers: Answers
+    decided: tuple[str, ...]
+    by: str
+    doubt: bool
+    """Whether the annotators agreed, but one of them in doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """An item on which annotators differ, and that nobody has decided."""
+
+    item: str
+    answers: Answers
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of annotation with its adjudication, as of its last pull."""
+
+    project: str
+    form: str
+    configuration: str
+    blind: bool
+    filled_in: int
+    """Answers that count where something was filled in before the annotator looked."""
+    accepted: int
+    """Of those, how many were left as they were filled in."""
+    wanted: int
+    """How many people were to judge each item."""
+    items: int
+    finished: int
+    """Items with as many answers as were wanted."""
+    answers: int
+    """That count."""
+    not_counted: Mapping[str, int]
+    """Answers that do not count, by reason."""
+    first_at: datetime | None
+    last_at: datetime | None
+    agreed: int
+    """Items on which the annotators' own answers stand."""
+    adjudicated: tuple[Adjudicated, ...]
+    conflicts: tuple[Conflict, ...]
+    agreement: tuple[Agreement, ...]
+    """By field that everybody has to answer."""
+    times: tuple[Times, ...]
+    """All together first, then each annotator."""
+    adjudication_times: tuple[Times, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Rounds of annotation, and what annotators were asked in them."""
+
+    guidelines: tuple[Guideline, ...]
+    rounds: tuple[Round, ...]
+
+
+def summarize(workspace: Workspace, names: Iterable[str], *, named: bool = False) -> Summary:
+    """Return what a paper tells of projects, in the order of their names as given.
+
+    Annotators go by pseudonyms; `named` gives their addresses, where they were pulled. Raises
+    `UsageError` for an adjudication, which is told with its project, and `WorkspaceError` before
+    the first pull.
+    """
+    rounds = []
+    guidelines: dict[tuple[str, str], Guideline] = {}
+    for name in dict.fromkeys(names):
+        made = decide(workspace, name)
+        project = open_project(workspace, name)
+        guideline = read_guideline(project.configuration)
+        guidelines.setdefault((guideline.form, guideline.configuration), guideline)
+        rounds.append(_round(workspace, project, made, named))
+    return Summary(tuple(guidelines.values()), tuple(rounds))
+
+
+def _round(workspace: Workspace, project: Project, made: Sequence[Decision], named: bool) -> Round:
+    name = project.name
+    third = [
+        one for one in adjudications(workspace, name) if one.path("annotations.parquet").exists()
+    ]
+    aliases = read_aliases(workspace, [project, *third], named=named)
+    ratings = {
+        field: [replace(one, rater=aliases[one.rater]) for one in given]
+        for field, given in read_ratings(workspace, name).items()
+    }
+    answers: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    for one in sorted(
+        ratings[find_form(project.facts.form).decides], key=lambda one: (one.item, one.rater)
+    ):
+        answers[one.item][one.rater] = tuple(sorted(one.labels))
+    rows = _counting(workspace, [project])
+    now = progress(workspace, name)
+    return Round(
+        name,
+        project.facts.form,
+        project.configuration.digest,
+        project.facts.blind,
+        sum(one.filled_in for one in now.annotators),
+        sum(one.accepted for one in now.annotators),
+        project.facts.annotators,
+        now.subjects,
+        now.finished,
+        now.answers,
+        dict(now.problems),
+        min((row["created_at"] for row in rows), default=None),
+        max((row["updated_at"] for row in rows), default=None),
+        sum(one.how == "agreed" for one in made),
+        tuple(_adjudicated(made, answers, aliases)),
+        tuple(
+            Conflict(one.key["subject_id"], answers[one.key["subject_id"]])
+            for one in made
+            if one.how == "conflict"
+        ),
+        tuple(agree(field, given) for field, given in ratings.items()),
+        tuple(_times(rows, aliases)),
+        tuple(_times(_counting(workspace, third), aliases)),
+    )
+
+
+def _adjudicated(
+    made: Iterable[Decision], answers: Mapping[str, Answers], aliases: Mapping[str, str]
+) -> Iterable[Adjudicated]:
+    for one in made:
+        if one.how == "adjudicated":
+            item = one.key["subject_id"]
+            (said,) = one.said
+            agreed = len(set(answers[item].values())) == 1
+            yield Adjudicated(item, answers[item], one.values, aliases[said.annotator], agreed)
+
+
+def _counting(workspace: Workspace, projects: Iterable[Project]) -> list[dict[str, Any]]:
+    """Return a row for each answer of these projects that counts."""
+    found = {}
+    for project in projects:
+        for row in read_table(workspace, project.name).to_pylist():
+            if row["counts"]:
+                found[project.name, row["annotation"]] = row
+    return list(found.values())
+
+
+def _times(rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]) -> Iterable[Times]:
+    """Yield the times of all answers, then those of each annotator."""
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        own = seconds[aliases[row["annotator"]]]
+        if row["seconds"] is not None:
+            own.append(row["seconds"])
+    if seconds:
+        yield _quartiles(None, [each for own in seconds.values() for each in own])
+    for annotator, own in sorted(seconds.items()):
+        yield _quartiles(annotator, own)
+
+
+def _quartiles(annotator: str | None, seconds: Sequence[float]) -> Times:
+    if not seconds:
+        return Times(annotator, 0, None, None, None)
+    lower, median, upper = (float(one) for one in np.quantile(seconds, [0.25, 0.5, 0.75]))
+    return Times(annotator, len(seconds), lower, median, upper)

@@ -1,0 +1,95 @@
+"""What a paper is told of annotation, without a server."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from goldpan.annotation.agreement import Rating, agree
+from goldpan.annotation.studio.configuration import load, names, parse
+from goldpan.annotation.studio.guideline import read_guideline
+from goldpan.annotation.studio.summary import Adjudicated, Conflict, Round, Summary, Times
+from goldpan.annotation.studio.summary_markdown import render, write_summary
+from goldpan.core.errors import UsageError
+
+HOSTILE = "a|b <script>alert(1)</script> [x](http://evil) `c`\n# d"
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def a_round(items: int = 1) -> Round:
+    ratings = [Rating("1", "ann", ("fixes",)), Rating("1", "ben", ("partly",))]
+    answers = {"ann": ("fixes",), "ben": (HOSTILE,)}
+    return Round(
+        project="round1",
+        form="fix-pair",
+        configuration="0" * 16,
+        blind=False,
+        filled_in=4,
+        accepted=3,
+        wanted=2,
+        items=items,
+        finished=1,
+        answers=2,
+        not_counted={"skipped": 2},
+        first_at=NOON,
+        last_at=None,
+        agreed=0,
+        adjudicated=tuple(
+            Adjudicated(f"item {number} {HOSTILE}", answers, ("fixes",), "cleo", False)
+            for number in range(items)
+        ),
+        conflicts=(Conflict("item", answers),),
+        agreement=(agree("verdict", ratings),),
+        times=(Times(None, 1, 1.0, 1234.5, 2.0), Times("ann", 0, None, None, None)),
+        adjudication_times=(),
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_guideline_holds_every_word_of_its_form(name: str) -> None:
+    configuration = load(name)
+    guideline = read_guideline(configuration)
+    assert [one.field for one in guideline.questions] == [one.name for one in configuration.fields]
+    for question, field in zip(guideline.questions, configuration.fields, strict=True):
+        assert tuple(choice.value for choice in question.choices) == field.choices
+        assert tuple(choice.label for choice in question.choices) == field.labels
+        assert question.words or field.name == "doubt"
+    text = render(Summary((guideline,), ()))
+    for question in guideline.questions:
+        for choice in question.choices:
+            assert choice.label in text
+            assert choice.hint is None or choice.hint in text
+
+
+def test_what_somebody_wrote_above_a_form_is_told() -> None:
+    xml = load("fix-pair").xml.replace(
+        "<View>", '<View><Header value="Read both"/><Text name="t" value="$note"/>', 1
+    )
+    guideline = read_guideline(parse("fix-pair", xml))
+    assert guideline.statements == ("Read both",)
+    assert "> Read both" in render(Summary((guideline,), ()))
+
+
+def test_texts_of_others_stay_texts() -> None:
+    text = render(Summary((), (a_round(),)))
+    assert "<script>" not in text
+    assert "[x](" not in text
+    assert "\n# d" not in text
+    lines = [line for line in text.splitlines() if line.startswith("| round1 | item")]
+    assert len(lines) == 2
+    assert "3 of 4 suggestions were left as they were" in text
+    assert "| round1 | all | 1 | 1.0 | 1234.5 | 2.0 |" in text
+    assert "| round1 | ann | 0 | - | - | - |" in text
+
+
+def test_long_lists_say_how_much_they_leave_out(tmp_path: Path) -> None:
+    found = Summary((), (a_round(130),))
+    markdown, told = write_summary(found, tmp_path / "deep" / "appendix")
+    assert "30 more stand in annotation.json." in markdown.read_text()
+    assert len(json.loads(told.read_bytes())["rounds"][0]["adjudicated"]) == 130
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_summary(found, tmp_path / "file")
