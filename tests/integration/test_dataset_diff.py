@@ -95,12 +95,12 @@ def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
         ),
         profile={
             "name": "mine",
-            "decide": ["robots", "language"],
-            "settings": {"robots": {"least": 2}},
+            "decide": ["bots", "language"],
+            "settings": {"bots": {"least": 2}},
         },
-        digests={"robots": "f" * 16},
+        digests={"bots": "f" * 16},
     )
-    before = replace(PROVENANCE, profile={**PROVENANCE.profile, "settings": {"robots": {}}})
+    before = replace(PROVENANCE, profile={**PROVENANCE.profile, "settings": {"bots": {}}})
     older = write(tmp_path / "old", QA, examples(QA, 2), provenance=before)
     rows = [*examples(QA, 2), example(QA, 3, "p/q"), example(QA, 1_600)]
     newer = write(tmp_path / "new", QA, rows, provenance=later)
@@ -109,15 +109,15 @@ def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
     assert causes["o/n: mined_until"] == ("2024-05-02T00:00:00+00:00", "2024-06-02T00:00:00+00:00")
     assert causes["o/n: rules"] == (None, "faun-eval")
     assert causes["profile.decide, where they differ"] == (None, "language")
-    assert causes["profile.settings.robots.least"] == (None, "2")
+    assert causes["profile.settings.bots.least"] == (None, "2")
     assert {(one.change, one.reason): one.rows for one in found.reasons} == {
         ("added", "its repository is a new source"): 1,
         ("added", "it was opened after the older version was mined"): 1,
     }
-    same = replace(before, digests={"robots": "0" * 16})
+    same = replace(before, digests={"bots": "0" * 16})
     other = write(tmp_path / "other", QA, examples(QA, 2), provenance=same)
     assert told(compare_versions(older.directory, other.directory)) == {
-        "method of the criterion robots": ("0123456789abcdef", "0" * 16)
+        "method of the criterion bots": ("0123456789abcdef", "0" * 16)
     }
 
 
@@ -141,7 +141,7 @@ def talks(numbers: Sequence[int]) -> list[dict[str, object]]:
 def test_the_verdicts_tell_which_criterion_drops_and_keeps(tmp_path: Path) -> None:
     entries = [issue(1), issue(2, body=LINKED), issue(3)]
     place = filtering.build(tmp_path, entries, talks([1, 2, 3]))
-    older = make(place, '["robots"]', "one")
+    older = make(place, '["bots"]', "one")
     newer = make(place, '["external-check"]', "two")
     gone = compare_versions(older.directory, newer.directory, place)
     assert [(one.change, one.reason) for one in gone.reasons] == [
@@ -168,7 +168,7 @@ def test_the_verdicts_tell_which_criterion_drops_and_keeps(tmp_path: Path) -> No
 def test_a_dataset_that_is_rebuilt_tells_its_changes_in_the_card(tmp_path: Path) -> None:
     entries = [issue(1), issue(2, body=LINKED)]
     place = filtering.build(tmp_path, entries, talks([1, 2]))
-    make(place, '["robots"]', "one")
+    make(place, '["bots"]', "one")
     assert "## Changes" not in (place.dataset("one") / "README.md").read_text()
     older = place.dataset("one").rename(tmp_path / "older")
     newer = make(place, '["external-check"]', "one", since=older)

@@ -47,9 +47,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert "32 fix pairs by rules default" in done.out
     assert "Nothing is missing." in done.out
     assert "issues: 68 in, 16 kept" in done.out
-    assert "fix pairs: 32 in, 11 kept" in done.out
-    assert "0 requests sent, 27 answered from the archive" in done.out
-    for built in ("qa: 16", "fault-localization: 10", "code-edit: 11"):
+    assert "fix pairs: 32 in, 9 kept" in done.out
+    assert "0 requests sent, 25 answered from the archive" in done.out
+    for built in ("qa: 13", "fault-localization: 8", "code-edit: 9"):
         assert f"{built} examples" in done.out
     assert f"Open {root / 'report.html'} in a browser" in done.out
     assert "issue #1 fixed by prospector/sluice#2" in done.out

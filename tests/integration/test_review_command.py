@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.console import run
+from goldpan.core.workspace import Workspace
 from tests.openai_server import OpenAIServer, answer
 from tests.program import Done
 from tests.reviewing import each, workspace
@@ -55,13 +56,13 @@ def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> No
 
 
 def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
-    done = command(folder, "build", "qa", "--require", "question-answer")
+    done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
     assert done.code == 1
     assert "was not reviewed under the profile own" in done.err
     with OpenAIServer(each({2: answer("drop", reasons=())})) as server:
         given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
         command(folder, "review", *given, key=server.key)
-    done = command(folder, "build", "qa", "--require", "question-answer")
+    done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
     assert done.code == 0, done.err
     assert "1 without an example: question-answer" in done.out
     table = pq.read_table(folder / "place" / "datasets" / "qa" / "data")
@@ -82,7 +83,7 @@ def test_reviews_are_compared_with_people(folder: Path) -> None:
         given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
         command(folder, "review", *given, key=server.key)
     place = folder / "place"
-    reviewed = pq.read_table(place / "verdicts" / "octo" / "gem" / "own.llm.parquet")
+    reviewed = pq.read_table(Workspace(place).verdicts("octo/gem", "own.llm"))
     rows = reviewed.to_pylist()
     for row in rows:
         row |= {"keep": row["issue"] == 1, "stage": "people", "criterion": "acceptance"}

@@ -141,7 +141,7 @@ def test_a_third_person_decides_what_is_rebuilt(
     assert stored(place.root / "annotations", built) == once
     assert stored(place.root / "annotations", built, pattern="*.parquet") == tables
 
-    assert "0 subjects added, 2 were there" in goldpan("annotate", "adjudicate", *project).out
+    assert "0 subjects added, 2 already there" in goldpan("annotate", "adjudicate", *project).out
     told = goldpan("annotate", "pull", "--project", name).out
     assert f"{name} adjudicates settled: both are pulled" in told
     assert "adjudicated: 2" in told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
@@ -32,14 +32,19 @@ def mined_source(workspace: Workspace, repo: str) -> Source:
             inputs[f"raw/{path.name}"] = hashlib.file_digest(file, "sha256").hexdigest()
     facts = read_table(workspace.table(repo, "repositories")).to_pylist()
     known = facts[0] if facts else {}
-    coverage = measure_coverage(workspace, repo)
-    return Source(
+    source = Source(
         repo,
         datetime.fromisoformat(times[0]) if times else None,
         datetime.fromisoformat(times[-1]) if times else None,
         inputs,
         license=known.get("license"),
         license_source=known.get("license_source"),
+    )
+    if not archive.records:  # tables without replies: what GitHub announced is not known
+        return source
+    coverage = measure_coverage(workspace, repo)
+    return replace(
+        source,
         via=coverage.via,
         complete=coverage.complete,
         announced={count.kind: count.announced for count in coverage.counts},
