@@ -145,7 +145,9 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
         lab.evaluate(TASK, settings={"depth": 3})
     with pytest.raises(goldpan.UsageError, match=r"no model .majorty.\. Did you mean"):
         lab.plan(TASK, model="majorty")
-    assert lab.evaluate(lab.build("qa", answer="first", split="random:0.5,0.5")).scores[0].task == "qa"
+    assert (
+        lab.evaluate(lab.build("qa", answer="first", split="random:0.5,0.5")).scores[0].task == "qa"
+    )
 
 
 def test_a_dataset_on_the_hub_is_loaded(

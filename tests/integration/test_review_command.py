@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.console import run
 from goldpan.core.workspace import Workspace
+from tests.console import run
 from tests.openai_server import OpenAIServer, answer
 from tests.program import Done
 from tests.reviewing import each, workspace
