@@ -129,7 +129,7 @@ def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
     assert (built.considered, built.kept) == (4, 3)
     assert dict(built.dropped) == {"answered": 2}
     card = (built.written.directory / "README.md").read_text("utf-8")
-    assert "the issue is open, or nobody but the asker and robots replied" in card
+    assert "the issue is open, or nobody but the asker and bots replied" in card
 
 
 def test_an_undecided_subject_is_not_kept(tmp_path: Path) -> None:

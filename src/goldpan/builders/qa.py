@@ -16,7 +16,7 @@ from goldpan.filters.answers import choose
 from goldpan.filters.issues.answer import Settings, discussion_of
 
 EXPLAINED = {
-    "answered": "the issue is open, or nobody but the asker and robots replied",
+    "answered": "the issue is open, or nobody but the asker and bots replied",
     "answer": "no reply answers, by the rules of the criterion",
     "no-answer": "no reply is taken as the answer",
 }
