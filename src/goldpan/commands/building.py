@@ -91,7 +91,7 @@ def kept_subjects(
     ] = None,
     gold: Annotated[
         list[Path] | None,
-        typer.Option(help="Labels by people: the card tells how the rows fare against them."),
+        typer.Option(help="A gold set: the card tells how the rows fare against them."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")

@@ -63,14 +63,14 @@ Stored = Annotated[
 def labels(
     dataset: Annotated[Path, typer.Argument(help="The directory of a dataset.")],
     gold: Annotated[
-        list[Path], typer.Option(help="A CSV file of labels by people; may be given several times.")
+        list[Path], typer.Option(help="A gold set, a CSV file; may be given several times.")
     ],
     half: Annotated[
         str | None, typer.Option(help="Only this half of a gold set: dev or test.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Score the labels of a dataset against those of people.
+    """Score the labels of a dataset against a gold set, labelled by reading.
 
     A gold set has the columns repo, issue, label and comment_id, for answers, or pull, for fix
     pairs. Rows that it does not label are left aside.

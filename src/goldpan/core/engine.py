@@ -237,7 +237,7 @@ def _do(work: Callable[[T], R], unit: T) -> R:
         return work(unit)
     except GoldpanError as error:
         raise type(error)(f"{_name(unit)}: {error.problem}", error.remedy) from error
-    except Exception as error:
+    except Exception as error:  # work may raise anything, and has to name its unit
         if known := explain(error):
             raise type(known)(f"{_name(unit)}: {known.problem}", known.remedy) from error
         # Of any other kind: without the unit's name nobody finds what broke.

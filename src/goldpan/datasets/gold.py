@@ -1,4 +1,4 @@
-"""Scores the labels of a dataset against a gold set: items that people labelled by reading.
+"""Scores the labels of a dataset against a gold set: items labelled by reading.
 
 A gold set is a CSV file with the columns `repo`, `issue`, `label` and either `comment_id`, for
 answers (answers, partly, not), or `pull`, for fix pairs (fixes, partly, not, cannot-tell). A
