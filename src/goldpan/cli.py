@@ -121,6 +121,11 @@ class _Pipeline(LazyGroup):
             _EVALUATE,
             "Score models on tasks; predictions are stored, and metrics come from them alone.",
         ),
+        "reproduce": Entry(
+            "commands.reproducing.reproduce",
+            _EVALUATE,
+            "Repeat the tables of a paper, and show each cell beside the printed one.",
+        ),
         "report": Entry(
             "commands.datasets.report",
             _LOOK,

@@ -52,6 +52,7 @@ EXAMPLES: Mapping[str, str] = {
     "evaluate labels": "goldpan evaluate labels lab/datasets/qa --gold answers.csv",
     "evaluate models": "goldpan evaluate models",
     "evaluate protocols": "goldpan evaluate protocols",
+    "reproduce": "goldpan reproduce selu --table 3 --data papers",
     "publish": "goldpan publish datasets/qa --repo-id lab/qa --private",
     "report": "goldpan report --output report.html",
     "open": "goldpan open",

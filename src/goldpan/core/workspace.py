@@ -15,6 +15,7 @@
     ├── tasks/                   tasks of one's own, one TOML file each
     ├── crosscode/               text-to-text tasks and their splits
     ├── prompts/                 every request to models under evaluation, and their replies
+    ├── reproduce/PAPER/         a paper's datasets, runs and tables
     ├── runs/TASK/MODEL/         evaluations: predictions and what they came from
     └── tmp/                     unfinished work; what a killed run left, the next removes
 

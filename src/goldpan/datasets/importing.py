@@ -91,11 +91,13 @@ def import_files(
     seed: int = SEED,
     directory: Path | None = None,
     processes: int = 1,
+    partitions: Mapping[str, str] | None = None,
 ) -> ImportResult:
     """Import a task's data from its authors' files into `directory`, and count.
 
     `steps` is a profile of preprocessing, `split` another split than the task's; more than one
-    of `processes` prepare many texts side by side. Rows with the
+    of `processes` prepare many texts side by side. `partitions` are splits by the rows' ids, in
+    place of the source's own, for the split `given`. Rows with the
     same input lie on one side of a split, unless it is the official one. Counts that differ do
     not keep the dataset from being written.
 
@@ -116,6 +118,8 @@ def import_files(
                 imported = prepared_rows(imported, names, processes)
             for row in imported:
                 progress.advance()
+                if partitions is not None:
+                    row["partition"] = partitions[row["id"]]
                 yield _finished(task, row, counts)
             if expected and counts["total"] != expected:
                 differs[f"rows of {expected:,} that the source is said to have"] = counts["total"]

@@ -1,0 +1,1 @@
+"""Reproduces the tables of papers from recipes: `goldpan reproduce`."""

@@ -1,0 +1,100 @@
+"""What a computation is given, and what it may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.reproduce.cells import Outcome
+from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError
+from goldpan.reproduce.recipe import Recipe, TableRecipe
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much of what can be run here is run."""
+
+    run: bool = True
+    """Whether models are trained; without it, finished runs count still."""
+    models: tuple[str, ...] = ()
+    """Models to run, by the recipe's names; empty for the baselines."""
+    tasks: tuple[str, ...] = ()
+    """Tasks to run; empty for all that have data."""
+    limit: int | None = None
+    """The most rows of a task; cells are then `in part`."""
+    quick: bool = False
+    """Whether models take small grids; cells are then `in part`."""
+
+    @property
+    def in_part(self) -> bool:
+        """Return whether this is less than the paper's."""
+        return self.quick or self.limit is not None
+
+
+@dataclass(frozen=True)
+class Context:
+    """The recipe with the user's data, workspace and wishes."""
+
+    recipe: Recipe
+    data: DataFolder
+    workspace: Workspace
+    reporter: Reporter
+    argument: str = ""
+    """How the user names the recipe, where it is a file."""
+    seed: int = 0
+    effort: Effort = Effort()
+    download: bool = False
+    """Whether files that lack may be fetched."""
+    missing: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Files that were asked for and are not there: what, and how to get it, by key."""
+    notes: list[str] = field(default_factory=list)
+    """What computations want readers to know, in order."""
+
+    @property
+    def directory(self) -> Path:
+        """Return where datasets, caches and jobs of this paper lie."""
+        return self.workspace.root / "reproduce" / self.recipe.name
+
+    @property
+    def recipe_argument(self) -> str:
+        """Return what names the recipe on a command line from anywhere."""
+        if not self.argument.endswith(".toml"):
+            return self.recipe.name
+        return str(Path(self.argument).resolve())
+
+    def file(self, key: str) -> FoundFile:
+        """Return a file of the recipe; raises `MissingFileError`, which is remembered."""
+        source = self.recipe.file(key)
+        try:
+            return self.data.fetch(source) if self.download else self.data.find(source)
+        except MissingFileError as error:
+            self.missing[key] = error.problem, error.remedy
+            raise
+
+    def files(self, keys: Iterable[str]) -> list[FoundFile]:
+        """Return several files; raises `MissingFileError` after all that lack are remembered."""
+        there, lacking = [], None
+        for key in keys:
+            try:
+                there.append(self.file(key))
+            except MissingFileError as error:
+                lacking = lacking or error
+        if lacking is not None:
+            raise lacking
+        return there
+
+    def note(self, text: str) -> None:
+        """Tell readers something of the table at hand, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+Compute = Callable[[Context, TableRecipe, Mapping[str, Any]], Iterable[Outcome]]
+"""Yields the cells of a table that it can obtain. Settings are those of the recipe.
+
+Raises `GoldpanError` where it can obtain none; the table says so and other computations go on.
+"""

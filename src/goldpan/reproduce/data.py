@@ -1,0 +1,224 @@
+"""Finds the authors' files in a folder of the user's, checks them, and fetches when asked to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+import httpx
+
+from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.workspace import make_directory
+from goldpan.datasets.import_files import open_bytes, table_rows
+from goldpan.reproduce.recipe import SourceFile
+
+State = Literal["as published", "differs", "not checked"]
+"""Whether the content is one that the recipe knows; `not checked` where it knows no digest."""
+RAW = "https://raw.githubusercontent.com"
+_COMPRESSED = (".xz", ".gz")
+_MOST_FILES = 200_000
+_BLOCK = 2**20
+_LARGEST = 4 * 2**30
+"""Bytes of a file that is fetched."""
+_PATIENCE = 60.0
+
+
+class MissingFileError(UsageError):
+    """A file of the recipe is not in the data folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file of the recipe as it lies on this machine."""
+
+    source: SourceFile
+    path: Path
+    sha256: str
+    """Of its content, decompressed."""
+    state: State
+
+
+@dataclass
+class DataFolder:
+    """Where the user keeps the authors' files: copies, or clones of their repositories."""
+
+    root: Path
+    server: str = RAW
+    """Where files of repositories are fetched from."""
+    found: dict[str, FoundFile] = field(default_factory=dict)
+    """What was asked for and is there, by key."""
+
+    @cached_property
+    def _index(self) -> Mapping[str, list[str]]:
+        """Return the paths below the folder, with slashes, by file name without compression.
+
+        Raises `UsageError` where there are too many files to be a folder of papers' data.
+        """
+        index: dict[str, list[str]] = {}
+        count = 0
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in names:
+                count += 1
+                path = (Path(folder) / name).relative_to(self.root).as_posix()
+                index.setdefault(_plain(name), []).append(path)
+            if count > _MOST_FILES:
+                raise UsageError(
+                    f"{self.root} holds more than {_MOST_FILES:,} files",
+                    "Give --data a folder with the files of the paper alone",
+                )
+        return index
+
+    def find(self, source: SourceFile) -> FoundFile:
+        """Return a file with its digest.
+
+        Of several that fit, one whose digest is known is taken. Raises `MissingFileError` where
+        there is none, `DatasetError` where it has not the columns or rows of the recipe.
+        """
+        if source.key in self.found:
+            return self.found[source.key]
+        fitting = self.candidates(source)
+        if not fitting:
+            raise MissingFileError(*how_to_get(source, self.root))
+        checked = [self._checked(source, path) for path in fitting]
+        best = next((file for file in checked if file.state == "as published"), checked[0])
+        _check_table(best)
+        self.found[source.key] = best
+        return best
+
+    def candidates(self, source: SourceFile) -> list[Path]:
+        """Return the paths that end as the recipe says, the best first."""
+        fitting: list[Path] = []
+        for wanted in source.paths:
+            end = _plain(wanted)
+            named = self._index.get(end.rpartition("/")[2], [])
+            ends = [path for path in named if f"/{_plain(path)}".endswith(f"/{end}")]
+            ends.sort(key=lambda path: (len(path), path))
+            fitting += [self.root / path for path in ends]
+        return list(dict.fromkeys(fitting))
+
+    def fetch(self, source: SourceFile) -> FoundFile:
+        """Fetch a file from its authors' repository into the folder, unless it is there.
+
+        Raises `UsageError` where the recipe knows no address of its bytes, or it cannot be
+        reached, and `DatasetError` where its digest is not one of the recipe's.
+        """
+        if self.candidates(source):
+            return self.find(source)
+        if not source.raw_path:
+            raise MissingFileError(*how_to_get(source, self.root))
+        target = self.root / source.paths[0]
+        address = f"{self.server}/{quote(source.raw_path)}"
+        partial = target.with_name(f".{target.name}.part")
+        make_directory(target.parent)
+        try:
+            digest = _fetch(address, partial)
+            if source.sha256 and digest not in source.sha256:
+                raise DatasetError(
+                    f"{address} has the SHA-256 {digest}, which the recipe does not know",
+                    f"Fetch {source.title} by hand, and put it at {target}",
+                )
+            partial.replace(target)
+        except httpx.HTTPError as error:
+            raise MissingFileError(
+                f"{address} cannot be fetched ({str(error) or type(error).__name__})",
+                f"Get it by hand, and put it at {target}",
+            ) from None
+        except OSError as error:
+            raise WorkspaceError(
+                f"{target} cannot be written: {error.strerror or error}", "Choose another --data"
+            ) from None
+        finally:
+            partial.unlink(missing_ok=True)
+        self.__dict__.pop("_index", None)
+        return self.find(source)
+
+    def _checked(self, source: SourceFile, path: Path) -> FoundFile:
+        sha256 = content_digest(path)
+        state: State = "not checked"
+        if source.sha256:
+            state = "as published" if sha256 in source.sha256 else "differs"
+        return FoundFile(source, path, sha256, state)
+
+
+def how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:
+    """Return that a file is missing, and where it is published and where to put it."""
+    where = source.address or "where its authors publish it (the recipe knows no address)"
+    return (
+        f"{source.title} is missing: {source.paths[0]}",
+        f"Get it from {where} and put it at {root / source.paths[0]}",
+    )
+
+
+def content_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's content, decompressed; raises `DatasetError`."""
+    digest = hashlib.sha256()
+    try:
+        with open_bytes(path) if path.suffix in _COMPRESSED else path.open("rb") as content:
+            while block := content.read(_BLOCK):
+                digest.update(block)
+    except (OSError, EOFError, ValueError) as error:
+        raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+    return digest.hexdigest()
+
+
+def read_text(file: FoundFile) -> str:
+    """Return the text of a small file of the authors; raises `DatasetError`."""
+    try:
+        with open_bytes(file.path) as content:
+            return content.read(_BLOCK).decode("utf-8-sig")
+    except (OSError, EOFError, ValueError) as error:
+        raise DatasetError(
+            f"{file.path} cannot be read ({error})", "Fetch the file again"
+        ) from None
+
+
+def _check_table(file: FoundFile) -> None:
+    source = file.source
+    if not (source.columns or source.rows is not None):
+        return
+    rows = 0
+    for number, row in enumerate(table_rows(file.path), 1):
+        rows = number
+        if number == 1 and (lacking := [name for name in source.columns if name not in row]):
+            raise DatasetError(
+                f"{file.path} has no column {lacking[0]!r}; it has {', '.join(map(str, row))}",
+                f"Give {source.title} as its authors publish it: {source.address}",
+            )
+        if source.rows is None:
+            return
+    if source.rows is not None and rows != source.rows:
+        raise DatasetError(
+            f"{file.path} has {rows:,} rows where the recipe has {source.rows:,}",
+            f"Give {source.title} as its authors publish it: {source.address}",
+        )
+
+
+def _plain(path: str) -> str:
+    for ending in _COMPRESSED:
+        path = path.removesuffix(ending)
+    return path
+
+
+def _fetch(url: str, target: Path) -> str:
+    """Write what an address answers to a file, and return its SHA-256."""
+    digest = hashlib.sha256()
+    size = 0
+    with (
+        httpx.stream("GET", url, timeout=_PATIENCE, follow_redirects=True) as reply,
+        target.open("wb") as file,
+    ):
+        reply.raise_for_status()
+        for block in reply.iter_bytes(_BLOCK):
+            size += len(block)
+            if size > _LARGEST:
+                raise httpx.HTTPError(f"it is larger than {_LARGEST:,} bytes")
+            digest.update(block)
+            file.write(block)
+    return digest.hexdigest()

@@ -1,0 +1,77 @@
+"""Reproduces tables: finds files, computes cells, and puts them beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goldpan.core.errors import GoldpanError, StoppedError
+from goldpan.evaluation.environment import Environment, read_environment
+from goldpan.reproduce.cells import Outcome, TableResult, fill_table
+from goldpan.reproduce.computations import find_computation
+from goldpan.reproduce.context import Context, Effort
+from goldpan.reproduce.data import FoundFile
+from goldpan.reproduce.recipe import Recipe, TableRecipe
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """What came out of a recipe, with all that it came from."""
+
+    recipe: Recipe
+    tables: tuple[TableResult, ...]
+    files: tuple[FoundFile, ...]
+    """The authors' files that were read, by key."""
+    missing: tuple[tuple[str, str, str], ...]
+    """Files that were needed and are not there: key, what, and how to get it."""
+    environment: Environment
+    seed: int
+    effort: Effort
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every file was there and every computation ran."""
+        return not self.missing and not any(table.problems for table in self.tables)
+
+
+def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
+    """Return the tables of a recipe as they come out here.
+
+    What a computation cannot do, for a file that lacks or is not the authors', is a problem of its
+    table; other computations go on. Raises `UsageError` for a computation that there is not.
+    """
+    methods = {
+        compute.method: find_computation(compute.method)
+        for table in tables
+        for compute in table.compute
+    }
+    results = []
+    for table in tables:
+        outcomes: list[Outcome] = []
+        problems: list[str] = []
+        context.notes.clear()
+        for computation in table.compute:
+            method = methods[computation.method]
+            with context.reporter.task(f"{table.title}: {computation.method}", 1) as progress:
+                try:
+                    context.files(computation.files)
+                    for outcome in method(context, table, computation.settings):
+                        outcomes.append(outcome)  # noqa: PERF402 - what came before a failure stays
+                except StoppedError:
+                    raise
+                except GoldpanError as error:
+                    if str(error) not in problems:
+                        problems.append(str(error))
+                progress.advance()
+        if table.note:
+            context.note(table.note)
+        results.append(fill_table(table, outcomes, problems, tuple(context.notes)))
+    return Reproduction(
+        context.recipe,
+        tuple(results),
+        tuple(file for _, file in sorted(context.data.found.items())),
+        tuple((key, *missing) for key, missing in sorted(context.missing.items())),
+        read_environment(),
+        context.seed,
+        context.effort,
+    )

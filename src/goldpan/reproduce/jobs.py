@@ -1,0 +1,141 @@
+"""Jobs for a cluster: one a model and task, each a command that resumes where it stopped."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.workspace import make_directory
+from goldpan.datasets.registry import find_task
+from goldpan.reproduce.context import Context
+from goldpan.reproduce.models import find_models, takes, weights_of
+from goldpan.reproduce.prepare import prepared
+from goldpan.reproduce.recipe import ModelRecipe
+
+_SCRIPT = """\
+#!/bin/bash
+#SBATCH --job-name={name}
+#SBATCH --nodes=1
+#SBATCH --gpus={gpus}
+#SBATCH --mem={memory}G
+#SBATCH --time={hours}:00:00
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output={log}
+# A job that is killed and queued again goes on at its last checkpoint; a finished one ends at once.
+set -euo pipefail
+cd {folder}
+{command}
+"""
+_SUBMIT = """\
+#!/bin/bash
+# Queues every job of this folder; finished ones end at once, so it may be run again.
+set -euo pipefail
+cd "$(dirname "$0")"
+for job in *.sbatch; do
+  sbatch "$job"
+done
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A model of the paper on one of its tasks."""
+
+    model: ModelRecipe
+    task: str
+    command: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the name of its file."""
+        return f"{self.model.name}--{self.task}"
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """The jobs that can be written, and why others cannot."""
+
+    jobs: tuple[Job, ...]
+    skipped: tuple[str, ...]
+    """A sentence each."""
+
+
+def plan_jobs(context: Context, names: Sequence[str]) -> JobPlan:
+    """Return a job for each model and task that the authors ran it on.
+
+    The data of every task are made first, so that jobs find them. Raises `UsageError` for a
+    model or task that the recipe has not.
+    """
+    jobs: list[Job] = []
+    skipped: list[str] = []
+    models = []
+    for model in find_models(context.recipe, tuple(names)):
+        try:
+            if model.kind == "fine-tuned":
+                weights_of(model)
+            models.append(model)
+        except UsageError as error:
+            skipped.append(str(error))
+    wanted = context.effort.tasks or tuple(task.task for task in context.recipe.tasks)
+    for name in wanted:
+        recipe = context.recipe.task(name)
+        if recipe is None:
+            raise UsageError(
+                f"{context.recipe.name} has no task {name!r}",
+                f"Choose {', '.join(task.task for task in context.recipe.tasks)}",
+            )
+        taking = [model for model in models if takes(model, find_task(name))]
+        try:
+            if taking:
+                prepared(context, recipe)
+        except (UsageError, DatasetError) as error:
+            skipped.append(f"{name}: {error}")
+            continue
+        jobs += [Job(model, name, tuple(_command(context, model, name))) for model in taking]
+    return JobPlan(tuple(jobs), tuple(skipped))
+
+
+def write_jobs(jobs: Iterable[Job], directory: Path) -> tuple[Path, ...]:
+    """Write a script for each job and one that queues them; raises `WorkspaceError`."""
+    folder, paths = Path.cwd(), []
+    try:
+        make_directory(directory / "logs")
+        for job in jobs:
+            path = directory / f"{job.name}.sbatch"
+            text = _SCRIPT.format(
+                name=f"goldpan-{job.name}",
+                gpus=job.model.gpus,
+                memory=job.model.memory_gb,
+                hours=job.model.hours,
+                log=directory.resolve() / "logs" / f"{job.name}.log",
+                folder=shlex.quote(str(folder)),
+                command=shlex.join(job.command),
+            )
+            path.write_text(text, encoding="utf-8")
+            paths.append(path)
+        submit = directory / "submit.sh"
+        submit.write_text(_SUBMIT, encoding="utf-8")
+        submit.chmod(0o755)
+    except OSError as error:
+        raise WorkspaceError(
+            f"{directory} cannot be written: {error.strerror or error}", "Choose another --output"
+        ) from None
+    return (*paths, submit)
+
+
+def _command(context: Context, model: ModelRecipe, task: str) -> Iterable[str]:
+    workspace = context.workspace.root.resolve()
+    yield from ("goldpan", "reproduce", context.recipe_argument, "--models", model.name)
+    yield from ("--tasks", task, "--data", str(context.data.root.resolve()))
+    yield from ("--workspace", str(workspace), "--seed", str(context.seed))
+    yield from ("--output", str(context.directory.resolve() / "jobs" / f"{model.name}--{task}"))
+    if model.kind == "fine-tuned":
+        yield "--download"
+    if context.effort.quick:
+        yield "--quick"
+    if context.effort.limit is not None:
+        yield from ("--limit", str(context.effort.limit))

@@ -1,0 +1,59 @@
+"""The models of a recipe as Goldpan runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from goldpan.core.errors import UsageError
+from goldpan.datasets.task import Task
+from goldpan.evaluation.model import Model
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.reproduce.recipe import ModelRecipe, Recipe
+
+
+def find_models(recipe: Recipe, names: tuple[str, ...]) -> tuple[ModelRecipe, ...]:
+    """Return the models of those names, the baselines without any; raises `UsageError`."""
+    if not names:
+        return tuple(model for model in recipe.models if model.kind == "baseline")
+    chosen = []
+    for name in names:
+        model = recipe.model(name)
+        if model is None:
+            raise UsageError(
+                f"{recipe.name} has no model {name!r}",
+                f"Choose {', '.join(known.name for known in recipe.models)}",
+            )
+        chosen.append(model)
+    return tuple(chosen)
+
+
+def takes(model: ModelRecipe, task: Task) -> bool:
+    """Return whether the authors ran a model on tasks of that type."""
+    return not model.task_types or task.type in model.task_types
+
+
+def make_model(recipe: ModelRecipe, *, quick: bool = False, download: bool = False) -> Model:
+    """Return the model with the paper's settings, or those of a small grid.
+
+    Raises `UsageError` for weights that are not on this machine where nothing may be fetched, or
+    whose commit the recipe does not know.
+    """
+    settings: dict[str, Any] = {**recipe.settings, **(recipe.quick if quick else {})}
+    if recipe.kind == "baseline":
+        return find_model(recipe.model, settings)
+    if recipe.kind == "prompted":
+        return find_model("prompted", {"model": recipe.name, **settings})
+    return find_model(
+        "finetuned", {"weights": weights_of(recipe), "download": download, **settings}
+    )
+
+
+def weights_of(recipe: ModelRecipe) -> str:
+    """Return where weights lie on the Hub, at their commit; raises `UsageError` without one."""
+    if not recipe.commit:
+        raise UsageError(
+            f"The recipe knows no commit of {recipe.hub or recipe.name}",
+            f"Choose one on the model's page, and write it into a recipe of your own: "
+            f"commit of the model {recipe.name}",
+        )
+    return f"{recipe.hub}@{recipe.commit}"

@@ -1,0 +1,203 @@
+"""Makes the data of a paper's task out of its authors' files, split as they split it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from goldpan import __version__
+from goldpan.core.errors import DatasetError
+from goldpan.core.locks import hold_lock
+from goldpan.core.sealed import DamagedError, read_json, sealed_json
+from goldpan.core.workspace import Workspace, make_directory
+from goldpan.datasets.drawing import draw_number
+from goldpan.datasets.import_files import table_rows
+from goldpan.datasets.importing import find_reader, import_files
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task import Task, TaskPrompt
+from goldpan.datasets.task_data import TaskData, read_task_data, task_data
+from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.extras import load
+from goldpan.reproduce.context import Context
+from goldpan.reproduce.data import FoundFile, read_text
+from goldpan.reproduce.recipe import SplitRecipe, TaskRecipe
+
+_MARK = ".recipe.json"
+
+
+def laboratory(context: Context) -> Workspace:
+    """Return the workspace of a paper: its datasets and runs stand apart from the user's own."""
+    return Workspace(context.directory)
+
+
+def prepared(context: Context, recipe: TaskRecipe) -> TaskData:
+    """Return a task's rows, split as the recipe says; imported once and then read.
+
+    Raises `MissingFileError` where a file lacks, and `DatasetError` where the rows do not have
+    the counts that the recipe tells: nothing is computed on other data than the paper's.
+    """
+    files = context.files(recipe.files)
+    order = [context.file(recipe.split.file)] if recipe.split.file else []
+    task = with_prompt(context, find_task(recipe.task), recipe)
+    directory = laboratory(context).dataset(task.name)
+    key = _key(recipe, [*files, *order])
+    make_directory(directory.parent)
+    with hold_lock(directory.with_name(f"{directory.name}.lock")):
+        if _mark(directory) != key:
+            _import(context, recipe, task, files, order, directory)
+            (directory.with_name(directory.name + _MARK)).write_bytes(sealed_json({"key": key}))
+        data = replace(read_task_data(directory, task), task=task)
+    return data if context.effort.limit is None else limited(data, context.effort.limit)
+
+
+def with_prompt(context: Context, task: Task, recipe: TaskRecipe) -> Task:
+    """Return a task that asks by the authors' prompt, read from their file; else as it is."""
+    if recipe.prompt is None or not context.data.candidates(context.recipe.file(recipe.prompt)):
+        return task
+    text = read_text(context.file(recipe.prompt))
+    if "{text}" not in text:
+        raise DatasetError(
+            f"The prompt of {task.name} has no place for the text", "It is marked by {text}"
+        )
+    prompt = TaskPrompt(
+        task.prompt.context,
+        task.prompt.instruction,
+        task.prompt.answer,
+        task.prompt.entity,
+        task.prompt.examples,
+        task.prompt.negative_examples,
+        template=text,
+    )
+    return replace(task, prompt=prompt)
+
+
+def limited(data: TaskData, most: int) -> TaskData:
+    """Return at most so many rows, drawn by their ids, in the shares of the splits."""
+    total = sum(map(len, data.splits.values()))
+    if total <= most:
+        return data
+    splits = {
+        name: _drawn(rows, max(2, round(len(rows) * most / total)))
+        for name, rows in data.splits.items()
+    }
+    return task_data(data.task, splits, f"{data.split}, {most:,} rows drawn")
+
+
+def check_counts(task: Task, expected: Mapping[str, int], counts: Mapping[str, int]) -> None:
+    """Raise `DatasetError` that names every count that differs from the recipe's."""
+    wrong = [
+        f"{what} {counts.get(what, 0):,} where the recipe has {number:,}"
+        for what, number in expected.items()
+        if counts.get(what, 0) != number
+    ]
+    if wrong:
+        raise DatasetError(
+            f"The files of {task.name} do not hold the paper's rows: {'; '.join(wrong)}",
+            "Give the files as their authors publish them; nothing was computed on these",
+        )
+
+
+def _drawn(rows: pa.Table, count: int) -> pa.Table:
+    ids = rows["id"].to_pylist()
+    order = sorted(range(len(ids)), key=lambda index: draw_number(0, ids[index]))
+    return rows.take(sorted(order[:count]))
+
+
+def _import(
+    context: Context,
+    recipe: TaskRecipe,
+    task: Task,
+    files: Sequence[FoundFile],
+    order: Sequence[FoundFile],
+    directory: Path,
+) -> None:
+    paths = [file.path for file in files]
+    rows = [
+        {"id": row["id"], "target": row[target_column(task.type).name]}
+        for row in find_reader(task)(task, paths)
+    ]
+    check_counts(task, recipe.counts, _counts(row["target"] for row in rows))
+    split = recipe.split
+    partitions = None if split.kind == "plan" else _partitions(split, rows, order)
+    shutil.rmtree(directory, ignore_errors=True)
+    import_files(
+        laboratory(context),
+        task,
+        paths,
+        context.reporter,
+        steps=recipe.steps,
+        split=split.plan if partitions is None else "given",
+        seed=split.seed,
+        directory=directory,
+        partitions=partitions,
+    )
+
+
+def _counts(targets: Iterable[Any]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for target in targets:
+        counts["total"] += 1
+        labels = [target] if isinstance(target, str) else target
+        if isinstance(labels, list):
+            counts.update(f"label:{label}" for label in labels if isinstance(label, str))
+    return counts
+
+
+def _partitions(
+    split: SplitRecipe, rows: Sequence[Mapping[str, Any]], order: Sequence[FoundFile]
+) -> dict[str, str]:
+    if split.kind == "file":
+        (file,) = order
+        marks = [str(row.get(split.column, "")) for row in table_rows(file.path)]
+        if len(marks) != len(rows):
+            raise DatasetError(
+                f"{file.path} splits {len(marks):,} rows, and there are {len(rows):,}",
+                "Give the split that belongs to these files",
+            )
+        test = {index for index, mark in enumerate(marks) if mark == split.test}
+    else:
+        test = _shuffled(split, [row["target"] for row in rows])
+    if not 0 < len(test) < len(rows):
+        raise DatasetError("The recipe's split leaves train or test empty", "Correct its [split]")
+    return {row["id"]: "test" if at in test else "train" for at, row in enumerate(rows)}
+
+
+def _shuffled(split: SplitRecipe, targets: Sequence[Any]) -> set[int]:
+    """Return the test rows of scikit-learn's split; which they are depends on the labels' order."""
+    selection = load("sklearn.model_selection")
+    labels = None
+    if split.stratified:
+        numbers = {label: number for number, label in enumerate(split.labels)}
+        labels = [numbers.get(target, len(numbers)) for target in targets]
+    _, test = selection.train_test_split(
+        list(range(len(targets))),
+        test_size=split.share,
+        random_state=split.seed,
+        stratify=labels,
+    )
+    return set(test)
+
+
+def _key(recipe: TaskRecipe, files: Sequence[FoundFile]) -> str:
+    known = {
+        "goldpan": __version__,
+        "recipe": recipe.model_dump(exclude={"prompt"}),
+        "files": [file.sha256 for file in files],
+    }
+    return hashlib.sha256(orjson.dumps(known, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _mark(directory: Path) -> str:
+    """Return the key of the dataset that lies there, or nothing."""
+    try:
+        return str(read_json(directory.with_name(directory.name + _MARK))["key"])
+    except (OSError, DamagedError, ValueError, KeyError):
+        return ""

@@ -1,0 +1,257 @@
+"""What a recipe is: all that is needed to repeat a paper's tables, as one TOML file.
+
+A recipe ships in `reproduce/recipes/` or is one's own. It holds facts alone: where the authors'
+files lie, their digests and counts, settings, and the figures that the paper prints. Texts of the
+authors, such as prompts, stay in their files, which the recipe names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+
+Value = float | str | None
+"""A figure or a word that a table prints; None where the paper leaves the cell empty."""
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Commit = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40})?$")]
+Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+class _Part(BaseModel):
+    """Data that nobody changes; a key that is not known is a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SourceFile(_Part):
+    """A file of the authors, or of somebody who publishes what they measured."""
+
+    key: Key
+    title: str
+    """What it is, in a few words."""
+    paths: tuple[str, ...] = Field(min_length=1)
+    """Where it lies: the end of its path below the data folder, with slashes, without .xz or
+    .gz; the first is where people are told to put it."""
+    sha256: tuple[Digest, ...] = ()
+    """Of its content, decompressed: all digests under which it is known."""
+    repository: str = ""
+    """OWNER/NAME on GitHub, where it is published there."""
+    commit: Commit = ""
+    """Of that repository."""
+    path: str = ""
+    """Its path in that repository."""
+    url: str = ""
+    """The page of its authors, where there is no repository."""
+    license: str = "unknown"
+    """SPDX identifier, or `unknown`."""
+    columns: tuple[str, ...] = ()
+    """Columns that it must have, for tables."""
+    rows: int | None = Field(default=None, ge=0)
+    """How many rows it has, for tables."""
+    note: str = ""
+
+    @property
+    def address(self) -> str:
+        """Return where people find it, or an empty text."""
+        if not self.repository:
+            return self.url
+        if not (self.commit and self.path):
+            return f"https://github.com/{self.repository}"
+        return f"https://github.com/{self.repository}/blob/{self.commit}/{self.path}"
+
+    @property
+    def raw_path(self) -> str:
+        """Return where its bytes at a fixed commit lie on GitHub's server of files, or nothing."""
+        if not (self.repository and self.commit and self.path):
+            return ""
+        return f"{self.repository}/{self.commit}/{self.path}"
+
+
+class SplitRecipe(_Part):
+    """How rows are split."""
+
+    kind: Literal["file", "shuffled", "plan"] = "plan"
+    """`file`: a CSV file of the authors with a line a row; `shuffled`: scikit-learn's
+    train_test_split on the rows in the order of the files; `plan`: a split of Goldpan."""
+    file: Key | None = None
+    column: str = ""
+    test: str = ""
+    """What the file's column holds for test rows."""
+    share: float = Field(default=0.2, gt=0, lt=1)
+    """Of the test, for `shuffled`."""
+    stratified: bool = True
+    labels: tuple[str, ...] = ()
+    """In the order of the authors' numbers, for `shuffled`: the rows drawn depend on it."""
+    seed: int = 42
+    plan: str = "stratified:0.8,0.2"
+
+
+class TaskRecipe(_Part):
+    """A task of the paper with its data."""
+
+    task: str
+    """The name in Goldpan's registry."""
+    files: tuple[Key, ...] = ()
+    """In the order in which the authors put them together: splits depend on it."""
+    steps: str = "default"
+    """The profile of preprocessing: default, none or one that is named after a paper."""
+    counts: Mapping[str, int] = {}
+    """Rows by `total` and `label:NAME`; rows that differ from them are not used."""
+    split: SplitRecipe = SplitRecipe()
+    prompt: Key | None = None
+    """The file that holds the authors' prompt, with {text} for the row's text."""
+
+
+class ModelRecipe(_Part):
+    """A model of the paper."""
+
+    name: Key
+    title: str
+    """As the tables print it."""
+    kind: Literal["baseline", "fine-tuned", "prompted"]
+    model: str = ""
+    """The name in Goldpan's catalogue, of baselines."""
+    hub: str = ""
+    """OWNER/NAME of the weights on the Hugging Face Hub."""
+    commit: Commit = ""
+    """Of the weights; empty where the authors did not say and none could be checked."""
+    parameters: int | None = None
+    license: str = "unknown"
+    settings: Mapping[str, Any] = {}
+    """Of the model or of fine-tuning, beside those of the protocol."""
+    quick: Mapping[str, Any] = {}
+    """Settings of a small grid, for a first look."""
+    task_types: tuple[str, ...] = ()
+    """Types of tasks that the authors ran it on; empty for all."""
+    gpus: int = Field(default=1, ge=0)
+    """On one machine, for the jobs of a cluster."""
+    memory_gb: int = Field(default=32, gt=0)
+    hours: int = Field(default=24, gt=0)
+
+
+class Computation(_Part):
+    """One way to obtain cells of a table."""
+
+    method: str
+    """The name of a function in `reproduce/computations/`."""
+    files: tuple[Key, ...] = ()
+    """What it reads."""
+    settings: Mapping[str, Any] = {}
+
+
+class TableRecipe(_Part):
+    """A printed table."""
+
+    key: Key
+    """Its number in the paper in Arabic digits, or a word."""
+    title: str
+    columns: tuple[str, ...] = Field(min_length=1)
+    rows: Mapping[str, tuple[Value, ...]]
+    """The printed figures by row, a value a column; an empty text is a cell without one."""
+    decimals: int = Field(default=3, ge=0, le=9)
+    """Of the printed figures."""
+    compute: tuple[Computation, ...] = ()
+    """Later ones replace cells of earlier ones where they are nearer to a run."""
+    note: str = ""
+    """What a reader must know, such as an error in the print."""
+
+    @field_validator("rows")
+    @classmethod
+    def _empty(cls, rows: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
+        return {
+            name: tuple(None if value == "" else value for value in values)
+            for name, values in rows.items()
+        }
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        for name, values in self.rows.items():
+            if len(values) != len(self.columns):
+                raise ValueError(
+                    f"row {name!r} has {len(values)} values for {len(self.columns)} columns"
+                )
+        return self
+
+
+class Statistics(_Part):
+    """How the paper compares models."""
+
+    approach: Literal["bayesian", "frequentist"] = "bayesian"
+    alpha: float = 0.05
+    rope: float = 0.1
+    samples: int = 50_000
+    seed: int = 0
+
+
+class Recipe(_Part):
+    """A paper's recipe."""
+
+    name: str
+    """That of its file."""
+    title: str
+    citation: str
+    """A line: authors, year, title, place."""
+    url: str = ""
+    schema_version: Literal[1] = Field(alias="schema")
+    protocol: str = "default"
+    """Of evaluation."""
+    about: tuple[str, ...] = ()
+    """What a reader must know of the whole, a sentence each."""
+    files: tuple[SourceFile, ...] = ()
+    tasks: tuple[TaskRecipe, ...] = ()
+    models: tuple[ModelRecipe, ...] = ()
+    statistics: Statistics = Statistics()
+    tables: tuple[TableRecipe, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for noun, names in (
+            ("file", [file.key for file in self.files]),
+            ("task", [task.task for task in self.tasks]),
+            ("model", [model.name for model in self.models]),
+            ("table", [table.key for table in self.tables]),
+        ):
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"two {noun}s are called {twice[0]!r}")
+        known = {file.key for file in self.files}
+        for where, keys in self._named():
+            if unknown := [key for key in keys if key not in known]:
+                raise ValueError(f"{where} names the file {unknown[0]!r}, which [[files]] has not")
+        return self
+
+    def _named(self) -> list[tuple[str, tuple[str, ...]]]:
+        named = [
+            (f"table {table.key}", compute.files)
+            for table in self.tables
+            for compute in table.compute
+        ]
+        for task in self.tasks:
+            others = tuple(filter(None, (task.split.file, task.prompt)))
+            named.append((f"task {task.task}", (*task.files, *others)))
+        return named
+
+    def file(self, key: str) -> SourceFile:
+        """Return the file of that key."""
+        return next(file for file in self.files if file.key == key)
+
+    def task(self, name: str) -> TaskRecipe | None:
+        """Return the task of that name, if it is one of the paper's."""
+        return next((task for task in self.tasks if task.task == name), None)
+
+    def model(self, name: str) -> ModelRecipe | None:
+        """Return the model of that name or title, if it is one of the paper's."""
+        return next((model for model in self.models if name in (model.name, model.title)), None)
+
+
+PATTERN = re.compile(r"[a-z][a-z0-9-]*")
+"""The name of a recipe's file, without .toml."""

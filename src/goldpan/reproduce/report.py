@@ -1,0 +1,223 @@
+"""A reproduction as JSON, Markdown and one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.sanitize import for_json
+from goldpan.core.workspace import make_directory
+from goldpan.report.document import Content, Fold, Report, Section, Table, Text
+from goldpan.report.evaluation import evaluation_page
+from goldpan.report.markdown import markdown_report
+from goldpan.report.page import write_page
+from goldpan.reproduce.cells import MEANING, STATES, Cell, TableResult
+from goldpan.reproduce.engine import Reproduction
+from goldpan.reproduce.recipe import Value
+
+FORMAT = 1
+NAMES = ("result.json", "result.md", "result.html")
+_FOLDED = 60
+"""Cells above which a table is folded."""
+
+
+def as_json(result: Reproduction) -> dict[str, Any]:
+    """Return everything as plain JSON data."""
+    return {
+        "format": FORMAT,
+        "paper": result.recipe.name,
+        "title": result.recipe.title,
+        "citation": result.recipe.citation,
+        "url": result.recipe.url,
+        "seed": result.seed,
+        "effort": asdict(result.effort),
+        "complete": result.complete,
+        "tables": [_table_json(table) for table in result.tables],
+        "files": [
+            {
+                "key": file.source.key,
+                "title": file.source.title,
+                "name": file.path.name,
+                "sha256": file.sha256,
+                "state": file.state,
+                "address": file.source.address,
+                "license": file.source.license,
+            }
+            for file in result.files
+        ],
+        "missing": [
+            {"key": key, "problem": problem, "remedy": remedy}
+            for key, problem, remedy in result.missing
+        ],
+        "environment": asdict(result.environment),
+    }
+
+
+def write_files(result: Reproduction, directory: Path) -> tuple[Path, ...]:
+    """Write JSON, Markdown and HTML into a directory; raises `WorkspaceError`."""
+    paths = tuple(directory / name for name in NAMES)
+    text = orjson.dumps(as_json(result), option=orjson.OPT_INDENT_2, default=str).decode()
+    report = make_report(result)
+    try:
+        make_directory(directory)
+        paths[0].write_text(for_json(text) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise WorkspaceError(
+            f"{paths[0]} cannot be written: {error.strerror or error}", "Choose another --output"
+        ) from None
+    write_page(markdown_report(report), paths[1])
+    write_page(evaluation_page(report), paths[2])
+    return paths
+
+
+def make_report(result: Reproduction) -> Report:
+    """Return the reproduction as a document."""
+    counts = {state: sum(table.counts()[state] for table in result.tables) for state in STATES}
+    cells = sum(counts.values())
+    return Report(
+        title=f"{result.recipe.title}, reproduced",
+        lead=f"{result.recipe.citation} {result.recipe.url}".strip(),
+        facts=(
+            (f"{cells:,}", "printed cells"),
+            *((f"{counts[state]:,}", f"of them {state}") for state in STATES),
+        ),
+        summary=tuple(sentence for table in result.tables for sentence in sentences(table)),
+        warnings=(
+            *result.recipe.about,
+            *(f"{state}: {MEANING[state]}" for state in STATES),
+            *(f"{problem}. {remedy}." for _, problem, remedy in result.missing),
+        ),
+        sections=(
+            *(_section(table) for table in result.tables),
+            _provenance(result),
+        ),
+    )
+
+
+def sentences(table: TableResult) -> Iterator[str]:
+    """Yield what came out of a table: cells by state, and how near they are to the print."""
+    counts = table.counts()
+    told = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
+    yield f"{table.recipe.title}: {len(table.cells):,} cells, {told}."
+    for state in STATES[:-1]:
+        compared = [cell for cell in table.cells if cell.state == state and cell.same is not None]
+        if not compared:
+            continue
+        same = sum(cell.same is True for cell in compared)
+        sentence = f"Of {len(compared):,} cells {state}, {same:,} agree to the printed digits"
+        furthest = table.furthest((state,))
+        if furthest is not None and same < len(compared):
+            sentence += (
+                f"; the furthest is {furthest.row}, {furthest.column}: "
+                f"{shown(furthest.here, furthest.decimals)} here, "
+                f"{shown(furthest.paper, furthest.decimals)} in print"
+            )
+        yield f"{sentence}."
+
+
+def shown(value: Value, decimals: int) -> str:
+    """Return a value as tables print it; nothing for one that there is not."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else f"{value:.{decimals}f}"
+
+
+def distance_shown(cell: Cell) -> str:
+    """Return how far a cell is from the print: a signed number, or whether words agree."""
+    if cell.distance is not None:
+        text = f"{cell.distance:+.{cell.decimals + 1}f}"
+        return text.replace("-", "+", 1) if float(text) == 0 else text
+    return {None: "", True: "same", False: "differs"}[cell.same]
+
+
+def _table_json(table: TableResult) -> dict[str, Any]:
+    return {
+        "table": table.recipe.key,
+        "title": table.recipe.title,
+        "counts": table.counts(),
+        "problems": list(table.problems),
+        "notes": list(table.notes),
+        "cells": [
+            {
+                "row": cell.row,
+                "column": cell.column,
+                "paper": cell.paper,
+                "here": cell.here,
+                "distance": cell.distance,
+                "same": cell.same,
+                "state": cell.state,
+                "note": cell.note,
+                "facts": dict(cell.facts),
+                "others": [asdict(other) for other in cell.others],
+            }
+            for cell in table.cells
+        ],
+    }
+
+
+def _section(table: TableResult) -> Section:
+    rows = tuple(
+        (
+            cell.row,
+            cell.column,
+            shown(cell.paper, cell.decimals),
+            shown(cell.here, cell.decimals),
+            distance_shown(cell),
+            cell.state,
+            _notes_of(cell),
+        )
+        for cell in table.cells
+    )
+    columns = ("row", "column", "paper", "here", "distance", "state", "note")
+    whole = Table("", columns, rows)
+    content: list[Content] = [Text(sentence) for sentence in sentences(table)]
+    content += [Text(f"Problem: {problem}") for problem in table.problems]
+    content += [Text(note) for note in table.notes]
+    folded = len(rows) > _FOLDED
+    content.append(Fold(f"All {len(rows):,} cells", (whole,)) if folded else whole)
+    if folded and (differing := table.differing()):
+        chosen = tuple(
+            row for row, cell in zip(rows, table.cells, strict=True) if cell in differing
+        )
+        content.insert(-1, Table("Cells that differ from the print", columns, chosen))
+    return Section(f"table{table.recipe.key}", table.recipe.title, tuple(content))
+
+
+def _notes_of(cell: Cell) -> str:
+    others = [
+        f"{other.state}: {shown(other.value, cell.decimals)}"
+        for other in cell.others
+        if other.value is not None
+    ]
+    return "; ".join(filter(None, [cell.note, *others]))
+
+
+def _provenance(result: Reproduction) -> Section:
+    environment = result.environment
+    files = Table(
+        "Files",
+        ("file", "name", "SHA-256 of its content", "state", "published at"),
+        tuple(
+            (file.source.title, file.path.name, file.sha256, file.state, file.source.address)
+            for file in result.files
+        ),
+    )
+    facts = [
+        ("Goldpan", environment.goldpan),
+        ("revision", environment.revision or "installed"),
+        ("Python", environment.python),
+        ("processor", f"{environment.cpu}, {environment.cores} cores"),
+        ("GPUs", ", ".join(environment.gpus) or "none"),
+        ("seed", str(result.seed)),
+        ("limit of rows", str(result.effort.limit or "none")),
+        ("small grids", "yes" if result.effort.quick else "no"),
+        *sorted(environment.packages.items()),
+    ]
+    content: list[Content] = [files] if files.rows else []
+    content.append(Table("Versions and settings", ("what", "value"), tuple(facts)))
+    return Section("provenance", "Provenance", tuple(content))

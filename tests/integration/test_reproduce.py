@@ -1,0 +1,179 @@
+"""`goldpan reproduce` on a paper of nobody: states of cells, files, problems and jobs."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldpan.cli import app
+from goldpan.core.errors import DatasetError, GoldpanError
+from goldpan.reproduce.catalogue import find_recipe
+from goldpan.reproduce.data import DataFolder, MissingFileError
+from tests.reproducing import SCORES, write_data, write_recipe
+
+pytest.importorskip("sklearn")
+
+
+def run(*arguments: object) -> tuple[int, Any]:
+    """Run `goldpan reproduce` with --json."""
+    done = CliRunner().invoke(app, ["reproduce", *map(str, arguments), "--json"])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, json.loads(done.stdout)
+
+
+def cells(result: Any, table: int) -> dict[tuple[str, str], Any]:
+    return {(cell["row"], cell["column"]): cell for cell in result["tables"][table]["cells"]}
+
+
+def test_a_table_stands_beside_the_print(tmp_path: Path) -> None:
+    recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
+    code, result = run(recipe, "--data", data, "--workspace", tmp_path / "w", "--table", "1")
+    assert code == 0
+    found = cells(result, 0)
+    assert found["toys", "A"]["here"] == 0.8004
+    assert (found["toys", "A"]["state"], found["toys", "A"]["same"]) == ("recomputed", True)
+    assert found["points", "A"]["here"] == 0.75
+    assert found["toys", "B"]["same"] is False
+    assert found["toys", "B"]["distance"] == pytest.approx(-0.01)
+    assert found["other", "A"]["state"] == "untested"
+    assert ("points", "B") not in found, "the paper leaves it empty"
+    assert any("stands twice on toys" in note for note in result["tables"][0]["notes"])
+    (file,) = result["files"]
+    assert (file["state"], file["name"]) == ("as published", "scores.csv")
+
+
+def test_models_run_and_what_lacks_is_untested_with_a_reason(tmp_path: Path) -> None:
+    recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
+    where = ("--data", data, "--workspace", tmp_path / "w", "--table", "2")
+    code, result = run(recipe, *where, "--no-run")
+    assert {cell["state"] for cell in cells(result, 0).values()} == {"untested"}
+    code, result = run(recipe, *where)
+    assert code == 3, "a file is missing"
+    found = cells(result, 0)
+    ran = found["requirement_type", "A"]
+    assert ran["state"] == "run"
+    assert ran["here"] == pytest.approx(1 / 3), "a constant answer on 4 and 4 rows"
+    assert ran["facts"]["rows"] == {"train": 32, "test": 8}
+    assert found["incivility", "A"]["note"] == "other toys is missing: others.csv"
+    assert found["requirement_type", "Big"]["state"] == "untested"
+    (missing,) = result["missing"]
+    assert str(data / "others.csv") in missing["remedy"]
+    assert "https://example.org/toys" in missing["remedy"]
+    code, part = run(recipe, *where, "--limit", "20")
+    found = cells(part, 0)["requirement_type", "A"]
+    assert (found["state"], found["note"]) == ("in part", "20 of 40 rows")
+
+
+def test_rows_that_are_not_the_papers_are_not_used(tmp_path: Path) -> None:
+    recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data", rows=39)
+    code, result = run(recipe, "--data", data, "--workspace", tmp_path / "w", "--table", "2")
+    assert code == 3
+    (problem,) = result["tables"][0]["problems"]
+    assert (
+        "total 39 where the recipe has 40; label:functional 19 where the recipe has 20" in problem
+    )
+    assert cells(result, 0)["requirement_type", "A"]["state"] == "untested"
+
+
+def test_three_files_tell_the_same(tmp_path: Path) -> None:
+    recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
+    arguments = ["reproduce", str(recipe), "--data", str(data), "--workspace", str(tmp_path / "w")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 3, done.output
+    assert "Of 3 cells recomputed, 2 agree to the printed digits" in done.stdout
+    folder = tmp_path / "w" / "reproduce" / "nobody"
+    told = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    assert told["tables"][0]["counts"]["recomputed"] == 3
+    for name in ("result.md", "result.html"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert "A paper of nobody" in text
+        assert told["files"][0]["sha256"] in text
+        assert "0.8004" not in text, "as many digits as the print"
+    before = {path.name: path.read_bytes() for path in folder.glob("result.*")}
+    CliRunner().invoke(app, arguments)
+    assert before == {path.name: path.read_bytes() for path in folder.glob("result.*")}
+
+
+def test_files_are_found_in_a_clone_compressed_or_not(tmp_path: Path) -> None:
+    recipe, root = find_recipe(str(write_recipe(tmp_path))), tmp_path / "data"
+    (root / "deep" / "kit").mkdir(parents=True)
+    (root / "deep" / "kit" / "scores.csv.xz").write_bytes(lzma.compress(SCORES.encode()))
+    (root / "kit").mkdir()
+    (root / "kit" / "scores.csv").write_text(SCORES.replace("0.61", "0.62"), encoding="utf-8")
+    (root / "scores.csv").write_text("elsewhere", encoding="utf-8")
+    found = DataFolder(root).find(recipe.file("scores"))
+    assert found.path.name == "scores.csv.xz", "the one whose digest is known"
+    assert found.state == "as published"
+    found.path.unlink()
+    assert DataFolder(root).find(recipe.file("scores")).state == "differs"
+    (root / "kit" / "scores.csv").write_text("model\nA\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match="has no column 'task'"):
+        DataFolder(root).find(recipe.file("scores"))
+    with pytest.raises(MissingFileError, match=r"toys is missing: toys.csv"):
+        DataFolder(root).find(recipe.file("toys"))
+
+
+def test_a_recipe_is_listed_with_what_is_there(tmp_path: Path) -> None:
+    recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
+    code, facts = run(recipe, "--list", "--data", data)
+    assert code == 0
+    assert [task["data"] for task in facts["tasks"]] == [True, False]
+    assert facts["models"][1]["weights"] == f"nobody/big@{'0123456789' * 4}"
+    assert {file["key"]: bool(file["found"]) for file in facts["files"]} == {
+        "scores": True,
+        "toys": True,
+        "others": False,
+    }
+    assert any(paper["name"] == "selu" for paper in run()[1])
+
+
+def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
+    recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
+    output = tmp_path / "jobs of mine"
+    code, facts = run(
+        recipe,
+        *("--data", data, "--workspace", tmp_path / "w", "--output", output),
+        *("--models", "a,big", "--slurm", "--limit", "20"),
+    )
+    assert code == 3, "the second task has no data"
+    assert [job["name"] for job in facts["jobs"]] == [
+        "a--requirement_type",
+        "big--requirement_type",
+    ]
+    assert facts["skipped"][0].startswith("incivility: other toys is missing")
+    script = (output / "big--requirement_type.sbatch").read_text(encoding="utf-8")
+    assert "#SBATCH --gpus=2" in script
+    assert "#SBATCH --requeue" in script
+    for name in ("big--requirement_type.sbatch", "submit.sh"):
+        subprocess.run(["bash", "-n", output / name], check=True)
+    assert os.access(output / "submit.sh", os.X_OK)
+    command = facts["jobs"][0]["command"]
+    done = CliRunner().invoke(app, command[1:])
+    assert done.exit_code == 0, done.output
+    folder = tmp_path / "w" / "reproduce" / "nobody" / "jobs" / "a--requirement_type"
+    told = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    assert [table["table"] for table in told["tables"]] == ["2"], "only tables that are run"
+    assert cells(told, 0)["requirement_type", "A"]["state"] == "in part"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--models", "c"), "nobody has no model 'c'. Choose a, big"),
+        (("--data", "absent"), "absent is not a folder"),
+        (("--table", "7"), "The recipe nobody has no table '7'"),
+    ],
+)
+def test_what_is_not_there_is_named(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(GoldpanError, match=message):
+        run(write_recipe(tmp_path), *arguments, "--workspace", tmp_path / "w")
