@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from goldpan.commands.annotation_export import export
-from goldpan.commands.filtering import ProfileName
+from goldpan.commands.annotation_push import ProjectName, Url, print_pushed, push
 from goldpan.commands.shared import (
     PARTIAL,
     Directory,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.studio.collect import Collected
     from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
     from goldpan.annotation.studio.pull import PullResult
-    from goldpan.annotation.studio.push import PushResult
     from goldpan.annotation.studio.serve import Running
     from goldpan.core.shares import Estimate
 
@@ -39,64 +38,10 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
-Url = Annotated[
-    str | None,
-    typer.Option(help="The Label Studio server. (default: LABEL_STUDIO_URL, else serve's)"),
-]
 _MOST = 20
 
 
-@app.command()
-def push(
-    project: ProjectName,
-    form: Annotated[
-        str, typer.Option(help="fix-pair, question-answer, issue-type or code-comment-LANGUAGE.")
-    ],
-    dataset: Annotated[Path, typer.Option(help="The dataset to annotate.")],
-    annotators: Annotated[int, typer.Option(help="How many people annotate each subject.")] = 2,
-    not_blind: Annotated[
-        bool,
-        typer.Option(
-            "--not-blind",
-            help="Pre-fill forms from stored reviews or the dataset's labels; not for a gold set.",
-        ),
-    ] = False,
-    profile: ProfileName = "default",
-    webhook: Annotated[
-        str | None, typer.Option(help="An address that Label Studio calls after each answer.")
-    ] = None,
-    url: Url = None,
-    workspace: Directory = None,
-    json: Json = False,
-) -> None:
-    """Send the rows of a dataset to annotators; only new rows are added."""
-    from goldpan.annotation.studio.forms import find_form, read_tasks
-    from goldpan.annotation.studio.handover import choose_server
-    from goldpan.annotation.studio.push import push as push_tasks
-    from goldpan.annotation.studio.suggestions import find_suggestions
-    from goldpan.filters.profile import load_profile
-
-    asked = find_form(form)
-    lab = Workspace(settings_of(workspace=workspace).workspace)
-    server = choose_server(lab, url, os.environ)
-    with reporting(json) as reporter:
-        tasks = read_tasks(dataset, asked)
-        suggest = None
-        if not_blind:
-            suggest = find_suggestions(lab, asked, dataset, load_profile(profile).name)
-        pushed = push_tasks(
-            lab,
-            server,
-            project,
-            asked,
-            tasks,
-            reporter,
-            annotators=annotators,
-            suggest=suggest,
-            webhook=webhook,
-        )
-    print_result(json, asdict(pushed), lambda: print_pushed(pushed))
+app.command()(push)
 
 
 @app.command()
@@ -232,18 +177,6 @@ def serve(
             print_pushed(push_tasks(lab, running.server, form, asked, tasks, reporter))
         print_running(running)
         running.process.wait()
-
-
-def print_pushed(result: PushResult) -> None:
-    """Show what a push added."""
-    console = Terminal()
-    console.print(
-        f"{result.project}: {result.added:,} subjects added, {result.known:,} already there, "
-        f"{result.seconds:.1f} s"
-    )
-    if result.suggested:
-        console.print(f"{result.suggested:,} of them are pre-filled")
-    console.print(clean(f"Annotators start at {result.page}"))
 
 
 def print_collected(found: Collected, asked: str) -> None:

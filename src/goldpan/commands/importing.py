@@ -17,6 +17,7 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.commands.tasks import Corrected
 from goldpan.commands.tasks import imported_json as task_imported_json
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Terminal, clean
@@ -33,6 +34,7 @@ _ANY_TABLE = "table"
 def import_source(
     source: Annotated[str, typer.Argument(help="The source, such as nlbse23-comments.")],
     files: Annotated[list[Path], typer.Argument(help="The files as their authors publish them.")],
+    corrections: Corrected = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -41,6 +43,7 @@ def import_source(
     Nothing is downloaded. Exits with 3 if a count differs from the published one, or files of
     some tasks are missing.
     """
+    from goldpan.annotation.studio.corrections import read_corrections
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import load_tasks, tasks_directory
 
@@ -53,9 +56,16 @@ def import_source(
             f"None of the files is one of {source}",
             f"Give {', '.join(wanted)}, plain or as .gz or .xz, under these names",
         )
+    of_task = _by_task(lab, [task for task in tasks if files_of[task.name]], corrections or ())
     with reporting(json) as reporter:
         results = [
-            import_files(lab, task, files_of[task.name], reporter)
+            import_files(
+                lab,
+                task,
+                files_of[task.name],
+                reporter,
+                corrections=read_corrections(lab, of_task[task.name], task),
+            )
             for task in tasks
             if files_of[task.name]
         ]
@@ -78,6 +88,30 @@ def _tasks_of(source: str, tasks: Mapping[str, Task]) -> list[Task]:
             f"Choose {', '.join(sorted(names))}",
         )
     return names[source]
+
+
+def _by_task(
+    lab: Workspace, tasks: Sequence[Task], projects: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the projects that correct each task: those whose form was made of it.
+
+    Raises `UsageError` for a project that corrects none of the tasks.
+    """
+    from goldpan.annotation.studio.forms import OF_TASK
+    from goldpan.annotation.studio.project import open_project
+
+    forms = {name: open_project(lab, name).facts.form for name in projects}
+    known = {f"{OF_TASK}{task.name}" for task in tasks}
+    for name, form in forms.items():
+        if form not in known:
+            raise UsageError(
+                f"The project {name} asks {form}, and no task that is imported here",
+                "Give projects that were pushed with --task, or use goldpan tasks import",
+            )
+    return {
+        task.name: [name for name, form in forms.items() if form == f"{OF_TASK}{task.name}"]
+        for task in tasks
+    }
 
 
 def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:

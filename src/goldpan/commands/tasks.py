@@ -37,6 +37,13 @@ Own = Annotated[
     Path | None,
     typer.Option("--tasks", help="A directory of tasks of your own. (default: WORKSPACE/tasks)"),
 ]
+Corrected = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--corrections",
+        help="An annotation project whose decisions replace labels; may be given several times.",
+    ),
+]
 Name = Annotated[str, typer.Argument(help="The task's name, such as issue_type.")]
 _MOST_LABELS = 24
 _MOST_MISSING = 8
@@ -136,6 +143,7 @@ def import_data(
         Path | None,
         typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/NAME)"),
     ] = None,
+    corrections: Corrected = None,
     tasks: Own = None,
     workspace: Directory = None,
     json: Json = False,
@@ -144,6 +152,7 @@ def import_data(
 
     Nothing is downloaded without --download. Exits with 3 if a count differs.
     """
+    from goldpan.annotation.studio.corrections import read_corrections
     from goldpan.datasets.hub_download import download as fetch
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import find_task
@@ -166,6 +175,7 @@ def import_data(
             seed=seed,
             directory=output,
             processes=settings_of(workspace=workspace).processes,
+            corrections=read_corrections(lab, corrections or (), task),
         )
     print_result(json, imported_json(imported), lambda: print_imported(imported))
     raise typer.Exit(0 if imported.exact else PARTIAL)

@@ -21,7 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from goldpan import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.sanitize import CUT, for_json, visible
-from goldpan.core.shares import Estimate
+from goldpan.core.shares import Estimate, wilson
 from goldpan.datasets.licenses import OTHER, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
@@ -164,6 +164,8 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
     environment.globals["raw"] = _Raw
     environment.globals["kind_name"] = kind_name
     environment.globals["share"] = _share
+    environment.globals["wilson"] = wilson
+    environment.globals["coefficient"] = _coefficient
     environment.globals["shown_settings"] = _shown_settings
     environment.globals["number"] = lambda value: _Raw(f"{value:,}")
     text = environment.get_template("card.md.jinja").render(
@@ -196,6 +198,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         mined_kinds=["issues", "pulls", "comments", "reviews", "review comments", "commits"],
         pairing=sorted(provenance.pairing.items()),
         reviews=sorted(provenance.reviews.items()),
+        corrections=sorted(provenance.corrections.items()),
         answer_choice=card.answer_choice,
         scores=written.scores,
         known_right=family.known_right,
@@ -209,6 +212,15 @@ def _share(estimate: Estimate) -> _Raw:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return _Raw("cannot be told")
     return _Raw(f"{estimate.value:.0%} (95 % interval {estimate.low:.0%} to {estimate.high:.0%})")
+
+
+def _coefficient(estimate: Mapping[str, float | None]) -> _Raw:
+    value, low, high = (estimate[name] for name in ("value", "low", "high"))
+    if value is None:
+        return _Raw("not defined")
+    if low is None or high is None:
+        return _Raw(f"{value:.2f}")
+    return _Raw(f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})")
 
 
 def _shown_settings(settings: Mapping[str, Any]) -> str:

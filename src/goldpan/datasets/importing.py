@@ -23,6 +23,7 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import imports
+from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.licenses import spdx
@@ -92,6 +93,7 @@ def import_files(
     directory: Path | None = None,
     processes: int = 1,
     partitions: Mapping[str, str] | None = None,
+    corrections: Corrections | None = None,
 ) -> ImportResult:
     """Import a task's data from its authors' files into `directory`, and count.
 
@@ -99,7 +101,8 @@ def import_files(
     of `processes` prepare many texts side by side. `partitions` are splits by the rows' ids, in
     place of the source's own, for the split `given`. Rows with the
     same input lie on one side of a split, unless it is the official one. Counts that differ do
-    not keep the dataset from being written.
+    not keep the dataset from being written; they are of the source's labels, before `corrections`
+    put people's in their place.
 
     Raises `UsageError` where no file is given, `DatasetError` for files that are not the task's.
     """
@@ -135,10 +138,14 @@ def import_files(
         written = write_dataset(
             workspace,
             directory or workspace.dataset(task.name),
-            family,
-            family.batches(rows()),
+            corrected_family(family, corrections),
+            corrected_batches(family.batches(rows()), family, task.label_names, corrections),
             plan,
-            Provenance(settings=settings, counts=differs),
+            Provenance(
+                settings=settings,
+                counts=differs,
+                corrections=corrections.projects if corrections else {},
+            ),
             CardInputs(
                 title=task.title,
                 tags=task.suites,

@@ -73,6 +73,8 @@ class Provenance:
     """Who reviewed, by review: models with prompt and samples, people with how they agreed."""
     pairing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What the pairing rules ask for, by name."""
+    corrections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What people made of labels, by annotation project; see `Corrections`."""
     plugins: Mapping[str, str] = field(default_factory=dict)
     """The SHA-256 of each plugin on which the rows depend, by its name."""
 
@@ -90,6 +92,7 @@ def write_provenance(
             {**asdict(source), "inputs": dict(source.inputs)} for source in provenance.sources
         ],
         **{name: dict(getattr(provenance, name)) for name in _MAPPINGS},
+        **({"corrections": dict(provenance.corrections)} if provenance.corrections else {}),
         **({"plugins": dict(provenance.plugins)} if provenance.plugins else {}),
         "goldpan": {"format": _FORMAT, "version": __version__},
         "versions": {"pyarrow": pa.__version__, **provenance.versions},

@@ -69,6 +69,8 @@ class LabelErrors:
 
     task: str
     rows: int
+    data_hash: str
+    """SHA-256 of the rows, as runs name theirs."""
     folds: int
     seed: int
     context: str
@@ -128,7 +130,8 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
     )
     right = float((margins > 0).mean())
     suspects = int(suspect.sum())
-    return LabelErrors(task.name, len(ids), folds, seed, context, right, suspects, ranked)
+    size, digest = len(ids), data.data_hash
+    return LabelErrors(task.name, size, digest, folds, seed, context, right, suspects, ranked)
 
 
 def write_ranked(found: LabelErrors, path: Path) -> None:

@@ -14,10 +14,11 @@ from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, Said, decide
-from goldpan.annotation.studio.forms import Task, find_form
+from goldpan.annotation.studio.forms import Task
 from goldpan.annotation.studio.project import check_server, open_project
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.annotation.studio.raw import RawExports
+from goldpan.annotation.studio.task_forms import form_of
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -43,7 +44,7 @@ def adjudicate(
     """
     project = open_project(workspace, name)
     check_server(project, server)
-    form = find_form(project.facts.form)
+    form = form_of(project)
     wanted = {
         decision.key["subject_id"]: decision
         for decision in decide(workspace, name)

@@ -72,15 +72,20 @@ def load(name: str) -> Configuration:
     if name not in names():
         raise UsageError(f"There is no configuration {name!r}", f"Choose {', '.join(names())}")
     folder = files("goldpan.annotation.studio").joinpath("configs")
+    return complete(name, folder.joinpath(f"{name}.xml").read_text(encoding="utf-8"))
+
+
+def complete(name: str, xml: str) -> Configuration:
+    """Return a configuration with the style and the definitions of choices put in."""
+    folder = files("goldpan.annotation.studio").joinpath("configs")
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
-    xml = folder.joinpath(f"{name}.xml").read_text(encoding="utf-8")
     xml = xml.replace("<Style/>", f"<Style>\n{style}</Style>")
     return parse(name, xml.replace("<Definitions/>", _definitions(xml)))
 
 
 def _definitions(xml: str) -> str:
     """Return the hints of all choices as a list that is always in sight."""
-    choices = [each.attrib for each in ET.fromstring(xml).iter("Choice")]  # noqa: S314 - our file
+    choices = [each.attrib for each in ET.fromstring(xml).iter("Choice")]  # noqa: S314 - made here
     hints = [f"{each['value']}: {each['hint']}" for each in choices if "hint" in each]
     lines = [f'<Header size="6" value={quoteattr(hint)}/>' for hint in hints]
     return f'<View className="gp-key">{"".join(lines)}</View>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.annotation.studio import rows
-from goldpan.annotation.studio.configuration import NONE, load
+from goldpan.annotation.studio.configuration import NONE, Configuration, load
 from goldpan.annotation.studio.rows import Reading, Row, SubjectKind
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.provenance import shard_paths
 
+TASK_FIELD = "label"
+"""The question of forms that are made of a task."""
 _AT_ONCE = 64
 _WORD = re.compile(r"[a-z0-9]+")
 _TONGUES = {"smalltalk": "pharo"}
@@ -60,6 +62,13 @@ class Form:
     """The programming language whose rows it asks about, where rows tell theirs."""
     synonyms: Mapping[str, str] = field(default_factory=dict)
     """Choices by what datasets call them otherwise."""
+    own: Configuration | None = None
+    """What it asks, where that was made of a task and does not ship."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """Return what annotators are asked."""
+        return self.own or load(self.name)
 
     @property
     def subject(self) -> SubjectKind:
@@ -99,8 +108,18 @@ FORMS = {
 }
 
 
+OF_TASK = "task-"
+"""How the name of a form begins that was made of a task's labels; see `task_form`."""
+TASK_READINGS = (rows.TASK_TEXT, rows.TASK_ISSUE)
+
+
 def find_form(name: str) -> Form:
-    """Return a form; raises `UsageError` that lists those there are."""
+    """Return a form; raises `UsageError` that lists those there are.
+
+    A form that was made of a task is known by its name; what it asks lies in its projects.
+    """
+    if name.startswith(OF_TASK):
+        return Form(name, TASK_READINGS, TASK_FIELD)
     if name not in FORMS:
         raise UsageError(f"There is no form {name!r}", f"Choose {', '.join(FORMS)}")
     return FORMS[name]
@@ -125,24 +144,35 @@ def make_task(form: Form, row: Row) -> Task:
 def given_labels(form: Form, row: Row) -> tuple[str, ...]:
     """Return a row's own labels as choices of the form; none where one is no choice of it.
 
-    Names are compared by their words alone, and a row of several labels that has none says so.
+    A row of several labels that has none says so.
     """
     labels = [row["label"]] if "label" in row else row.get("labels")
     if labels is None or None in labels:
         return ()
     labels = labels or [NONE]
-    choices = load(form.name).field(form.decides).choices
-    named = ["-".join(_WORD.findall(str(label).casefold())) for label in labels]
-    known = {form.synonyms.get(label, label) for label in named}
-    return tuple(sorted(known)) if known <= set(choices) else ()
+    known = {choice_of(form, str(label)) for label in labels}
+    return tuple(sorted(choice for choice in known if choice)) if None not in known else ()
 
 
-def read_tasks(directory: Path, form: Form) -> Iterator[Task]:
+def choice_of(form: Form, label: str) -> str | None:
+    """Return the choice of a form that a dataset's label means, None where it has none.
+
+    Names are compared by their words alone; a form that was made of a task has its very labels.
+    """
+    choices = form.configuration.field(form.decides).choices
+    if form.own is not None:
+        return label if label in choices else None
+    word = "-".join(_WORD.findall(label.casefold()))
+    choice = form.synonyms.get(word, word)
+    return choice if choice in choices else None
+
+
+def read_tasks(directory: Path, form: Form, only: Container[str] | None = None) -> Iterator[Task]:
     """Yield a task for each row of a dataset, all splits, in the order of its files.
 
     Annotators see what is published: texts without what is private. Rows of another programming
-    language are passed over. Raises `DatasetError` where the directory holds no dataset that the
-    form can ask about, or no row for it.
+    language are passed over, and with `only` rows of other ids. Raises `DatasetError` where the
+    directory holds no dataset that the form can ask about, or no row for it.
     """
     paths = shard_paths(directory)
     if not paths:
@@ -154,17 +184,18 @@ def read_tasks(directory: Path, form: Form) -> Iterator[Task]:
             there = set(file.schema_arrow.names)
             reading = form.reading(there, directory)
             columns = [*reading.columns, *(name for name in reading.optional if name in there)]
+            columns = list(dict.fromkeys(columns if only is None else ["id", *columns]))
             for batch in file.iter_batches(_AT_ONCE, columns=columns):
                 for row in batch.to_pylist():
                     seen += 1
-                    if _speaks(form, row):
+                    if _speaks(form, row) and (only is None or row["id"] in only):
                         taken += 1
                         yield make_task(form, row)
         except (OSError, pa.ArrowException) as error:
             raise DatasetError(
                 f"{path} cannot be read ({str(error).splitlines()[0]})", "Build it again"
             ) from None
-    if seen and not taken:
+    if seen and not taken and form.language:
         raise DatasetError(
             f"{directory} holds no row in {form.language}", "Choose the form of its language"
         )

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from goldpan.annotation.studio.client import Server, Studio
-from goldpan.annotation.studio.configuration import Configuration, load
+from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.forms import Form, Task
 from goldpan.annotation.studio.project import (
     Facts,
@@ -28,6 +28,7 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.reference_labels import GivenLabels
 from goldpan.annotation.studio.suggestions import Suggest, prediction, shown
+from goldpan.annotation.studio.suspects import Selection, write_selection
 from goldpan.annotation.studio.webhook import add_webhook, check_address
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
@@ -67,11 +68,13 @@ def push(
     suggest: Suggest | None = None,
     of: str | None = None,
     webhook: str | None = None,
+    selection: Selection | None = None,
 ) -> PushResult:
     """Put subjects that are not there yet into a project on the server, made on first use.
 
     `suggest` says what is filled in; without it the project is blind, which a gold set should be.
-    `webhook` is an address that the server calls after each answer.
+    `selection` says by what the tasks were chosen. `webhook` is an address that the server calls
+    after each answer.
     Raises `StudioError` where the server fails; what was sent stays, and the same push goes on.
     """
     if annotators < 1:
@@ -80,8 +83,10 @@ def push(
         check_address(webhook)
     begun = time.monotonic()
     facts = Facts(server.url, "", form.name, annotators, suggest is None, of)
-    project = begin_project(workspace, name, load(form.name), facts)
+    project = begin_project(workspace, name, form.configuration, facts)
     with Studio(server) as studio, locked(project):
+        if selection is not None:
+            write_selection(project, selection)
         project = ensure_on_server(project, studio, suggestions=suggest is not None)
         if webhook is not None:
             add_webhook(project, studio, webhook)

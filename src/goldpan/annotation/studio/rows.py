@@ -70,7 +70,7 @@ def _issue_text(row: Row) -> Mapping[str, str]:
             "note": _place(row),
             "issue_panel": panel_html.document(row["title"], row.get("body"), "Issue"),
         }
-    return {"note": _place(row), "issue_panel": panel_html.text(row["text"], "Issue")}
+    return {"note": _place(row), "issue_panel": panel_html.text(row["text"], "Text")}
 
 
 def _sentence(row: Row) -> Mapping[str, str]:
@@ -91,6 +91,16 @@ def _place(row: Row) -> str:
     return panel_html.heading(
         ": ".join(dict.fromkeys(str(part) for part in where if part)) or "Text"
     )
+
+
+def _task_text(row: Row) -> Mapping[str, str]:
+    shown = _issue_text(row)
+    return {"note": shown["note"], "text_panel": shown["issue_panel"]}
+
+
+def _task_issue(row: Row) -> Mapping[str, str]:
+    shown = _issue(row)
+    return {"note": shown["note"], "text_panel": shown["issue_panel"]}
 
 
 _ISSUE = ("repo", "issue", "title", "body")
@@ -114,3 +124,6 @@ SENTENCE = Reading(
 )
 SENTENCE_TEXT = Reading("text", _TEXT, _sentence, ("document", *_LABELS))
 """A row of a task on comments."""
+TASK_TEXT = Reading("text", _TEXT, _task_text, ("document", "title", "body", *_LABELS))
+"""A row of any task on texts, before a form that was made of it."""
+TASK_ISSUE = Reading("issue", _ISSUE, _task_issue)

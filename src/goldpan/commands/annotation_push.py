@@ -1,0 +1,177 @@
+"""The command that sends rows to annotators: all of a dataset, or those with suspect labels."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goldpan.commands.filtering import ProfileName, RulesName
+from goldpan.commands.shared import (
+    Directory,
+    Json,
+    opened,
+    print_result,
+    reporting,
+    settings_of,
+)
+from goldpan.core.errors import UsageError
+from goldpan.core.terminal import Terminal, clean
+from goldpan.core.workspace import Workspace
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.annotation.studio.push import PushResult
+    from goldpan.annotation.studio.suspects import Selection
+    from goldpan.datasets.task import Task
+
+ProjectName = Annotated[str, typer.Option("--project", help="A name for this round of annotation.")]
+Url = Annotated[
+    str | None,
+    typer.Option(help="The Label Studio server. (default: LABEL_STUDIO_URL, else serve's)"),
+]
+
+
+def push(
+    project: ProjectName,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            help="fix-pair, question-answer, issue-type or code-comment-LANGUAGE. (default: made "
+            "of --task)"
+        ),
+    ] = None,
+    dataset: Annotated[
+        Path | None,
+        typer.Option(help="The dataset to annotate. (default: where the rows of --task lie)"),
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="A classification task, whose labels people choose from.")
+    ] = None,
+    suspects: Annotated[
+        int | None,
+        typer.Option(
+            help="Of --task, only so many rows, the most suspect labels (evaluate label-errors)."
+        ),
+    ] = None,
+    controls: Annotated[
+        int, typer.Option(help="With --suspects, mix in so many other rows, drawn by --seed.")
+    ] = 0,
+    folds: Annotated[
+        int, typer.Option(help="With --suspects, models that each leave a share of rows out.")
+    ] = 5,
+    seed: Annotated[
+        int, typer.Option(min=0, help="With --suspects, of the folds, the controls and the order.")
+    ] = 0,
+    annotators: Annotated[int, typer.Option(help="How many people annotate each subject.")] = 2,
+    not_blind: Annotated[
+        bool,
+        typer.Option(
+            "--not-blind",
+            help="Pre-fill forms from stored reviews or the dataset's labels; not for a gold set.",
+        ),
+    ] = False,
+    profile: ProfileName = "default",
+    rules: RulesName = None,
+    webhook: Annotated[
+        str | None, typer.Option(help="An address that Label Studio calls after each answer.")
+    ] = None,
+    url: Url = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Send the rows of a dataset to annotators; only new rows are added.
+
+    With --suspects these are the rows whose labels are most likely wrong, in an order that tells
+    nothing, and their labels are hidden unless --not-blind is given.
+    """
+    from goldpan.annotation.studio.forms import find_form, read_tasks
+    from goldpan.annotation.studio.handover import choose_server
+    from goldpan.annotation.studio.push import push as push_tasks
+    from goldpan.annotation.studio.suggestions import find_suggestions
+    from goldpan.annotation.studio.task_forms import task_form
+    from goldpan.datasets.task_data import task_directory
+    from goldpan.filters.profile import load_profile
+
+    lab = Workspace(settings_of(workspace=workspace).workspace)
+    known = _task(lab, task, suspects)
+    if form is None and known is None:
+        raise UsageError("It is not said what people are asked", "Give --form or --task")
+    if dataset is None and known is None:
+        raise UsageError("It is not said which rows to send", "Give --dataset or --task")
+    asked = task_form(known) if form is None and known else find_form(form or "")
+    rows = dataset or (task_directory(lab, known) if known else Path())
+    server = choose_server(lab, url, os.environ)
+    selection = None
+    if known is not None and suspects is not None:
+        selection = _select(lab, known, rows, suspects, controls, folds, seed, json=json)
+    with reporting(json) as reporter:
+        tasks = read_tasks(rows, asked, selection.ids if selection else None)
+        suggest = None
+        if not_blind:
+            ruled = replace(lab, rules=rules)
+            suggest = find_suggestions(ruled, asked, rows, load_profile(profile).name)
+        pushed = push_tasks(
+            lab,
+            server,
+            project,
+            asked,
+            selection.mixed(tasks) if selection else tasks,
+            reporter,
+            annotators=annotators,
+            suggest=suggest,
+            webhook=webhook,
+            selection=selection,
+        )
+    print_result(json, asdict(pushed), lambda: print_pushed(pushed))
+
+
+def print_pushed(result: PushResult) -> None:
+    """Show what a push added."""
+    console = Terminal()
+    console.print(
+        f"{result.project}: {result.added:,} subjects added, {result.known:,} already there, "
+        f"{result.seconds:.1f} s"
+    )
+    if result.suggested:
+        console.print(f"{result.suggested:,} of them are pre-filled")
+    console.print(clean(f"Annotators start at {result.page}"))
+
+
+def _task(lab: Workspace, name: str | None, suspects: int | None) -> Task | None:
+    from goldpan.datasets.registry import find_task, tasks_directory
+
+    if name is None:
+        if suspects is not None:
+            raise UsageError("Suspects are the labels of a task", "Give --task with --suspects")
+        return None
+    return find_task(name, tasks_directory(lab.root))
+
+
+def _select(
+    lab: Workspace,
+    task: Task,
+    rows: Path,
+    suspects: int,
+    controls: int,
+    folds: int,
+    seed: int,
+    *,
+    json: bool,
+) -> Selection:
+    """Return the rows whose labels are most suspect, and controls."""
+    from goldpan.annotation.studio.suspects import choose
+
+    with opened(json, workspace=lab.root) as ranking:
+        found = ranking.label_errors(task.name, dataset=rows, folds=folds, seed=seed)
+    return choose(
+        [(row.id, row.margin) for row in found.ranked],
+        suspects,
+        controls,
+        task=task.name,
+        data_hash=found.data_hash,
+        folds=folds,
+        seed=seed,
+    )

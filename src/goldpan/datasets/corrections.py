@@ -1,0 +1,122 @@
+"""What people decided about the labels of rows, put in the place of the source's labels.
+
+Every row keeps the label that its source gives it, so a corrected dataset can be taken back, and
+stratified splits go by that label: correcting moves no row to another side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.core.errors import UsageError
+from goldpan.datasets.family import Column, Family
+
+CHECKED = "checked"
+"""The column that says what people made of a label."""
+_SOURCE = "source_"
+_CHECKED = Column(
+    CHECKED,
+    pa.string(),
+    "What people made of the source's label: kept or changed; null where nobody decided.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What people decided about one row."""
+
+    project: str
+    labels: tuple[str, ...] | None
+    """None where they chose what is no label of the task: the source's label stays."""
+    control: bool
+    """Whether the row was drawn among those that nobody suspected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """Decisions by the id of the row, and what card and provenance tell of them."""
+
+    decided: Mapping[str, Decided] = field(default_factory=dict)
+    projects: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """By project: how people decided. `corrected_batches` adds what became of the rows."""
+
+
+def corrected_family(family: Family, corrections: Corrections | None) -> Family:
+    """Return the family with the columns that a corrected dataset has beside its own."""
+    if corrections is None:
+        return family
+    target = family.column(family.target)
+    source = Column(
+        f"{_SOURCE}{target.name}", target.kind, "The same as the source has it, uncorrected."
+    )
+    columns = (*family.columns, source, _CHECKED)
+    stratum = source.name if family.stratum == target.name else family.stratum
+    return replace(family, columns=columns, stratum=stratum)
+
+
+def corrected_batches(
+    batches: Iterable[pa.RecordBatch],
+    family: Family,
+    labels: Sequence[str],
+    corrections: Corrections | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows of a task's family with people's labels, counting into `projects` as they go.
+
+    `labels` are the task's, in its order. Raises `UsageError` at the end where no decision is
+    about any of the rows.
+    """
+    if corrections is None:
+        yield from batches
+        return
+    target = family.column(family.target)
+    several = pa.types.is_list(target.kind)
+    met: set[str] = set()
+    for batch in batches:
+        at = batch.schema.get_field_index(target.name)
+        values: list[Any] = batch.column(at).to_pylist()
+        checked: list[str | None] = []
+        for row, name in enumerate(batch.column("id").to_pylist()):
+            decided = corrections.decided.get(name)
+            checked.append(None)
+            if decided is None:
+                continue
+            met.add(name)
+            before = tuple(values[row]) if several else (values[row],)
+            after = _ordered(decided.labels, labels)
+            outcome = _outcome(before, after)
+            _count(corrections.projects[decided.project], outcome, control=decided.control)
+            if outcome != "outside":
+                checked[row] = outcome
+                values[row] = list(after or ()) if several else (after or ("",))[0]
+        source = batch.column(at)
+        changed = batch.set_column(at, batch.schema.field(at), pa.array(values, target.kind))
+        changed = changed.append_column(f"{_SOURCE}{target.name}", source)
+        yield changed.append_column(CHECKED, pa.array(checked, pa.string()))
+    if corrections.decided and not met:
+        raise UsageError(
+            f"None of the {len(corrections.decided):,} decisions in "
+            f"{', '.join(corrections.projects)} is about a row of {family.name}",
+            "Give the projects to which rows of this task were pushed",
+        )
+    for name in corrections.decided.keys() - met:
+        _count(corrections.projects[corrections.decided[name].project], "absent", control=False)
+
+
+def _ordered(chosen: tuple[str, ...] | None, labels: Sequence[str]) -> tuple[str, ...] | None:
+    return None if chosen is None else tuple(label for label in labels if label in chosen)
+
+
+def _outcome(before: tuple[str, ...], after: tuple[str, ...] | None) -> str:
+    if after is None:
+        return "outside"
+    return "kept" if set(before) == set(after) else "changed"
+
+
+def _count(project: dict[str, Any], outcome: str, *, control: bool) -> None:
+    project["outcome"][outcome] += 1
+    if control and outcome in project["controls"]:
+        project["controls"][outcome] += 1
