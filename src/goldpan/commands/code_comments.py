@@ -19,6 +19,7 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.commands.tasks import Corrected
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
 
@@ -75,6 +76,7 @@ def build(
             help="With --require, write the rows of this task, such as comment_type_java."
         ),
     ] = None,
+    corrections: Corrected = None,
     split: Annotated[
         str,
         typer.Option(
@@ -116,7 +118,7 @@ def build(
         settings.processes,
         timeout,
     )
-    labels = Annotations(tuple(annotations or ()), tuple(require or ()))
+    labels = Annotations(tuple(annotations or ()), tuple(require or ()), tuple(corrections or ()))
     commits = find_commits(lab, cloned_repositories(lab, names_of(repo, None)), revision)
     access = Access(settings.tokens[0] if settings.tokens else None, settings.git_host)
     wanted = find_task(task, tasks_directory(lab.root)) if task else None

@@ -19,6 +19,7 @@ from goldpan.commands.shared import (
     reporting,
     settings_of,
 )
+from goldpan.commands.tasks import Corrected
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
 
@@ -69,6 +70,7 @@ def issue_type(
     address: Annotated[
         str, typer.Option(help="The Ray cluster's address, such as auto or HOST:6379.")
     ] = "",
+    corrections: Corrected = None,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
     ] = None,
@@ -95,6 +97,7 @@ def issue_type(
         balance=balance,
         seed=seed,
         directory=output,
+        projects=corrections or (),
     )
     with (
         reporting(json) as reporter,

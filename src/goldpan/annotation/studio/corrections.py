@@ -32,7 +32,7 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
     """Return what people decided about a task's labels in projects; None where none is named.
 
     What they agreed on counts, and what a third person decided. Raises `UsageError` for a task
-    without labels, for a project that asks for none of them, and where two projects decided
+    without labels, for a project that does not ask for all of them, and where two projects decided
     differently about a row; `WorkspaceError` before the first pull.
     """
     if not names:
@@ -51,7 +51,7 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
         for decision in made:
             if decision.how in _SETTLED:
                 subject = decision.key["subject_id"]
-                labels = _labels(decision, meant)
+                labels = _labels(decision, meant, several=task.type == "multi-label")
                 own = Decided(name, labels, subject in controls)
                 if decided.setdefault(subject, own).labels != labels:
                     raise UsageError(
@@ -65,20 +65,20 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
 
 def _labels_by_choice(form: Form, project: Project, task: Task) -> dict[str, str]:
     known = {choice_of(form, label): label for label in task.label_names}
-    meant = {choice: label for choice, label in known.items() if choice is not None}
-    if not meant:
+    if None in known:  # a label that nobody could choose would seem to be denied
         raise UsageError(
-            f"The project {project.name} asks {form.name}, which has no label of {task.name}",
+            f"The project {project.name} asks {form.name}, which has no choice {known[None]!r} as "
+            f"{task.name} has",
             f"Give a project that was pushed with --task {task.name}",
         )
-    return meant
+    return {choice: label for choice, label in known.items() if choice is not None}
 
 
-def _labels(decision: Decision, meant: dict[str, str]) -> tuple[str, ...] | None:
+def _labels(decision: Decision, meant: dict[str, str], *, several: bool) -> tuple[str, ...] | None:
     """Return the labels that were decided; None where one is no label of the task."""
     chosen = [value for value in decision.values if value != NONE or NONE in meant]
     if not chosen:
-        return () if NONE in decision.values else None
+        return () if several and NONE in decision.values else None
     return tuple(meant[value] for value in chosen) if set(chosen) <= meant.keys() else None
 
 

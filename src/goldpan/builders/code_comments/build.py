@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan import __version__
+from goldpan.annotation.studio.corrections import read_corrections
 from goldpan.builders.code_comments.annotated import read_labels
 from goldpan.builders.code_comments.commit import Commit
 from goldpan.builders.code_comments.family import CODE_COMMENTS
@@ -29,6 +30,7 @@ from goldpan.builders.code_comments.tasks import task_language, task_row
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.corrections import corrected_batches, corrected_family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.provenance import Provenance, Source
@@ -60,6 +62,8 @@ class Annotations:
     projects: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     """Projects of which one has to have decided about every row."""
+    corrections: tuple[str, ...] = ()
+    """Projects on the rows of a task whose decisions replace its labels."""
 
 
 @dataclass(slots=True)
@@ -118,7 +122,10 @@ def build_code_comments(
         raise UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
     if task:
         reading = replace(reading, languages=frozenset({task_language(task)}))
+    if annotations.corrections and task is None:
+        raise UsageError("Corrections are of a task's labels", "Give --task with --corrections")
     family = task_family(task) if task else CODE_COMMENTS
+    corrections = read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)
     labels = read_labels(workspace, (*annotations.required, *annotations.projects))
     tally = Tally()
@@ -163,6 +170,7 @@ def build_code_comments(
         versions={package: version(package) for package in _packages()},
         counts=tally.left_out,
         redactions=tally.redacted,
+        corrections=corrections.projects if corrections else {},
     )
     card = CardInputs(
         title=task.title if task else "",
@@ -174,8 +182,10 @@ def build_code_comments(
     written = write_dataset(
         workspace,
         directory,
-        family,
-        family.batches(rows()),
+        corrected_family(family, corrections),
+        corrected_batches(
+            family.batches(rows()), family, task.label_names if task else (), corrections
+        ),
         plan,
         provenance,
         card,

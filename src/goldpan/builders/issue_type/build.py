@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from goldpan import __version__
+from goldpan.annotation.studio.corrections import read_corrections
 from goldpan.builders.described import mined_source
 from goldpan.builders.issue_type import candidates, choose
 from goldpan.builders.issue_type.balance import Balance
@@ -23,6 +24,7 @@ from goldpan.builders.issue_type.rows import RowSource, issue_family
 from goldpan.core.engine import Engine, EngineError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
+from goldpan.datasets.corrections import corrected_batches, corrected_family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.provenance import Provenance, Source
@@ -60,6 +62,8 @@ class BuildRequest:
     seed: int
     directory: Path
     """Of the dataset; of several, how their names begin."""
+    projects: tuple[str, ...] = ()
+    """Annotation projects whose decisions replace labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,7 @@ def make_request(
     balance: str | None = None,
     seed: int = 0,
     directory: Path | None = None,
+    projects: Sequence[str] = (),
 ) -> BuildRequest:
     """Return what is wanted where nothing else is said: the profile's split and balance.
 
@@ -114,6 +119,7 @@ def make_request(
         Balance.parse(balance or profile.balance),
         seed,
         directory or event_source.workspace.dataset(task.name),
+        tuple(projects),
     )
 
 
@@ -139,15 +145,19 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
         rows = RowSource(search, units, chosen.rows, issue_family(request.task))
         card = _card(request, results)
         written = []
+        labels = request.task.label_names
         for plan, directory in _plans(request, chosen):
             redacted: Counter[str] = Counter()
+            corrections = read_corrections(request.place.workspace, request.projects, request.task)
             provenance = _provenance(request, plan, results, chosen, redacted)
+            if corrections is not None:
+                provenance = replace(provenance, corrections=corrections.projects)
             written.append(
                 write_dataset(
                     request.place.workspace,
                     directory,
-                    rows.family,
-                    rows.batches(redacted),
+                    corrected_family(rows.family, corrections),
+                    corrected_batches(rows.batches(redacted), rows.family, labels, corrections),
                     plan,
                     provenance,
                     card,
