@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.reference_labels import GivenLabels
 from goldpan.annotation.studio.suggestions import find_suggestions
+from goldpan.annotation.studio.suspects import read_selection
 from goldpan.builders.code_comments.family import CODE_COMMENTS
 from goldpan.core.errors import DatasetError
 from goldpan.core.workspace import Workspace
 from tests.console import run
 from tests.studio import QUIET, Annotators, part
+from tests.tasks import own_task
 
 # The first test installs a server of about 1 GB and prepares its database.
 
@@ -149,6 +152,120 @@ def test_people_are_compared_with_the_dataset(tmp_path: Path, studio: Annotators
     assert "Not blind" not in told
     seen = goldpan("push", "--project", "seen", *form, "--not-blind")
     assert "4 of them are pre-filled" in seen
+
+
+TOYS = 40
+WRONG = (3, 10, 21)
+"""The rows of `toys` that bear the other's label."""
+
+
+def toys(folder: Path) -> Path:
+    """Write issues whose kind shows in their words, but for some with a wrong label."""
+    lines = ["title,body,kind"]
+    for at in range(TOYS):
+        kind = at % 2
+        title = (f"Toy {at} falls apart", f"Please paint toy {at} red")[kind]
+        lines.append(f"{title},at once,{'BW'[kind ^ (at in WRONG)]}")
+    own_task(folder / "place" / "tasks", ("total = 4", f"total = {TOYS}"), ("= 2", "= 20"))
+    path = folder / "toy.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotators) -> None:
+    files, place = toys(tmp_path), Workspace(tmp_path / "place")
+    built = place.dataset("toy_issues")
+
+    def goldpan(*arguments: str | Path, code: int = 0) -> str:
+        done = run(
+            *arguments,
+            "--workspace",
+            place.root,
+            folder=tmp_path,
+            PATH=os.environ["PATH"],
+            LABEL_STUDIO_URL=studio.server.url,
+            LABEL_STUDIO_API_KEY=studio.server.token,
+        )
+        assert done.code == code, done.err
+        return done.out + done.err
+
+    def rows() -> dict[str, dict[str, Any]]:
+        shards = sorted((built / "data").glob("*.parquet"))
+        found = [{**row, "side": shard.name[:5]} for shard in shards for row in read(shard)]
+        return {row["id"]: row for row in found}
+
+    goldpan("tasks", "import", "toy_issues", files, code=3)  # the counts are those of true labels
+    before = rows()
+    project = ("--project", "toys")
+    push = ("annotate", "push", *project, "--task", "toy_issues", "--suspects")
+    assert "6 subjects added" in goldpan(*push, "4", "--controls", "2")
+    assert "0 subjects added, 6 already there" in goldpan(*push, "4", "--controls", "2")
+    number = open_project(place, "toys").number
+    tasks = studio.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true")
+    shown = str(tasks)
+    assert not any(word in shown for word in ("margin", "suspect", "control", "'wish'", "'bug'"))
+    chosen = read_selection(open_project(place, "toys"))
+    assert chosen is not None
+    wrong = {
+        name for name, row in before.items() if ("falls" in row["text"]) != (row["label"] == "bug")
+    }
+    assert len(wrong) == len(WRONG)
+    assert wrong <= {row.id for row in chosen.rows if not row.control}
+    order = [task["data"]["id"] for task in sorted(tasks, key=lambda task: task["id"])]
+    assert order != sorted(order, key=[row.id for row in chosen.rows].index)
+
+    disputed = min(wrong)
+    for task in tasks:
+        truth = "bug" if "falls" in before[task["data"]["id"]]["text"] else "wish"
+        other = {"bug": "wish", "wish": "bug"}[truth]
+        for person in (1, 2):
+            said = other if person == 2 and task["data"]["id"] == disputed else truth
+            _choose(studio, person, task["id"], said)
+    assert "conflict: 1" in goldpan("annotate", "pull", *project)
+    _, left = goldpan("annotate", "agreement", *project).split("the dataset's labels")
+    assert left.count("differ on") == 2
+    goldpan("annotate", "adjudicate", *project)
+    third = open_project(place, "toys-adjudication").number
+    (task,) = studio.call(0, "GET", f"/api/projects/{third}/export?download_all_tasks=true")
+    _choose(studio, 3, task["id"], "bug" if "falls" in before[disputed]["text"] else "wish")
+    assert "adjudicated: 1" in goldpan("annotate", "pull", *project)
+
+    again = ("tasks", "import", "toy_issues", files, "--corrections", "toys")
+    goldpan(*again, code=3)
+    after = rows()
+    assert {name for name, row in after.items() if row["label"] != row["source_label"]} == wrong
+    assert {row["checked"] for row in after.values()} == {"kept", "changed", None}
+    assert all(before[name]["label"] == row["source_label"] for name, row in after.items())
+    assert all(before[name]["side"] == row["side"] for name, row in after.items())
+    told = json.loads((built / "provenance.json").read_bytes())["corrections"]["toys"]
+    assert told["outcome"] == {"absent": 0, "changed": 3, "kept": 3, "outside": 0}
+    assert told["controls"] == {"changed": 0, "kept": 2}
+    assert (told["annotators"], told["blind"], told["ranking"]["suspects"]) == (2, True, 4)
+    assert told["agreement"]["raw"]["value"] == pytest.approx(5 / 6, abs=1e-5)
+    card = (built / "README.md").read_text()
+    assert "3 labels were changed and 3 kept" in card
+    assert "5 were agreed on, 1 adjudicated and 0 left open" in card
+
+    bytes_once = {path: path.read_bytes() for path in built.rglob("*") if path.is_file()}
+    goldpan("annotate", "pull", *project)
+    goldpan(*again, code=3)
+    assert {path: path.read_bytes() for path in built.rglob("*") if path.is_file()} == bytes_once
+    found = goldpan("import", "toy-issues", files, "--corrections", "toys", code=3)
+    assert "toy_issues" in found
+    assert {path: path.read_bytes() for path in built.rglob("*") if path.is_file()} == bytes_once
+    asked = ("tasks", "import", "bug_issue", files, "--corrections", "toys")
+    assert "has no choice" in goldpan(*asked, code=2)
+    assert "Give --task with --suspects" in goldpan(*push[:4], "--suspects", "3", code=2)
+
+
+def _choose(studio: Annotators, person: int, task: int, label: str) -> None:
+    answer = {**part("label", "choices", [label]), "to_name": "text"}
+    body = {"result": [answer], "lead_time": 4.0}
+    studio.call(person, "POST", f"/api/tasks/{task}/annotations/", body)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return list(pq.read_table(path).to_pylist())
 
 
 def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Annotators) -> None:
