@@ -80,15 +80,13 @@ def measure(data: TaskData, seed: int) -> Measured:
         return float(f1_score(right, predicted, pos_label=first, zero_division=0.0))
 
     clean = predictions(truth)
+    learned_from = (predictions(planted), predictions(corrected), clean)
+    noisy, mended, best = (score(predicted, truth) for predicted in learned_from)
     return Measured(
         len(wrong),
         len(wrong.intersection(seen)),
         len(seen),
-        (
-            score(predictions(planted), truth),
-            score(predictions(corrected), truth),
-            score(clean, truth),
-        ),
+        (noisy, mended, best),
         (score(clean, planted), score(clean, corrected)),
     )
 
@@ -118,18 +116,14 @@ def main() -> None:
             data = read_task_data(place.dataset(name), task)
             measured += [measure(data, seed) for seed in range(options.seeds)]
             print(name, measured[-1], flush=True)
-    planted, reached = (
-        sum(getattr(one, what) for one in measured) for what in ("planted", "reached")
-    )
+    planted = sum(one.planted for one in measured)
+    reached = sum(one.reached for one in measured)
     looked_at = sum(one.looked_at for one in measured)
     noisy, corrected, clean = np.mean([one.f1 for one in measured], axis=0)
     against_planted, against_corrected = np.mean([one.noisy_test for one in measured], axis=0)
-    print(
-        f"{len(measured)} runs: {reached:,} of {planted:,} planted labels ({reached / planted:.1%})"
-    )
-    print(
-        f"stand among the {looked_at:,} rows that people look at; {reached / looked_at:.0%} of those"
-    )
+    share = reached / planted
+    print(f"{len(measured)} runs: {reached:,} of {planted:,} planted labels ({share:.1%}) stand")
+    print(f"among the {looked_at:,} rows that people look at ({reached / looked_at:.0%} of them)")
     print(f"wrong labels: {PLANTED:.1%} before, {PLANTED * (1 - reached / planted):.2%} after")
     print(f"F1 on clean labels: {noisy:.3f} planted, {corrected:.3f} corrected, {clean:.3f} clean")
     print(f"F1 of the clean classifier: {against_planted:.3f} against planted test labels,")
