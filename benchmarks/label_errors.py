@@ -20,14 +20,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
 
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, read_task_data
+from goldpan.evaluation.extras import load
 from goldpan.evaluation.label_errors import find_label_errors
 from goldpan.evaluation.models.features import Features
 from goldpan.evaluation.nlbse import BASELINE
@@ -72,12 +71,15 @@ def measure(data: TaskData, seed: int) -> Measured:
 
     def predictions(labels: Labels) -> list[str]:
         own = [labels[name] for name in train["id"].to_pylist()]
-        model = LogisticRegression(C=4.0, max_iter=1_000, class_weight="balanced")
+        model = load("sklearn.linear_model").LogisticRegression(
+            C=4.0, max_iter=1_000, class_weight="balanced"
+        )
         return list(model.fit(learned, own).predict(asked))
 
     def score(predicted: list[str], labels: Labels) -> float:
         right = [labels[name] for name in test["id"].to_pylist()]
-        return float(f1_score(right, predicted, pos_label=first, zero_division=0.0))
+        f1 = load("sklearn.metrics").f1_score
+        return float(f1(right, predicted, pos_label=first, zero_division=0.0))
 
     clean = predictions(truth)
     learned_from = (predictions(planted), predictions(corrected), clean)

@@ -29,7 +29,7 @@ from goldpan.datasets.task_rows import task_family
 SEVERAL, ONE = find_task("comment_type_java"), find_task("nlbse23_java_summary")
 COUNTS = ("kept", "changed", "outside", "absent")
 RANKED = [(f"row {at}", at / 100) for at in range(100)]
-OF = {"task": "toys", "data_hash": "ab", "folds": 5}
+OF: dict[str, Any] = {"task": "toys", "data_hash": "ab", "folds": 5}
 
 
 def project(root: Path, name: str = ONE.name) -> Project:
