@@ -22,7 +22,7 @@ from goldpan.core.run_file import Flaw
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
-from goldpan.evaluation.run import RESULT
+from goldpan.evaluation.stored import RESULT
 from goldpan.git.packs import is_damaged, pack_files
 from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.inputs import check_replies

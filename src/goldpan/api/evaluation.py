@@ -13,7 +13,9 @@ from goldpan.api.workspace import Workspace
 from goldpan.core.errors import UsageError
 from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
 from goldpan.datasets.task_data import TaskData, task_directory
-from goldpan.evaluation.held_out import hold_out as hold_documents_out
+from goldpan.evaluation.columns import with_columns
+from goldpan.evaluation.held_out import held_out_column
+from goldpan.evaluation.held_out import hold_out as hold_groups_out
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol
@@ -79,6 +81,8 @@ class PlannedRun:
     seed: int
     data: TaskData
     given: TaskInput
+    by: tuple[str, ...] = ()
+    """Columns to score by, beside the project."""
 
     def run(self) -> RunResult:
         """Do it, or return the finished run with the same settings."""
@@ -92,6 +96,7 @@ class PlannedRun:
                 reporter,
                 files=self.given.files,
                 ablated=self.given.ablated,
+                by=self.by,
             )
 
     def estimate(self) -> Estimate | None:
@@ -114,6 +119,7 @@ class Plan:
     protocol: Protocol
     ablate: tuple[str, ...]
     hold_out: str | None
+    by: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tasks) * len(self.models) * len(self.seeds)
@@ -122,14 +128,17 @@ class Plan:
         layout = self.workspace.layout
         for name, directory in self.tasks:
             task = find_task(name, tasks_directory(layout.root))
-            task_input = read_task_input(
-                directory or task_directory(layout, task), task, self.ablate
-            )
-            data, protocol = task_input.data, self.protocol
+            place = directory or task_directory(layout, task)
+            task_input = read_task_input(place, task, self.ablate)
+            held_out = () if self.hold_out is None else (held_out_column(self.hold_out),)
+            data = with_columns(task_input.data, place, (*self.by, *held_out))
+            protocol = self.protocol
             if self.hold_out is not None:
-                data, protocol = hold_documents_out(data, protocol, self.hold_out)
+                data, protocol = hold_groups_out(data, protocol, self.hold_out)
             for model, seed in product(self.models, self.seeds):
-                yield PlannedRun(self.workspace, name, model, protocol, seed, data, task_input)
+                yield PlannedRun(
+                    self.workspace, name, model, protocol, seed, data, task_input, self.by
+                )
 
 
 def make_plan(
@@ -143,6 +152,7 @@ def make_plan(
     directory: Path | None,
     ablate: Sequence[str],
     hold_out: str | None,
+    by: Sequence[str] = (),
 ) -> Plan:
     """Find what an evaluation names; raises `UsageError` for what there is not."""
     chosen = find_protocol(protocol)
@@ -156,7 +166,14 @@ def make_plan(
         for dataset in datasets
     )
     return Plan(
-        workspace, tuple(tasks.items()), models, tuple(seeds), chosen, tuple(ablate), hold_out
+        workspace,
+        tuple(tasks.items()),
+        models,
+        tuple(seeds),
+        chosen,
+        tuple(ablate),
+        hold_out,
+        tuple(by),
     )
 
 

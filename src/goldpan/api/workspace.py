@@ -337,11 +337,14 @@ class Workspace:
         protocol: str = "default",
         ablate: Sequence[str] = (),
         hold_out: str | None = None,
+        by: Sequence[str] = (),
     ) -> Evaluation:
         """Run models on tasks or datasets, once per seed; finished runs are not repeated.
 
-        `settings` are those of the model. Raises what the first run that fails raises; those
-        before it are kept, so that the next call resumes there.
+        `settings` are those of the model. `hold_out` tests on groups that are not in train, such
+        as ``document`` or ``repo:each``; `by` names columns to score by, beside the project. Raises
+        what the first run that fails raises; those before it are kept, so that the next call
+        resumes there.
         """
         from goldpan.api.evaluation import Evaluation
 
@@ -353,6 +356,7 @@ class Workspace:
             protocol=protocol,
             ablate=ablate,
             hold_out=hold_out,
+            by=by,
         )
         return Evaluation(tuple(planned.run() for planned in plan))
 
@@ -367,6 +371,7 @@ class Workspace:
         directory: str | Path | None = None,
         ablate: Sequence[str] = (),
         hold_out: str | None = None,
+        by: Sequence[str] = (),
     ) -> Plan:
         """Return the runs that `evaluate` would do, to run or price one by one.
 
@@ -384,6 +389,7 @@ class Workspace:
             directory=None if directory is None else Path(directory),
             ablate=ablate,
             hold_out=hold_out,
+            by=by,
         )
 
     def label_errors(

@@ -13,14 +13,12 @@ from rich.table import Table
 
 from goldpan.commands.shared import Directory, Json, print_result, settings_of
 from goldpan.core.errors import UsageError
-from goldpan.core.sanitize import line
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.datasets.task import Task
     from goldpan.evaluation.comparing import ComparisonResult, Question
-    from goldpan.evaluation.run import RunResult
     from goldpan.report.evaluation import Written
 
 Output = Annotated[Path | None, typer.Option(help="An HTML file for the whole report.")]
@@ -28,10 +26,6 @@ Markdown = Annotated[Path | None, typer.Option(help="A Markdown file for the rep
 Latex = Annotated[Path | None, typer.Option(help="A LaTeX file for the tables of a paper.")]
 _ENDINGS = {"output": ".html", "markdown": ".md", "latex": ".tex"}
 _MOST = 40
-_METRICS = 6
-"""How many metrics beside the main one are shown."""
-_ANSWERS = 5
-"""How many answers that are not valid are shown."""
 
 
 def compare(
@@ -185,12 +179,15 @@ def print_compared(result: ComparisonResult, written: Sequence[Written]) -> None
     """Show the ranking, what it means, and where files lie."""
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
+    from goldpan.report.comparison.leakage import leak_headlines
     from goldpan.report.comparison.ranking import rank_range
     from goldpan.report.comparison.summary import heading, sentences
     from goldpan.report.numbers import formatted
 
     console = Terminal()
     console.print(clean(heading(result)))
+    for sentence in leak_headlines(result):
+        console.print(clean(sentence))
     comparison = result.comparison
     if isinstance(comparison, Comparison):
         table = Table("place", "model", box=None, header_style="dim")
@@ -223,6 +220,7 @@ def comparison_json(result: ComparisonResult, written: Sequence[Written]) -> dic
     """Return a comparison as JSON can hold it."""
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
+    from goldpan.report.comparison.leakage import leak_headlines
     from goldpan.report.comparison.summary import sentences, warnings
 
     comments = comment_ranking(result.systems)
@@ -250,44 +248,6 @@ def comparison_json(result: ComparisonResult, written: Sequence[Written]) -> dic
         "nlbse23": None if comments is None else asdict(comments),
         "left_out": [*result.block.left_out, *result.without_value],
         "summary": sentences(result, comments),
-        "warnings": warnings(result, ()),
+        "warnings": warnings(result, leak_headlines(result)),
         "files": [asdict(file) for file in written],
     }
-
-
-def print_ran(done: RunResult) -> None:
-    """Show the scores of a run and where it lies."""
-    console = Terminal()
-    record = done.record
-    scores = record.scores
-    console.print(
-        f"\n{record.task} by {record.model}, seed {record.seed}, "
-        f"protocol {record.protocol.name}"
-        + (f", without {record.settings['ablate']}" if "ablate" in record.settings else "")
-        + (" (was run before)" if done.again else "")
-    )
-    metrics = [each for each in scores.metrics if each.label is None]
-    metrics.sort(key=lambda each: each.name != scores.main)
-    for metric in metrics[: _METRICS + 1]:
-        value, interval = metric.value, metric.interval
-        text = f"not defined ({metric.reason})" if value is None else f"{value:.4f}"
-        if interval is not None:
-            text += f" [{interval.low:.4f}, {interval.high:.4f}]"
-        console.print(f"  {metric.name}: {text}")
-    invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
-    console.print(
-        f"  {scores.examples:,} examples{invalid}; "
-        f"{record.costs.wall_seconds:.1f} s; {done.directory}"
-    )
-    costs, answers = record.costs, record.answers
-    if costs.input_tokens:
-        money = f", cost {costs.money:,.2f}" if costs.money else ""
-        console.print(
-            f"  {costs.input_tokens:,} tokens read and {costs.output_tokens:,} written{money}"
-        )
-    if answers.notes:
-        notes = ", ".join(f"{name} {count:,}" for name, count in answers.notes.items())
-        console.print(f"  answers: {notes}")
-    for answer in answers.invalid[:_ANSWERS]:
-        if answer.raw:
-            console.print(f"  not valid, {answer.count:,} times: {line(answer.raw)}")

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from goldpan.commands import comparing, finetuning, labelling
-from goldpan.commands.comparing import print_ran
+from goldpan.commands.ran import print_ran
 from goldpan.commands.shared import (
     PARTIAL,
     Directory,
@@ -50,6 +50,13 @@ Tasks = Annotated[
 ]
 Models = Annotated[
     list[str] | None, typer.Option("--model", help="A model; may be given several times.")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        help="Score by a column, such as document; may be given several times. By repo is always.",
+    ),
 ]
 Stored = Annotated[
     Path | None,
@@ -135,10 +142,12 @@ def run_models(
         str | None,
         typer.Option(
             "--hold-out",
-            help="Test on whole documents that are not in train: document, or document:1 to "
-            "document:4 for other folds.",
+            help="Test on groups that are not in train: COLUMN is a fifth of its values, such as "
+            "document, COLUMN:1 to COLUMN:4 the other fifths, COLUMN=VALUE one of them, and "
+            "COLUMN:each all of them in turn, such as repo:each.",
         ),
     ] = None,
+    by: By = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only estimate what paid models would cost.")
     ] = False,
@@ -164,6 +173,7 @@ def run_models(
             directory=dataset,
             ablate=ablate or (),
             hold_out=held_out,
+            by=by or (),
         )
         for planned in plan:
             if dry_run:
@@ -199,21 +209,30 @@ def score(
     task: Tasks = None,
     model: Models = None,
     dataset: Stored = None,
+    by: By = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
     """Recompute the scores of finished runs from their predictions; no model is run."""
     from goldpan.datasets.registry import find_task, tasks_directory
-    from goldpan.evaluation.run import RunResult, rescore
+    from goldpan.datasets.task_data import task_directory
+    from goldpan.evaluation.columns import with_columns
+    from goldpan.evaluation.run import RunResult
     from goldpan.evaluation.runs import read_runs
-    from goldpan.evaluation.task_input import files_to_score
+    from goldpan.evaluation.stored import rescore
+    from goldpan.evaluation.task_input import files_to_score, scored_input
 
     lab = Workspace(settings_of(workspace=workspace).workspace)
     results = []
     for run in read_runs(lab, tasks=task or (), models=model or ()):
         known = find_task(run.task, tasks_directory(lab.root))
         files = files_to_score(lab, known, run.record.data_hash, dataset)
-        results.append(RunResult(run.directory, rescore(run.directory, known, files), again=False))
+        data = None
+        if missing := [name for name in by or () if name not in run.predictions().column_names]:
+            stored = scored_input(lab, known, run.record.data_hash, dataset).data
+            data = with_columns(stored, dataset or task_directory(lab, known), missing)
+        result = rescore(run.directory, known, files, by=by or (), data=data)
+        results.append(RunResult(run.directory, result, again=False))
     print_result(json, [result.result for result in results], lambda: print_all_ran(results))
 
 

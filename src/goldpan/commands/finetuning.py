@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from goldpan.commands.comparing import print_ran
+from goldpan.commands.ran import print_ran
 from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace

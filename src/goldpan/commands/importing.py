@@ -19,6 +19,7 @@ from goldpan.commands.shared import (
 )
 from goldpan.commands.tasks import Corrected
 from goldpan.commands.tasks import imported_json as task_imported_json
+from goldpan.commands.tasks import overlap_sentences
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
@@ -143,5 +144,8 @@ def print_imported(import_results: Sequence[ImportResult], left: Sequence[str]) 
         sides = [f"{rows.get(side, 0):,}" for side in ("train", "test")]
         table.add_row(clean(result.task.name), f"{result.written.rows:,}", *sides, clean(text))
     console.print(table)
+    for result in import_results:
+        for sentence in overlap_sentences(result.overlap)[:1] if result.overlap else ():
+            console.print(clean(f"{result.task.name}: {sentence}"))
     if left:
         console.print(clean(f"Files not given: {', '.join(left)}"))

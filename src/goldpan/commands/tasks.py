@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.table import Table
@@ -24,6 +24,7 @@ from goldpan.core.workspace import Workspace
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.workspace import Workspace
     from goldpan.datasets.importing import CountCheck, ImportResult
+    from goldpan.datasets.overlap import Kind, Overlap
     from goldpan.datasets.task import Task
     from goldpan.datasets.task_checks import CheckedFiles
 
@@ -316,7 +317,34 @@ def imported_json(result: ImportResult) -> dict[str, Any]:
         "counts": [asdict(check) for check in result.checks],
         "announced": [asdict(check) for check in result.announced],
         "missing": list(result.missing),
+        "seen_in_train": None if result.overlap is None else overlap_json(result.overlap),
     }
+
+
+def overlap_json(overlap: Overlap) -> dict[str, Any]:
+    """Return how many test rows resemble train, by kind, as plain data."""
+    return {"test": overlap.test, **{kind: len(rows) for kind, rows in overlap.rows.items()}}
+
+
+def overlap_sentences(overlap: Overlap) -> list[str]:
+    """Return what is to be known of a test that resembles train, the worst first."""
+    from goldpan.datasets.overlap import ALARM, WARNING
+
+    share = overlap.repeated / overlap.test if overlap.test else 0.0
+    sentences = []
+    if overlap.repeated:
+        start = "WARNING: " if share >= ALARM else "Warning: " if share >= WARNING else ""
+        exact, near = (len(overlap.rows[kind]) for kind in ("text", "near"))
+        sentences.append(
+            f"{start}{overlap.repeated:,} of {overlap.test:,} test rows ({share:.1%}) have a text "
+            f"that stands in train ({exact:,} exactly, {near:,} nearly)"
+        )
+    for kind, noun in (("document", "documents"), ("project", "projects")):
+        if rows := overlap.rows.get(cast("Kind", kind)):
+            sentences.append(
+                f"{len(rows):,} of {overlap.test:,} test rows are of {noun} that are in train"
+            )
+    return sentences
 
 
 def print_imported(result: ImportResult) -> None:
@@ -328,6 +356,8 @@ def print_imported(result: ImportResult) -> None:
     for split in written.splits:
         table.add_row(split.name, f"{split.rows:,}")
     console.print(table)
+    for sentence in overlap_sentences(result.overlap) if result.overlap else ():
+        console.print(clean(sentence))
     if result.missing:
         names = ", ".join(result.missing[:_MOST_MISSING])
         more = " and more" * (len(result.missing) > _MOST_MISSING)

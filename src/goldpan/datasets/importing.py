@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
 
 from goldpan import __version__
 from goldpan.core.errors import DatasetError, UsageError
@@ -28,9 +29,11 @@ from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.licenses import spdx
 from goldpan.datasets.manifest import CardInputs, Written
+from goldpan.datasets.overlap import Overlap, find_overlap
 from goldpan.datasets.provenance import Provenance, digest
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import task_batches
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import input_column, target_column, task_family
 from goldpan.text.blocks import prepared_rows
@@ -67,6 +70,8 @@ class ImportResult:
     """Totals of papers, which the source need not hold."""
     missing: tuple[str, ...]
     """Projects of the source that were not given."""
+    overlap: Overlap | None = None
+    """Which test rows resemble train; None where there is no train or no test."""
 
     @property
     def exact(self) -> bool:
@@ -167,7 +172,21 @@ def import_files(
             for where, expected in task.announced.items()
         ),
         missing=_missing(task, counts),
+        overlap=_overlap(task, written),
     )
+
+
+def _overlap(task: Task, written: Written) -> Overlap | None:
+    rows = {split.name: split.rows for split in written.splits}
+    if not rows.get("test") or not rows.get("train"):
+        return None
+
+    def side(*, test: bool) -> Iterator[pa.RecordBatch]:
+        for split, batch in task_batches(written.directory, task):
+            if (split == "test") == test:
+                yield batch
+
+    return find_overlap(task, side(test=False), side(test=True))
 
 
 def how_to_get(task: Task) -> tuple[str, str]:

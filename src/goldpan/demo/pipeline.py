@@ -26,6 +26,7 @@ from goldpan.commands import (
     mining,
     reviewing,
 )
+from goldpan.commands.ran import print_ran
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.engine import open_engine
@@ -143,7 +144,7 @@ def _evaluate(workspace: Workspace, reporter: Reporter, console: Terminal) -> No
     protocol = find_protocol("default")
     try:
         for name in MODELS:
-            comparing.print_ran(run(workspace, data, find_model(name, {}), protocol, 0, reporter))
+            print_ran(run(workspace, data, find_model(name, {}), protocol, 0, reporter))
         runs = read_runs(workspace, tasks=(TASK,), models=MODELS)
         compared = compare_runs(runs, runs, tasks, Question())
         page = EvaluationFiles(workspace.root / COMPARISON)

@@ -1,9 +1,14 @@
-"""Holds out whole documents: what a model is worth on classes or threads that it has never seen.
+"""Holds out whole documents, projects or other groups: what a model is worth on new ones.
 
-Where a source splits single sentences, a test sentence has its neighbours in train, and often
-stands there word for word. Here a fifth of the documents is the test, drawn by a hash of their
-names, so that all tasks that share documents hold out the same ones, whatever the seed. There are
-five such fifths, and every document is in one of them.
+Where a source splits single rows, a test row has its neighbours in train, and often stands there
+word for word. Here the values of a column are kept apart:
+
+    document        a fifth of the documents is the test, drawn by a hash of their names, so that
+                    all tasks that share documents hold out the same ones, whatever the seed;
+                    document:1 to document:4 are the other fifths
+    repo=OWNER/NAME the rows of that project are the test
+    repo:each       one run in which each project is tested by a model that learned from all others
+                    (leave one project out)
 """
 
 from __future__ import annotations
@@ -11,73 +16,134 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.evaluation.columns import values_of
 from goldpan.evaluation.protocol import Protocol
 
 FIFTHS = 5
-_KIND = re.compile(r"document(?::([0-4]))?")
+DOCUMENT = "document"
+MOST_MODELS = 1_000
+"""Models that one run may train."""
+_KIND = re.compile(
+    r"(?P<column>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<fifth>[0-4])|:(?P<each>each)|=(?P<value>.+))?"
+)
+_FORMS = (
+    "COLUMN, COLUMN:1 to COLUMN:4 for other fifths, COLUMN=VALUE, or COLUMN:each for one run in "
+    "which each value is held out once"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut(Protocol):
-    """A protocol whose test is of whole documents; its name tells runs apart."""
+    """A protocol whose test is of whole groups; its name tells runs apart."""
 
     fifth: int = 0
-    """Which documents, from 0."""
+    """Which of them, from 0."""
+    column: str = DOCUMENT
+    """What names the groups."""
+    value: str = ""
+    """The group that is the test; empty where a fifth or each of them is."""
 
 
-def hold_out(
-    data: TaskData, protocol: Protocol, kind: str = "document"
-) -> tuple[TaskData, HeldOut]:
-    """Return the task's rows split by document, and the protocol that says so.
-
-    `kind` is `document`, or `document:1` to `document:4` for the other fifths. The official
-    partition no longer counts. Raises `UsageError` for a kind that is not known, and
-    for rows without documents, or with too few to hold any out.
-    """
+def held_out_column(kind: str) -> str:
+    """Return the column that `--hold-out` names; raises `UsageError` where it names none."""
     match = _KIND.fullmatch(kind)
     if match is None:
-        raise UsageError(
-            f"Rows cannot be held out by {kind!r}",
-            "Give --hold-out document, or document:1 to document:4 for other documents",
-        )
-    fifth = int(match[1] or 0)
+        raise UsageError(f"Rows cannot be held out by {kind!r}", f"Give {_FORMS}")
+    return match["column"]
+
+
+def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[TaskData, HeldOut]:
+    """Return the task's rows split by a column, and the protocol that says so.
+
+    `kind` is what `--hold-out` takes; the rows have the column (`columns.with_columns`). The
+    official partition no longer counts. Raises `UsageError` for a kind that is not known, for
+    rows without a value, or with too few values to hold any out.
+    """
+    column = held_out_column(kind)
+    match = _KIND.fullmatch(kind)
+    assert match is not None
     rows = pa.concat_tables(data.splits.values()).sort_by("id")
-    if rows["document"].null_count:
+    if rows[column].null_count:
         raise UsageError(
-            f"{rows['document'].null_count:,} of {len(rows):,} rows of {data.task.name} name no "
-            "document to be held out by",
-            "Run it without --hold-out",
+            f"{rows[column].null_count:,} of {len(rows):,} rows of {data.task.name} name no "
+            f"{column} to be held out by",
+            "Run it without --hold-out, or give another column",
         )
-    sides = held_out_rows(rows, fifth)
+    rules = HeldOut(
+        **asdict(protocol)
+        | {
+            "name": f"{protocol.name}+{kind.removesuffix(':0')}",
+            "title": f"{protocol.title}, {_groups(column)} held out",
+        },
+        fifth=int(match["fifth"] or 0),
+        column=column,
+        value=match["value"] or "",
+    )
+    if match["each"]:
+        return _each(data, rows, rules)
+    sides = held_out_rows(rows, rules)
     splits = {
         "train": rows.filter(pa.array([not side for side in sides])),
         "test": rows.filter(pa.array(sides)),
     }
+    if rules.value and not len(splits["test"]):
+        known = sorted(set(values_of(rows, column)))
+        more = f" and {len(known) - 10:,} more" if len(known) > 10 else ""
+        raise UsageError(
+            f"No row of {data.task.name} has {column} {rules.value!r}",
+            f"It has {', '.join(known[:10])}{more}",
+        )
     if not all(len(table) for table in splits.values()):
         raise UsageError(
-            f"{data.task.name} has too few documents to hold some out", "Run it without --hold-out"
+            f"{data.task.name} has too few values of {column} to hold some out",
+            "Run it without --hold-out",
         )
-    described = asdict(protocol) | {
-        "name": f"{protocol.name}+document" + (f":{fifth}" if fifth else ""),
-        "title": f"{protocol.title}, whole documents held out",
-        "fifth": fifth,
-    }
-    method = f"whole documents held out, fifth {fifth + 1} of {FIFTHS}"
-    return task_data(data.task, splits, method), HeldOut(**described)
+    method = (
+        f"{column} {rules.value} held out"
+        if rules.value
+        else (f"whole {_groups(column)} held out, fifth {rules.fifth + 1} of {FIFTHS}")
+    )
+    return task_data(data.task, splits, method), rules
 
 
-def held_out_rows(rows: pa.Table, fifth: int) -> Sequence[bool]:
-    """Tell which rows are of the documents of a fifth."""
-    places = zip(rows["repo"].to_pylist(), rows["document"].to_pylist(), strict=True)
-    return [_fifth(repo or "", document or "") == fifth for repo, document in places]
+def held_out_rows(rows: pa.Table, rules: HeldOut) -> Sequence[bool]:
+    """Tell which rows are held out."""
+    values = values_of(rows, rules.column)
+    if rules.value:
+        return [value == rules.value for value in values]
+    repos = rows["repo"].to_pylist() if rules.column == DOCUMENT else [""] * len(rows)
+    return [
+        _fifth(repo or "", value) == rules.fifth for repo, value in zip(repos, values, strict=True)
+    ]
 
 
-def _fifth(repo: str, document: str) -> int:
-    named = f"{len(repo)} {repo} {document}".encode("utf-8", "surrogatepass")
+def _each(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskData, HeldOut]:
+    """Return all rows as train and as test: the run parts them, value by value."""
+    count = len(set(values_of(rows, rules.column)))
+    if not 2 <= count <= MOST_MODELS:
+        raise UsageError(
+            f"{data.task.name} has {count:,} values of {rules.column}, so that each cannot be "
+            "held out once",
+            f"Give a column with 2 to {MOST_MODELS:,} values, or hold out a fifth",
+        )
+    split = f"each {rules.column} held out once, {count:,} models"
+    whole = task_data(data.task, {"train": rows, "test": rows}, split)
+    hashed = hashlib.sha256(f"{whole.split_hash} {rules.column}:each".encode()).hexdigest()
+    # The rows are the same, each once, however often they are learned from.
+    made = replace(whole, data_hash=data.data_hash, split_hash=hashed)
+    return made, replace(rules, leave_out=rules.column)
+
+
+def _groups(column: str) -> str:
+    return {"repo": "projects", DOCUMENT: "documents"}.get(column, f"values of {column}")
+
+
+def _fifth(repo: str, value: str) -> int:
+    named = f"{len(repo)} {repo} {value}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(named).digest()[:8]) % FIFTHS

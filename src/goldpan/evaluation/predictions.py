@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import pyarrow as pa
 
-from goldpan.datasets.task import TaskType
+from goldpan.datasets.task import Task, TaskType
+from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.model import Answers
 
+_SHOWN, _LONGEST = 20, 500
+"""How many invalid answers a result shows, and how many characters of each."""
 _TEXT = pa.string()
 _WORDS = pa.list_(pa.field("item", pa.string(), nullable=False))
 _NUMBERS = pa.list_(pa.field("item", pa.float64(), nullable=False))
@@ -40,3 +47,43 @@ def predictions_schema(task_type: TaskType) -> pa.Schema:
             pa.field("raw", _TEXT),
         ]
     )
+
+
+def predictions_of(task: Task, rows: pa.Table, answers: Answers | None) -> pa.Table:
+    """Return a row an answer, sorted by id; no row without answers."""
+    if answers is None:
+        return predictions_schema(task.type).empty_table()
+    if len(answers.values) != len(rows):
+        raise ValueError(f"{len(answers.values)} answers to {len(rows)} rows of {task.name}")
+    nothing = [None] * len(rows)
+    columns = {
+        "id": rows["id"],
+        "repo": rows["repo"],
+        "document": rows["document"],
+        "truth": _truth(task, rows),
+        "answer": list(answers.values),
+        "scores": nothing
+        if answers.scores is None
+        else [list(row_scores) for row_scores in answers.scores],
+        "raw": nothing if answers.raw is None else list(answers.raw),
+    }
+    return pa.table(columns, schema=predictions_schema(task.type)).sort_by("id")
+
+
+def _truth(task: Task, rows: pa.Table) -> Any:
+    target = rows[target_column(task.type).name]
+    if task.type != "mlm":
+        return target
+    texts = rows["text"].to_pylist()
+    return [
+        [text[span["start"] : span["end"]] for span in spans]
+        for text, spans in zip(texts, target.to_pylist(), strict=True)
+    ]
+
+
+def invalid_answers(predictions: pa.Table) -> list[dict[str, Any]]:
+    """Return the commonest answers that are not valid, as the model gave them."""
+    raw = predictions.filter(predictions["answer"].is_null())["raw"].to_pylist()
+    counts = Counter((text or "")[:_LONGEST] for text in raw)
+    common = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:_SHOWN]
+    return [{"raw": text, "count": count} for text, count in common]

@@ -38,6 +38,11 @@ class Protocol:
     """The most where it is a text, or has a tag or a word for each that is asked."""
     structured: bool = True
     """Whether the server holds language models to the form of the answer, where it can."""
+    model_per: str = ""
+    """A column, such as `repo`: each of its values has a model of its own, which learns from its
+    rows alone."""
+    leave_out: str = ""
+    """A column: each of its values is tested by a model that learned from all others."""
     defects: tuple[str, ...] = ()
     """What a reader must know before quoting its scores, a sentence each."""
 

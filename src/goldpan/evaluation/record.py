@@ -7,7 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from goldpan.evaluation.by_column import ByColumn
 from goldpan.evaluation.environment import Environment
+from goldpan.evaluation.leaks import Leaks
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.protocol import Protocol
@@ -102,6 +104,10 @@ class RunRecord(_Part):
     """What there is to know of the answers."""
     costs: Costs
     """Tokens, money and time."""
+    leaks: Leaks
+    """Test rows that resemble train, and the scores without them."""
+    scores_by: Mapping[str, ByColumn] = {}
+    """Scores by project, and by the columns that `--by` named."""
     scores: Scores
     """On test, from the stored predictions alone."""
     train_scores: Scores

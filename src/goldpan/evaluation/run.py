@@ -2,7 +2,7 @@
 
     WORKSPACE/runs/TASK/MODEL/seed-S-DIGEST/
     ├── result.json          settings, environment, hashes, costs, scores; its presence is the end
-    ├── predictions.parquet  an answer a test row (`predictions.py`)
+    ├── predictions.parquet  an answer a test row (`predictions.py`), with how it resembles train
     ├── train.parquet        the same for at most 5,000 train rows, to see overfitting; no rows of
     │                        models whose answers cost money
     └── validation.parquet   the same for the rows that chose, to see degradation; no rows where
@@ -19,49 +19,63 @@ import hashlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pyarrow as pa
-from pydantic import ValidationError
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.locks import hold_lock
-from goldpan.core.parquet import read_table, write_table
+from goldpan.core.parquet import write_table
 from goldpan.core.plugins import blamed, digests
 from goldpan.core.progress import Reporter
 from goldpan.core.resources import named
-from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.sealed import sealed_json
 from goldpan.core.workspace import Workspace, make_directory, publish
+from goldpan.datasets.overlap import Overlap
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData, with_validation
 from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.by_column import unasked
 from goldpan.evaluation.costs import counting
 from goldpan.evaluation.environment import read_environment
-from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
-from goldpan.evaluation.predictions import predictions_schema
+from goldpan.evaluation.leaks import overlap_of, read_overlap, with_leaks
+from goldpan.evaluation.model import (
+    Answers,
+    Costs,
+    Fitted,
+    Model,
+    SelectionInfo,
+    TrainingContext,
+)
+from goldpan.evaluation.parts import Part, parts_of
+from goldpan.evaluation.predictions import invalid_answers, predictions_of, predictions_schema
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.record import RunRecord
-from goldpan.evaluation.score import score
 from goldpan.evaluation.shared_task_rows import sibling_rows
+from goldpan.evaluation.stored import (
+    FORMAT,
+    PREDICTIONS,
+    RESULT,
+    TRAIN,
+    VALIDATION,
+    read_result,
+    record_of,
+    rescore,
+    scored,
+    with_values,
+)
 from goldpan.llm.budget import Estimate
 
-FORMAT = 1
-RESULT = "result.json"
-PREDICTIONS = "predictions.parquet"
-TRAIN = "train.parquet"
-VALIDATION = "validation.parquet"
 TEST = "the test set"
 """What chose, where the test did."""
 ABLATE = "ablate"
 """The setting of a run that names what is taken out of the input."""
 _TRAIN_ROWS = 5_000
-_SHOWN, _LONGEST = 20, 500
-"""How many invalid answers a result shows, and how many characters of each."""
 _OPENED = "test-opened"
 
 
@@ -91,63 +105,154 @@ def run(
     *,
     files: Mapping[str, str] | None = None,
     ablated: Sequence[str] = (),
+    by: Sequence[str] = (),
 ) -> RunResult:
     """Train and test a model, or return the finished run with the same settings.
 
     The model learns from train and validation; then the test is opened, without its answers.
-    `files` are for scoring, as `score` takes them; `ablated` names the parts of the input that
-    the data lack. Raises `EvaluationError` where the data have no train or test split, or another
-    process does the same run, and what the model raises.
+    Where the protocol asks for a model a project, that is done for each, and the answers are put
+    together. `files` are for scoring, as `score` takes them; `ablated` names the parts of the input
+    that the data lack; `by` are columns of the rows by which to score, beside the project.
+    Raises `EvaluationError` where the data have no train or test split, or another process does
+    the same run, and what the model raises.
     """
     _require(data, model)
     facts = identity(data, model, protocol, seed, ablated)
     directory = run_directory(workspace, facts)
     if (directory / RESULT).exists():
-        return RunResult(directory, read_result(directory), again=True)
+        return _finished(directory, data, by, files)
     work = directory.with_name(directory.name + ".work")
     with _alone(work):
         if (directory / RESULT).exists():  # another process was faster
             shutil.rmtree(work, ignore_errors=True)
-            return RunResult(directory, read_result(directory), again=True)
-        context, test = _training_context(workspace, data, protocol, seed, work, reporter)
-        with (
-            counting(context.costs),
-            reporter.task(f"{data.task.name} by {model.name}", 2) as task,
-            blamed("model", model.name),
-        ):
-            fitted = model.fit(context)
-            task.advance()
-            opened = _open_test(work)
-            answers = _ask(data.task, fitted, test)
-            predictions = _table(data.task, test, answers)
-            task.advance()
-        seen = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
-        learned = _table(data.task, seen, _ask(data.task, fitted, seen) if len(seen) else None)
-        chosen = _chosen(data.task, context, fitted)
+            return _finished(directory, data, by, files)
+        costs = Costs()
+        parts = parts_of(data, protocol, needs_train=model.needs_train)
+        done = []
+        for number, part in enumerate(parts, 1):
+            place = work if len(parts) == 1 else work.with_name(f"{directory.name}.{number}.work")
+            overlap = (
+                read_overlap(workspace, data)
+                if len(parts) == 1
+                else overlap_of(data.task, part.splits)
+            )
+            context, test = _training_context(
+                workspace, replace(data, splits=part.splits), protocol, seed, place, reporter, costs
+            )
+            title = f"{data.task.name} by {model.name}" + (f", {part.name}" if part.name else "")
+            done.append(_train_and_ask(model, context, test, overlap, title))
+        predictions = with_values(_joined(part.predictions for part in done), data, by)
+        learned = _joined(part.learned for part in done)
+        chosen = _joined(part.chosen for part in done)
+        kinds = frozenset(kind for part in done for kind in part.overlap.rows)
         result = {
             **facts,
             "environment": asdict(read_environment()),
             "rows": {name: len(table) for name, table in data.splits.items()},
             "split": data.split,
-            "learned_from": _learned_from(model, context),
-            "learning": {
-                "chosen_on": context.learning.chosen_on,
-                "candidates": context.learning.candidates,
-                "from_all": context.learning.from_all,
-                "facts": context.learning.facts,
+            "learned_from": {
+                name: sum(part.learned_from[name] for part in done)
+                for name in ("train", "validation")
             },
+            "learning": _learning([part.context.learning for part in done], parts),
             "uses_neighbours": model.uses_neighbours,
-            "test_opened": opened,
-            "answers": {"notes": dict(answers.notes), "invalid": _invalid(predictions)},
-            "costs": {name: round(value, 6) for name, value in asdict(context.costs).items()},
-            "scores": asdict(score(data.task, predictions, seed=seed, files=files)),
-            "train_scores": asdict(score(data.task, learned, seed=seed, resamples=0)),
-            "validation_scores": asdict(score(data.task, chosen, seed=seed, resamples=0)),
+            "test_opened": max(part.opened for part in done),
+            "answers": {
+                "notes": dict(sum((Counter(part.notes) for part in done), Counter())),
+                "invalid": invalid_answers(predictions),
+            },
+            "costs": {name: round(value, 6) for name, value in asdict(costs).items()},
+            **scored(
+                data.task,
+                {PREDICTIONS: predictions, TRAIN: learned, VALIDATION: chosen},
+                seed=seed,
+                files=files,
+                kinds=kinds,
+                learns=model.needs_train,
+                by=(*unasked(predictions), *by),
+            ),
         }
         tables = {PREDICTIONS: predictions, TRAIN: learned, VALIDATION: chosen}
         _publish(workspace, directory, result, tables)
-        shutil.rmtree(work, ignore_errors=True)
+        for path in (work, *(part.context.directory for part in done)):
+            shutil.rmtree(path, ignore_errors=True)
     return RunResult(directory, result, again=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What one of a run's models answered."""
+
+    context: TrainingContext
+    overlap: Overlap
+    predictions: pa.Table
+    learned: pa.Table
+    chosen: pa.Table
+    notes: Mapping[str, int]
+    opened: int
+    learned_from: Mapping[str, int]
+
+
+def _train_and_ask(
+    model: Model, context: TrainingContext, test: pa.Table, overlap: Overlap, title: str
+) -> _Done:
+    """Train one model, then open the test."""
+    task = context.task
+    make_directory(context.directory)
+    with (
+        counting(context.costs),
+        context.reporter.task(title, 2) as progress,
+        blamed("model", model.name),
+    ):
+        fitted = model.fit(context)
+        progress.advance()
+        opened = _open_test(context.directory)
+        answers = _ask(task, fitted, test)
+        predictions = with_leaks(predictions_of(task, test, answers), overlap)
+        progress.advance()
+    seen = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
+    return _Done(
+        context,
+        overlap,
+        predictions,
+        predictions_of(task, seen, _ask(task, fitted, seen) if len(seen) else None),
+        _chosen(task, context, fitted),
+        answers.notes,
+        opened,
+        _learned_from(model, context),
+    )
+
+
+def _learning(learning: Sequence[SelectionInfo], parts: Sequence[Part]) -> dict[str, Any]:
+    """Return how the models of a run came to be; facts by part where there are several."""
+    facts: dict[str, Any] = learning[0].facts
+    if len(learning) > 1:
+        named = zip(parts, learning, strict=True)
+        facts = {"parts": {part.name: info.facts for part, info in named if info.facts}}
+    return {
+        "chosen_on": learning[0].chosen_on,
+        "candidates": sum(info.candidates for info in learning),
+        "from_all": all(info.from_all for info in learning),
+        "facts": facts,
+    }
+
+
+def _joined(tables: Iterable[pa.Table]) -> pa.Table:
+    """Put the answers of several models together; a train row that several had stands once."""
+    joined = pa.concat_tables(tables).sort_by("id")
+    names = joined["id"].to_pylist()
+    kept = [place for place, name in enumerate(names) if not place or names[place - 1] != name]
+    return joined if len(kept) == len(names) else joined.take(pa.array(kept))
+
+
+def _finished(
+    directory: Path, data: TaskData, by: Sequence[str], files: Mapping[str, str] | None
+) -> RunResult:
+    """Return a run that is done, scored by these columns too."""
+    result = read_result(directory)
+    if set(by) - set(result.get("scores_by", {})):
+        result = rescore(directory, data.task, files, by=by, data=data)
+    return RunResult(directory, result, again=True)
 
 
 def estimate(
@@ -163,7 +268,7 @@ def estimate(
         return None
     _require(data, model)
     work = run_directory(workspace, identity(data, model, protocol, seed))
-    context, test = _training_context(workspace, data, protocol, seed, work, reporter)
+    context, test = _training_context(workspace, data, protocol, seed, work, reporter, Costs())
     return model.estimate(context, _unanswered(data.task, test))
 
 
@@ -195,52 +300,6 @@ def run_directory(workspace: Workspace, facts: Mapping[str, Any]) -> Path:
     return workspace.root / "runs" / str(facts["task"]) / str(facts["model"]) / name
 
 
-def read_result(directory: Path) -> dict[str, Any]:
-    """Read `result.json`; raises `EvaluationError` for one that is damaged or of another format."""
-    path = directory / RESULT
-    try:
-        result = read_json(path)
-        known = result["format"] == FORMAT
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise EvaluationError(
-            f"{path} cannot be read ({error})", "Remove its directory and run it again"
-        ) from None
-    if not known:
-        raise EvaluationError(
-            f"{path} has the format {result['format']}, not {FORMAT}",
-            "Use the version of Goldpan that wrote it, or run it again",
-        )
-    return dict(result)
-
-
-def record_of(directory: Path, result: Mapping[str, Any]) -> RunRecord:
-    """Return what `read_result` read as a record; raises `EvaluationError` where it is none."""
-    try:
-        return RunRecord.model_validate(orjson.loads(orjson.dumps(result)))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise EvaluationError(
-            f"{directory / RESULT} cannot be read ({key}: {first['msg']})",
-            "Remove its directory and run it again",
-        ) from None
-
-
-def rescore(directory: Path, task: Task, files: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Compute the scores of a finished run anew from its predictions, and store them."""
-    result = read_result(directory)
-    seed = int(result["seed"])
-    result["scores"] = asdict(score(task, _read(directory / PREDICTIONS), seed=seed, files=files))
-    for part, name in (("train", TRAIN), ("validation", VALIDATION)):
-        table = _read(directory / name)
-        result[f"{part}_scores"] = asdict(score(task, table, seed=seed, resamples=0))
-    unfinished = directory / (RESULT + ".new")
-    with named(unfinished):
-        unfinished.write_bytes(sealed_json(result))
-    unfinished.replace(directory / RESULT)
-    return result
-
-
 def _require(data: TaskData, model: Model) -> None:
     for name in ("train", "test") if model.needs_train else ("test",):
         if not len(data.splits.get(name, ())):
@@ -257,6 +316,7 @@ def _training_context(
     seed: int,
     work: Path,
     reporter: Reporter,
+    costs: Costs,
 ) -> tuple[TrainingContext, pa.Table]:
     target = target_column(data.task.type).name
     test = data.splits["test"]
@@ -278,7 +338,7 @@ def _training_context(
         seed=seed,
         directory=work,
         reporter=reporter,
-        costs=Costs(),
+        costs=costs,
         siblings=lambda: sibling_rows(workspace, data.task),
         protocol=protocol,
         validation_name=name,
@@ -292,11 +352,11 @@ def _chosen(task: Task, context: TrainingContext, fitted: Fitted) -> pa.Table:
     learning = context.learning
     if learning.unseen is not None:
         rows, answers = learning.unseen
-        return _table(task, rows, answers)
+        return predictions_of(task, rows, answers)
     if learning.chosen_on != context.validation_name or context.validation_name == TEST:
         return predictions_schema(task.type).empty_table()
     assert context.validation is not None
-    return _table(task, context.validation, _ask(task, fitted, context.validation))
+    return predictions_of(task, context.validation, _ask(task, fitted, context.validation))
 
 
 def _learned_from(model: Model, context: TrainingContext) -> dict[str, int]:
@@ -313,45 +373,6 @@ def _ask(task: Task, fitted: Fitted, rows: pa.Table) -> Answers:
 def _unanswered(task: Task, rows: pa.Table) -> pa.Table:
     """Return rows without their answers; masks stay, as they say which words are asked for."""
     return rows if task.type == "mlm" else rows.drop_columns(target_column(task.type).name)
-
-
-def _table(task: Task, rows: pa.Table, answers: Answers | None) -> pa.Table:
-    if answers is None:
-        return predictions_schema(task.type).empty_table()
-    if len(answers.values) != len(rows):
-        raise ValueError(f"{len(answers.values)} answers to {len(rows)} rows of {task.name}")
-    nothing = [None] * len(rows)
-    columns = {
-        "id": rows["id"],
-        "repo": rows["repo"],
-        "document": rows["document"],
-        "truth": _truth(task, rows),
-        "answer": list(answers.values),
-        "scores": nothing
-        if answers.scores is None
-        else [list(row_scores) for row_scores in answers.scores],
-        "raw": nothing if answers.raw is None else list(answers.raw),
-    }
-    return pa.table(columns, schema=predictions_schema(task.type)).sort_by("id")
-
-
-def _truth(task: Task, rows: pa.Table) -> Any:
-    target = rows[target_column(task.type).name]
-    if task.type != "mlm":
-        return target
-    texts = rows["text"].to_pylist()
-    return [
-        [text[span["start"] : span["end"]] for span in spans]
-        for text, spans in zip(texts, target.to_pylist(), strict=True)
-    ]
-
-
-def _invalid(predictions: pa.Table) -> list[dict[str, Any]]:
-    """Return the commonest answers that are not valid, as the model gave them."""
-    raw = predictions.filter(predictions["answer"].is_null())["raw"].to_pylist()
-    counts = Counter((text or "")[:_LONGEST] for text in raw)
-    common = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:_SHOWN]
-    return [{"raw": text, "count": count} for text, count in common]
 
 
 def _open_test(work: Path) -> int:
@@ -376,16 +397,6 @@ def _publish(
             (scratch / RESULT).write_bytes(sealed_json(result))
         # The result goes last: a directory without it is no finished run.
         publish({scratch / name: directory / name for name in (*tables, RESULT)})
-
-
-def _read(path: Path) -> pa.Table:
-    try:
-        return read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise EvaluationError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})",
-            "Remove its directory and run it again",
-        ) from None
 
 
 @contextmanager

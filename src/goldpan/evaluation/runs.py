@@ -13,7 +13,7 @@ from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation.metrics.result import Scores
 from goldpan.evaluation.record import RunRecord
-from goldpan.evaluation.run import PREDICTIONS, RESULT, TRAIN, read_result, record_of
+from goldpan.evaluation.stored import PREDICTIONS, RESULT, TRAIN, read_result, record_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.held_out import HeldOut, held_out_rows
+from goldpan.evaluation.held_out import DOCUMENT, HeldOut, held_out_rows
 from goldpan.evaluation.model import TrainingContext
 
 Place = tuple[str, str, int, str]
@@ -59,10 +59,10 @@ def shared_rows(context: TrainingContext, spare: float) -> SharedRows:
         context.unlabelled["id"], value_set=context.whole_train["id"].combine_chunks()
     )
     closed = set(places_of(context.unlabelled.filter(pc.invert(learned))))
-    if isinstance(context.protocol, HeldOut):
+    if isinstance(context.protocol, HeldOut) and context.protocol.column == DOCUMENT:
         # Siblings are read as they were imported, and do not know of it.
         for rows in tables.values():
-            held = pa.array(held_out_rows(rows, context.protocol.fifth), pa.bool_())
+            held = pa.array(held_out_rows(rows, context.protocol), pa.bool_())
             closed.update(places_of(rows.filter(held)))
     answers = {name: _answers(rows) for name, rows in sorted(tables.items())}
     # A task that asks about some of these texts closes those that it leaves out.

@@ -13,13 +13,14 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.higher_is_better import ranking_score
+from goldpan.evaluation.leaks import COLUMN, headline
 from goldpan.evaluation.score import score
-from goldpan.report.comparison.materials import Material
 from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
 from goldpan.report.numbers import count, formatted
 
 _MOST_MODELS = 8
 _MOST_TASKS = 60
+_MOST_HEADLINES = 3
 _FEWEST_ROWS = 20
 """Fewer rows give no score worth comparing."""
 _NOTABLE = 0.01
@@ -35,8 +36,27 @@ class _Part:
     title: str
     named: str
     """What its rows are, in a sentence."""
-    ids: Mapping[str, Collection[str]]
-    """By task, those that do not belong to it."""
+    kinds: frozenset[str]
+    """How they resemble train."""
+
+
+_PARTS = (
+    _Part(
+        "Texts that are not in train",
+        "rows whose text stands in train, exactly or nearly",
+        frozenset(("text", "near")),
+    ),
+    _Part(
+        "Documents that are not in train",
+        "rows of a document that has other rows in train",
+        frozenset(("document",)),
+    ),
+    _Part(
+        "Projects that are not in train",
+        "rows of a project that has other rows in train",
+        frozenset(("project",)),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,66 +64,84 @@ class Distances:
     """What is left of scores on harder terms."""
 
     section: Section
+    headline: tuple[str, ...]
+    """What must be said before any score, a sentence each; nothing where little was seen."""
     warnings: tuple[str, ...]
-    """The most important of it, a sentence each."""
+    """The most important of the rest, a sentence each."""
 
 
-def distances(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: Mapping[str, Material | str]
-) -> Distances:
+def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distances:
     """Return what is known of scores on harder terms, and what is not known."""
-    known = {
-        name: material
-        for name, material in materials.items()
-        if not isinstance(material, str) and name in tasks and name in compared.tasks
-    }
     content: list[Content] = []
-    if known:
-        texts = {name: material.overlap.same_text for name, material in known.items()}
-        part = _Part("Texts that are not in train", "rows whose text stands in train", texts)
-        content += _part(compared, tasks, part)
-        documents = {
-            name: material.overlap.same_document
-            for name, material in known.items()
-            if material.overlap.documents
+    for part in _PARTS:
+        ids = {
+            name: seen
+            for name in compared.tasks
+            if (seen := _seen(compared, name, part)) is not None
         }
-        if documents:
-            named = "rows of a document that has other rows in train"
-            part = _Part("Documents that are not in train", named, documents)
-            content += _part(compared, tasks, part)
+        if ids:
+            content += _part(compared, tasks, part, ids)
         else:
+            what = part.title.partition(" ")[0].lower()
             content.append(
-                Text(
-                    "Rows name no documents, so whether a split by document is harder is not known."
-                )
+                Text(f"Rows name no {what}, so whether a split by them is harder is not known.")
             )
-    else:
-        content.append(
-            Text(
-                "The rows of the tasks are not in the workspace, so how many test texts stand in"
-                " train is not known."
-            )
-        )
     content += _neighbours(compared)
     content += _elsewhere(compared)
     section = Section(
         "distance",
         "Honest distances",
         tuple(content),
-        "What is left of the scores on harder terms. A test row whose text, or whose document,"
-        " was seen in training says little of texts and documents that nobody has seen.",
+        "What is left of the scores on harder terms. A test row whose text, document or project"
+        " was seen in training says little of those that nobody has seen.",
     )
-    return Distances(section, tuple(_warnings(content)))
+    return Distances(section, leak_headlines(compared), tuple(_warnings(content)))
+
+
+def leak_headlines(compared: ComparisonResult) -> tuple[str, ...]:
+    """Return a sentence for each task whose test repeats texts of train, the worst first."""
+    told = []
+    for name in compared.tasks:
+        runs = [
+            run
+            for system in compared.ranked
+            for run in system.runs.get(name, ())[:1]
+            if run.record.leaks.level in ("warning", "alarm")
+        ]
+        if not runs:
+            continue
+        first = runs[0]
+        leaks = first.record.leaks
+        text = headline(leaks, f"{first.scores.main} of {first.model}", first.value)
+        told.append((leaks.share, text.replace("test rows", f"test rows of {name}", 1)))
+    told.sort(key=lambda pair: -pair[0])
+    texts = [text for _, text in told[:_MOST_HEADLINES]]
+    if len(told) > _MOST_HEADLINES:
+        texts.append(f"So it is on {len(told) - _MOST_HEADLINES:,} more tasks.")
+    return tuple(texts)
+
+
+def _seen(compared: ComparisonResult, task: str, part: _Part) -> Collection[str] | None:
+    """Return the test rows of a task that belong to a part, None where that cannot be told."""
+    run = next(system.runs[task][0] for system in compared.systems if task in system.runs)
+    leaks = run.record.leaks
+    counts = {"text": leaks.text, "document": leaks.document, "project": leaks.project}
+    if any(counts[kind] is None for kind in part.kinds if kind in counts):
+        return None
+    table = run.predictions()
+    marks = zip(table["id"].to_pylist(), table[COLUMN].to_pylist(), strict=True)
+    return {name for name, kinds in marks if part.kinds & set(kinds)}
 
 
 def _part(
     compared: ComparisonResult,
     tasks: Mapping[str, Task],
     part: _Part,
+    ids: Mapping[str, Collection[str]],
 ) -> Iterator[Content]:
-    names = list(part.ids)[:_MOST_TASKS]
+    names = list(ids)[:_MOST_TASKS]
     whole = sum(_tested(compared, name) for name in names)
-    seen = sum(len(part.ids[name]) for name in names)
+    seen = sum(len(ids[name]) for name in names)
     share = f"{100 * seen / whole:.1f} %" if whole else "none"
     yield Text(
         f"Of {whole:,} test rows in {count(len(names), 'task')}, {seen:,} ({share}) are"
@@ -116,7 +154,9 @@ def _part(
     for system in compared.ranked[:_MOST_MODELS]:
         pairs = []
         for name in names:
-            apart = _without(system, tasks[name], part.ids[name])
+            if name not in tasks:
+                continue
+            apart = _without(system, tasks[name], ids[name])
             every = mean_score(system, name)
             if apart is not None and every is not None:
                 pairs.append((every, apart))
@@ -130,7 +170,7 @@ def _part(
             " score them. A split that keeps whole documents apart would tell."
         )
         return
-    left = sum(_tested(compared, name) - len(part.ids[name]) for name in used)
+    left = sum(_tested(compared, name) - len(ids[name]) for name in used)
     note = (
         f"The same predictions, scored on the {left:,} rows that are left, in tasks with at least"
         f" {_FEWEST_ROWS} of them. The models were not trained anew."

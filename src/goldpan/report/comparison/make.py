@@ -50,7 +50,7 @@ def make_report(
     comments = comment_ranking(compared.systems)
     mistakes = find_mistakes(compared)
     materials = _materials(workspace, compared, tasks, mistakes)
-    harder = distances(compared, tasks, materials)
+    harder = distances(compared, tasks)
     sections = [
         ranking_section(compared, comments),
         *_steps(compared, study, tasks),
@@ -64,7 +64,7 @@ def make_report(
         title=f"{title}: {summary.heading(compared)}" if title else summary.heading(compared),
         lead="Which models differ, which cannot be told apart, and what that rests on.",
         facts=summary.facts(compared),
-        summary=summary.sentences(compared, comments),
+        summary=(*harder.headline, *summary.sentences(compared, comments)),
         warnings=summary.warnings(compared, harder.warnings),
         sections=tuple(section for section in sections if section is not None),
     )

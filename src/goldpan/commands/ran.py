@@ -1,0 +1,150 @@
+"""How a run is shown: what to know before quoting it, its scores, by label and by project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from goldpan.core.sanitize import line
+from goldpan.core.terminal import Terminal, clean
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.evaluation.by_column import ByColumn
+    from goldpan.evaluation.leaks import Leaks
+    from goldpan.evaluation.metrics.result import Interval, Metric, Scores
+    from goldpan.evaluation.record import RunRecord
+    from goldpan.evaluation.run import RunResult
+
+_METRICS = 6
+"""How many metrics beside the main one are shown."""
+_ANSWERS = 5
+"""How many answers that are not valid are shown."""
+_LABELS, _PARTS = 30, 20
+"""How many labels, and how many values of a column, have a line."""
+
+
+def print_ran(done: RunResult) -> None:
+    """Show the scores of a run and where it lies; what makes them worth less comes first."""
+    console = Terminal()
+    record = done.record
+    scores = record.scores
+    console.print(
+        f"\n{record.task} by {record.model}, seed {record.seed}, "
+        f"protocol {record.protocol.name}"
+        + (f", without {record.settings['ablate']}" if "ablate" in record.settings else "")
+        + (" (was run before)" if done.again else "")
+    )
+    for sentence in cautions(record):
+        console.print(clean(f"  {sentence}"))
+    metrics = [metric for metric in scores.metrics if metric.label is None]
+    metrics.sort(key=lambda metric: metric.name != scores.main)
+    for metric in metrics[: _METRICS + 1]:
+        value = metric.value
+        text = f"not defined ({metric.reason})" if value is None else _number(value)
+        text += _interval(metric.interval)
+        if metric.name == scores.main:
+            text += _without(record.leaks)
+        console.print(clean(f"  {metric.name}: {text}"))
+    _print_labels(console, scores)
+    for part in record.scores_by.values():
+        _print_by(console, part)
+    _print_rest(console, done)
+
+
+def cautions(record: RunRecord) -> list[str]:
+    """Return what to know before a run's scores are quoted, the most important first."""
+    from goldpan.evaluation.leaks import headline
+
+    scores = record.scores
+    texts = [headline(record.leaks, scores.main, scores.value(scores.main))]
+    return [text for text in texts if text]
+
+
+def _without(leaks: Leaks) -> str:
+    """Return the score without what was seen, to stand beside the one with it."""
+    if not leaks.learned:
+        return ""
+    told = [
+        f"; without {part.seen} seen in train {_number(part.value)}{_interval(part.interval)} "
+        f"on {part.left:,} rows"
+        for part in leaks.without
+        if part.value is not None
+    ]
+    return "".join(told)
+
+
+def _print_labels(console: Terminal, scores: Scores) -> None:
+    """Show precision, recall and F1 of each label of a classification task."""
+    counts = scores.label_confusions
+    if not counts:
+        return
+    table = Table("  label", box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for name in ("precision", "recall", "f1", "rows"):
+        table.add_column(name, justify="right")
+    for confusion in counts[:_LABELS]:
+        values = [_of(scores, name, confusion.label) for name in ("precision", "recall", "f1")]
+        rows = f"{confusion.tp + confusion.fn:,}"
+        table.add_row(clean(f"  {confusion.label}"), *values, rows)
+    console.print(table)
+    if len(counts) > _LABELS:
+        console.print(f"  and {len(counts) - _LABELS:,} more labels in result.json")
+
+
+def _of(scores: Scores, name: str, label: str) -> str:
+    metric: Metric = scores.metric(name, label)
+    return "-" if metric.value is None else _number(metric.value)
+
+
+def _print_by(console: Terminal, by: ByColumn) -> None:
+    """Show a run's scores by a column, the values with most rows first."""
+    if by.mean is not None:
+        spread = "" if by.spread is None else f" ± {by.spread:.4f}"
+        console.print(
+            clean(
+                f"  mean {by.metric} over {len(by.parts):,} values of {by.column}: "
+                f"{_number(by.mean)}{spread}"
+            )
+        )
+    table = Table(f"  {line(by.column)}", box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for name in (by.metric, "95 %", "rows"):
+        table.add_column(name, justify="right")
+    for part in by.parts[:_PARTS]:
+        value = "-" if part.score is None else _number(part.score)
+        table.add_row(
+            clean(f"  {line(part.value, 60)}"),
+            value,
+            _interval(part.interval).strip(),
+            f"{part.examples:,}",
+        )
+    console.print(table)
+    if len(by.parts) > _PARTS:
+        console.print(f"  and {len(by.parts) - _PARTS:,} more in result.json")
+
+
+def _print_rest(console: Terminal, done: RunResult) -> None:
+    record = done.record
+    scores, costs, answers = record.scores, record.costs, record.answers
+    invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
+    console.print(
+        f"  {scores.examples:,} examples{invalid}; {costs.wall_seconds:.1f} s; {done.directory}"
+    )
+    if costs.input_tokens:
+        money = f", cost {costs.money:,.2f}" if costs.money else ""
+        console.print(
+            f"  {costs.input_tokens:,} tokens read and {costs.output_tokens:,} written{money}"
+        )
+    if answers.notes:
+        notes = ", ".join(f"{name} {count:,}" for name, count in answers.notes.items())
+        console.print(f"  answers: {notes}")
+    for answer in answers.invalid[:_ANSWERS]:
+        if answer.raw:
+            console.print(f"  not valid, {answer.count:,} times: {line(answer.raw)}")
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}"
+
+
+def _interval(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{interval.low:.4f}, {interval.high:.4f}]"

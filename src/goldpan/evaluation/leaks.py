@@ -1,0 +1,210 @@
+"""What of a score rests on rows that were seen in training, and how loudly that is said."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+import pyarrow as pa
+
+from goldpan.core.parquet import read_table, write_table
+from goldpan.core.workspace import Workspace, make_directory, publish
+from goldpan.datasets.overlap import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import TaskData
+from goldpan.evaluation.metrics.result import Interval
+from goldpan.evaluation.score import score
+from goldpan.filters.duplicates.settings import DuplicateSettings
+
+COLUMN = "leaks"
+"""The column of `predictions.parquet` that says how a test row resembles train."""
+FEWEST_ROWS = 20
+"""Fewer rows give no score worth comparing."""
+_MOST_GENERATED = 2_000
+"""Generated texts that are compared anew; more would take too long."""
+_SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field(COLUMN, pa.list_(pa.field("item", pa.string(), nullable=False)), nullable=False),
+    ]
+)
+_PARTS: Mapping[str, tuple[Kind, ...]] = {
+    "texts": ("text", "near"),
+    "documents": ("document",),
+    "projects": ("project",),
+}
+Level = Literal["none", "note", "warning", "alarm"]
+_NOTHING_NEW = 0.5
+"""The share of repeated texts from which on a score says nothing of new ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreWithout:
+    """The score on the test rows that remain when those seen in training are left out."""
+
+    seen: str
+    """What was left out: `texts` (equal or near), `documents` or `projects`."""
+    left: int
+    """Rows that remain."""
+    metric: str
+    value: float | None
+    """None where too few remain, or the metric is undefined on them."""
+    interval: Interval | None
+    reason: str = ""
+    """Why there is no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaks:
+    """How many test rows resemble train, and the scores without them."""
+
+    test: int
+    """Rows of the test."""
+    text: int
+    """Whose text stands in train, but for case, white space and HTML comments."""
+    near: int
+    """Whose text nearly does (`datasets/overlap.py`), and not exactly."""
+    document: int | None
+    """Whose document has rows in train; None where rows name no documents."""
+    project: int | None
+    """Whose project has rows in train; None where rows name no projects."""
+    learned: bool
+    """Whether the model learns from train: to others, nothing can leak here."""
+    without: tuple[ScoreWithout, ...]
+
+    @property
+    def repeated(self) -> int:
+        """Test rows whose text stands in train, exactly or nearly."""
+        return self.text + self.near
+
+    @property
+    def share(self) -> float:
+        """The share of the test that these are."""
+        return self.repeated / self.test if self.test else 0.0
+
+    @property
+    def level(self) -> Level:
+        """How loudly they are told: from 1 % on a warning, from 10 % on an alarm."""
+        if not self.repeated or not self.learned:
+            return "none"
+        if self.share < WARNING:
+            return "note"
+        return "warning" if self.share < ALARM else "alarm"
+
+    def score_without(self, seen: str) -> ScoreWithout | None:
+        """Return the score without texts, documents or projects seen, None where none was."""
+        return next((part for part in self.without if part.seen == seen), None)
+
+
+def read_overlap(workspace: Workspace, data: TaskData) -> Overlap:
+    """Return the overlap of a task's splits, from the workspace's cache where it is there."""
+    facts = f"{data.data_hash} {data.split_hash} {DuplicateSettings().digest()}"
+    name = hashlib.sha256(facts.encode()).hexdigest()[:24]
+    path = workspace.root / "cache" / "overlap" / f"{name}.parquet"
+    if path.exists():
+        table = read_table(path)
+        kinds = orjson.loads(table.schema.metadata[b"kinds"])
+        rows = list(zip(table["id"].to_pylist(), table[COLUMN].to_pylist(), strict=True))
+        return Overlap(
+            len(data.splits["test"]),
+            {kind: frozenset(row for row, those in rows if kind in those) for kind in kinds},
+        )
+    found = overlap_of(data.task, data.splits)
+    ids = sorted({row for those in found.rows.values() for row in those})
+    table = pa.table([ids, [found.kinds_of(row) for row in ids]], schema=_SCHEMA)
+    table = table.replace_schema_metadata({"kinds": orjson.dumps(list(found.rows))})
+    make_directory(path.parent)
+    with workspace.scratch() as scratch:
+        write_table(table, scratch / path.name)
+        publish({scratch / path.name: path})
+    return found
+
+
+def overlap_of(task: Task, splits: Mapping[str, pa.Table]) -> Overlap:
+    """Return the overlap of the test with all other splits."""
+    learned = (
+        batch for name, rows in splits.items() if name != "test" for batch in rows.to_batches()
+    )
+    return find_overlap(task, learned, splits["test"].to_batches())
+
+
+def with_leaks(predictions: pa.Table, overlap: Overlap) -> pa.Table:
+    """Return predictions with the column that says how each row resembles train."""
+    kinds = [overlap.kinds_of(row) for row in predictions["id"].to_pylist()]
+    return predictions.append_column(
+        _SCHEMA.field(COLUMN), pa.array(kinds, _SCHEMA.field(COLUMN).type)
+    )
+
+
+def leaks_of(
+    task: Task,
+    predictions: pa.Table,
+    *,
+    kinds: frozenset[str],
+    learned: bool,
+    seed: int = 0,
+    files: Mapping[str, str] | None = None,
+) -> Leaks:
+    """Count the leaks that stored predictions name, and score what remains without them.
+
+    `kinds` are those that could be told: rows without documents have no `document`.
+    """
+    marks = predictions[COLUMN].to_pylist()
+    counts = {kind: sum(kind in mark for mark in marks) for kind in KINDS}
+    without = [
+        _score_without(task, predictions, marks, seen, which, seed, files)
+        for seen, which in _PARTS.items()
+        if any(counts[kind] for kind in which)
+    ]
+    return Leaks(
+        test=len(predictions),
+        text=counts["text"],
+        near=counts["near"],
+        document=counts["document"] if "document" in kinds else None,
+        project=counts["project"] if "project" in kinds else None,
+        learned=learned,
+        without=tuple(without),
+    )
+
+
+def headline(leaks: Leaks, metric: str, value: float | None) -> str:
+    """Return the sentence on repeated texts that stands before a score; empty without any."""
+    if leaks.level == "none":
+        return ""
+    start = {"note": "", "warning": "Warning: ", "alarm": "WARNING: "}[leaks.level]
+    text = (
+        f"{start}{leaks.repeated:,} of {leaks.test:,} test rows ({leaks.share:.1%}) have a text "
+        f"that stands in train ({leaks.text:,} exactly, {leaks.near:,} nearly)"
+    )
+    without = leaks.score_without("texts")
+    if without is not None and without.value is not None and value is not None:
+        text += f"; without them {metric} is {without.value:.4f}, with them {value:.4f}"
+    elif without is not None and without.value is None:
+        text += f"; {without.reason}"
+    if leaks.share >= _NOTHING_NEW:
+        text += ". This score says nothing of new texts"
+    return f"{text}."
+
+
+def _score_without(
+    task: Task,
+    predictions: pa.Table,
+    marks: list[list[str]],
+    seen: str,
+    kinds: tuple[Kind, ...],
+    seed: int,
+    files: Mapping[str, str] | None,
+) -> ScoreWithout:
+    left = predictions.filter(pa.array([not set(kinds) & set(mark) for mark in marks], pa.bool_()))
+    reason = ""
+    if len(left) < FEWEST_ROWS:
+        reason = f"without them {len(left):,} rows are left, too few to score ({FEWEST_ROWS})"
+    elif task.type == "text-generation" and len(left) > _MOST_GENERATED:
+        reason = f"without them {len(left):,} generated texts are left, too many to score anew"
+    if reason:
+        return ScoreWithout(seen, len(left), task.metric, None, None, reason)
+    main = score(task, left, seed=seed, files=files).metric(task.metric)
+    return ScoreWithout(seen, len(left), main.name, main.value, main.interval, main.reason)
