@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.evaluation.by_column import ByColumn
     from goldpan.evaluation.leaks import Leaks
     from goldpan.evaluation.metrics.result import Interval, Metric, Scores
-    from goldpan.evaluation.record import RunRecord
+    from goldpan.evaluation.record import Learning, RunRecord
     from goldpan.evaluation.run import RunResult
 
 _METRICS = 6
@@ -57,8 +57,26 @@ def cautions(record: RunRecord) -> list[str]:
     from goldpan.evaluation.leaks import headline
 
     scores = record.scores
-    texts = [headline(record.leaks, scores.main, scores.value(scores.main))]
+    texts = [
+        headline(record.leaks, scores.main, scores.value(scores.main)),
+        *cautions_of_steps(record.learning),
+    ]
     return [text for text in texts if text]
+
+
+def cautions_of_steps(learning: Learning) -> list[str]:
+    """Say where a model was trained for too few steps to learn."""
+    from goldpan.evaluation.finetune.settings import FEWEST_STEPS
+
+    facts = learning.facts
+    parts = [facts, *facts.get("parts", {}).values()]
+    steps = [int(part["planned_steps"]) for part in parts if "planned_steps" in part]
+    if not steps or min(steps) >= FEWEST_STEPS:
+        return []
+    return [
+        f"Warning: it learned in {min(steps):,} steps, too few for a model to change much (from "
+        f"{FEWEST_STEPS} on it does): give more --epochs or a smaller --set batch"
+    ]
 
 
 def _without(leaks: Leaks) -> str:

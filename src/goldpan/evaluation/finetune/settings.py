@@ -5,8 +5,9 @@ Settings are part of what tells runs apart. A recipe gives those that are not na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from goldpan.core.errors import UsageError
@@ -30,6 +31,9 @@ class Settings:
     """Evaluations without a better score after which the training stops."""
     batch: int = 64
     """Rows to a step, however many fit on a device at once."""
+    least_steps: int = 200
+    """With few rows, batches are halved down to 8 and epochs added until there are as many steps;
+    a number of epochs or a batch that was given stays."""
     device_batch: int = 0
     """Rows on a device at once; 0 begins with all and halves them when memory runs out."""
     learning_rate: float = 0.0
@@ -89,8 +93,13 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
         "warmup": 0.0,
         "decay": False,
         "log_targets": False,
+        "least_steps": 0,
     },
 }
+_SMALLEST, _MOST_EPOCHS = 8, 100
+"""The smallest batch and the most epochs that few rows are given."""
+FEWEST_STEPS = 100
+"""Fewer steps hardly change a model: a run says so."""
 _AT_LEAST = {
     "epochs": 1,
     "word_epochs": 1,
@@ -98,6 +107,7 @@ _AT_LEAST = {
     "patience": 1,
     "batch": 1,
     "device_batch": 0,
+    "least_steps": 0,
     "learning_rate": 0,
     "weight_decay": 0,
     "warmup": 0,
@@ -108,6 +118,30 @@ _AT_LEAST = {
     "lora_alpha": 1,
     "answer_tokens": 1,
 }
+
+
+def with_enough_steps(
+    settings: Settings, rows: int, *, words: bool, given: Collection[str]
+) -> Settings:
+    """Return settings under which so many rows give `least_steps`, as far as `given` allows.
+
+    `words` says that the task is one of those that `word_epochs` counts for; `given` names what
+    was asked for and stays.
+    """
+    name = "word_epochs" if words else "epochs"
+    epochs = int(getattr(settings, name))
+    batch = settings.batch
+
+    def steps() -> int:
+        return math.ceil(rows / batch) * epochs
+
+    while "batch" not in given and steps() < settings.least_steps and batch // 2 >= _SMALLEST:
+        batch //= 2
+    if name not in given and rows and steps() < settings.least_steps:
+        epochs = min(_MOST_EPOCHS, math.ceil(settings.least_steps / math.ceil(rows / batch)))
+    batch = max(batch, settings.processes)
+    enough = replace(settings, batch=batch)
+    return replace(enough, word_epochs=epochs) if words else replace(enough, epochs=epochs)
 
 
 def recipe(name: str) -> Mapping[str, Any]:

@@ -200,12 +200,13 @@ def _evaluate(training: _Training, state: State) -> None:
         return
     value, better = validate(job, training.loaded, group, training.device_batch * 2)
     state.scores.append((state.step, value))
-    if state.best is None or better > state.best:
-        state.best, state.best_step, state.misses = max(better, -1e308), state.step, 0
+    improved = state.best is None or better > state.best
+    # Of equals the later one has learned more: few rows to choose by cannot tell it.
+    if improved or better == state.best:
+        state.best, state.best_step = max(better, -1e308), state.step
         if group.first:
             _keep(training)
-    else:
-        state.misses += 1
+    state.misses = 0 if improved else state.misses + 1
 
 
 def _keep(training: _Training) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,10 +13,16 @@ import pyarrow as pa
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
 from goldpan.evaluation.extras import load
-from goldpan.evaluation.finetune.job import Job
+from goldpan.evaluation.finetune.job import WORD_TASKS, Job
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
-from goldpan.evaluation.finetune.settings import AS_LONG_AS_THE_MODEL, Settings, check, recipe
+from goldpan.evaluation.finetune.settings import (
+    AS_LONG_AS_THE_MODEL,
+    Settings,
+    check,
+    recipe,
+    with_enough_steps,
+)
 from goldpan.evaluation.finetune.training import LEARNED
 from goldpan.evaluation.finetune.weights import Weights
 from goldpan.evaluation.model import Answers, Costs, Model, TrainingContext
@@ -55,7 +61,11 @@ class Finetuned:
         return answers
 
 
-def _fit(weights: Weights, settings: Settings, context: TrainingContext) -> Finetuned:
+def _fit(
+    weights: Weights, wanted: Settings, given: Collection[str], context: TrainingContext
+) -> Finetuned:
+    words = context.task.type in WORD_TASKS
+    settings = with_enough_steps(wanted, len(context.train), words=words, given=given)
     job = Job(
         context.task,
         context.train,
@@ -70,7 +80,7 @@ def _fit(weights: Weights, settings: Settings, context: TrainingContext) -> Fine
     facts = run_job(job, context.reporter)
     context.costs.gpu_seconds += facts["seconds"] * facts["gpus"]
     context.costs.input_tokens += facts["tokens"]
-    _note(context, facts)
+    _note(context, {**facts, "epochs": job.epochs, "batch": settings.batch})
     device = pick_device(settings.device)
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices):
@@ -120,7 +130,9 @@ def finetuned(options: Mapping[str, Any]) -> Model:
     def facts(task: Task) -> Mapping[str, Any]:
         return {"max_length": settings.max_length or task.max_length}
 
-    return Model(name, partial(_fit, weights, settings), described, task_facts=facts)
+    return Model(
+        name, partial(_fit, weights, settings, frozenset(rest)), described, task_facts=facts
+    )
 
 
 def _learning_rate(settings: Settings, weights: Weights) -> float:

@@ -16,6 +16,7 @@ from goldpan.report.comparison.conditions import conditions_section
 from goldpan.report.comparison.costs import costs_section
 from goldpan.report.comparison.curves import curves
 from goldpan.report.comparison.drift import drift
+from goldpan.report.comparison.groups import groups_section
 from goldpan.report.comparison.leakage import distances
 from goldpan.report.comparison.materials import Material, read_material
 from goldpan.report.comparison.measures import confusion, metrics, score_table
@@ -53,6 +54,7 @@ def make_report(
     harder = distances(compared, tasks)
     sections = [
         ranking_section(compared, comments),
+        groups_section(compared),
         *_steps(compared, study, tasks),
         mistakes_section(compared, mistakes, materials),
         costs_section(compared),

@@ -1,0 +1,85 @@
+"""Scores by project and other columns, and the ranking of the NLBSE'24 competition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_units import System
+from goldpan.evaluation.nlbse24 import REPOSITORIES, issue_ranking
+from goldpan.report.document import Cell, Content, Fold, Section, Table, Text, cut
+
+_MOST_TASKS = 60
+_OPEN = 2
+
+
+def groups_section(compared: ComparisonResult) -> Section | None:
+    """Return each task's scores by column, None where no run has any."""
+    content: list[Content] = [*_competition(compared)]
+    for task in compared.tasks[:_MOST_TASKS]:
+        there = [system for system in compared.ranked if task in system.runs]
+        columns = dict.fromkeys(
+            column for system in there for column in system.runs[task][0].record.scores_by
+        )
+        for column in columns:
+            table = _table(there, task, column)
+            content.append(Fold(f"{task} by {column}", (table,), open=len(content) < _OPEN))
+    if not content:
+        return None
+    return Section(
+        "groups",
+        "Scores by project and column",
+        tuple(content),
+        "The same predictions, scored for each project, or for each value of a column that"
+        " --by named. A mean over values counts each the same, however many rows it has.",
+    )
+
+
+def _table(systems: list[System], task: str, column: str) -> Table:
+    """Return a row a value and a column a model; means over seeds."""
+    rows: dict[str, int] = {}
+    scores: list[dict[str, float | None]] = []
+    for system in systems:
+        values: dict[str, list[float]] = {}
+        for run in system.runs[task]:
+            by = run.record.scores_by.get(column)
+            for part in by.parts if by else ():
+                rows.setdefault(part.value, part.examples)
+                if part.score is not None:
+                    values.setdefault(part.value, []).append(part.score)
+        scores.append({value: math.fsum(those) / len(those) for value, those in values.items()})
+    order = sorted(rows, key=lambda value: (-rows[value], value))
+    lines: list[tuple[Cell, ...]] = [
+        (value, rows[value], *(of_value.get(value) for of_value in scores)) for value in order
+    ]
+    means = [[mean for mean in of_value.values() if mean is not None] for of_value in scores]
+    told = (math.fsum(those) / len(those) if those else None for those in means)
+    lines.insert(0, (f"mean over {len(order):,} values", sum(rows.values()), *told))
+    metric = systems[0].runs[task][0].scores.main
+    names = (column, "rows", *(system.name for system in systems))
+    return cut(Table(f"{metric} by {column}", names, tuple(lines)))
+
+
+def _competition(compared: ComparisonResult) -> Iterator[Content]:
+    ranking = issue_ranking(compared.systems)
+    if ranking is None:
+        return
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            entry.place,
+            entry.name,
+            entry.mean,
+            *(entry.f1[name] for name in REPOSITORIES),
+            "published" if entry.published else "run here",
+        )
+        for entry in ranking.entries
+    )
+    yield Table(
+        "NLBSE'24 issue reports",
+        ("place", "model", "mean F1", *REPOSITORIES, "figures"),
+        rows,
+        "One model for each repository; ranked by the mean of the five repositories' F1.",
+    )
+    for sentence in ranking.incomplete:
+        yield Text(f"{sentence}.")

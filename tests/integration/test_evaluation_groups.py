@@ -1,0 +1,213 @@
+"""What a run says of rows seen in training, of single projects, and of groups held out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from typer.testing import CliRunner
+
+from goldpan.commands.evaluating import app
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import load_tasks
+from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.evaluation.comparing import Question, compare_runs
+from goldpan.evaluation.held_out import hold_out
+from goldpan.evaluation.leaks import COLUMN
+from goldpan.evaluation.model import Answers, Model, TrainingContext
+from goldpan.evaluation.nlbse24 import REPOSITORIES, issue_ranking
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.runs import read_runs
+from goldpan.evaluation.stored import rescore
+from goldpan.report.comparison.make import make_report
+from tests.comparing import QUIET, add_run, split_rows, two_labels, write_rows
+
+DEFAULT = find_protocol("default")
+
+
+class Remembers:
+    """Answers as train does where it has the text, else with the first label of the task."""
+
+    def __init__(self) -> None:
+        self.repos: list[set[str]] = []
+
+    def model(self) -> Model:
+        return Model("remembers", self.fit)
+
+    def fit(self, context: TrainingContext) -> Remembers:
+        rows = context.whole_train.to_pylist()
+        self.known = {row["text"]: row["label"] for row in rows}
+        self.other = context.task.label_names[0]
+        self.repos.append({row["repo"] for row in rows})
+        return self
+
+    def answer(self, rows: pa.Table) -> Answers:
+        return Answers([self.known.get(text, self.other) for text in rows["text"].to_pylist()])
+
+
+def repeated(share: float, train: int = 60, test: int = 60) -> TaskData:
+    """Return rows of which this share of the test has a text of train, in other white space."""
+    data = two_labels(train=train, test=test)
+    learned = data.splits["train"].to_pylist()
+    table = data.splits["test"]
+    texts, labels = table["text"].to_pylist(), table["label"].to_pylist()
+    for place in range(round(share * test)):
+        texts[place] = f"  {learned[place]['text'].upper()} "
+        labels[place] = learned[place]["label"]
+    for name, values in (("text", texts), ("label", labels)):
+        index = table.schema.get_field_index(name)
+        table = table.set_column(index, table.schema.field(index), pa.array(values))
+    return task_data(data.task, {**data.splits, "test": table})
+
+
+def ran(place: Path, data: TaskData, seed: int = 0) -> RunResult:
+    return run(Workspace(place), data, Remembers().model(), DEFAULT, seed, QUIET)
+
+
+def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) -> None:
+    write_rows(Workspace(tmp_path), repeated(1.0, test=20))
+    done = CliRunner().invoke(
+        app,
+        ["run", "--workspace", str(tmp_path), "--task", "requirement_type", "--model", "majority"],
+    )
+    lines = done.stdout.strip().splitlines()
+    assert "20 of 20 test rows (100.0%) have a text that stands in train" in lines[1]
+    assert "says nothing of new texts" in lines[1]
+    assert lines[1].strip().startswith("WARNING")
+    assert "macro_f1" in lines[2]
+    record = read_runs(Workspace(tmp_path))[0].record
+    (texts, *_) = record.leaks.without
+    assert (texts.left, texts.value) == (0, None)
+    assert "too few" in texts.reason
+
+
+@pytest.mark.parametrize(
+    ("share", "level"), [(0.0, "none"), (1 / 150, "note"), (0.05, "warning"), (0.5, "alarm")]
+)
+def test_the_more_leaks_the_louder(tmp_path: Path, share: float, level: str) -> None:
+    record = ran(tmp_path, repeated(share, train=150, test=150)).record
+    assert record.leaks.text == round(share * 150)
+    assert record.leaks.level == level
+
+
+def test_scores_stand_beside_those_without_what_was_seen(tmp_path: Path) -> None:
+    done = ran(tmp_path, repeated(0.5))
+    record = done.record
+    table = read_runs(Workspace(tmp_path))[0].predictions()
+    marks = table[COLUMN].to_pylist()
+    seen = [mark for mark in marks if "text" in mark]
+    assert len(seen) == record.leaks.text == 30
+    without = record.leaks.score_without("texts")
+    assert without is not None
+    assert without.left == 30
+    assert without.value is not None
+    assert without.interval is not None
+    fresh = table.filter(pa.array(["text" not in mark for mark in marks]))
+    right = pc.sum(pc.equal(fresh["truth"], fresh["answer"])).as_py()
+    assert right == 15, "of new texts it answers one label alone"
+    again = rescore(done.directory, two_labels().task)["leaks"]
+    assert orjson.dumps(again) == orjson.dumps(done.result["leaks"])
+
+
+def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
+    data = repeated(0.5)
+    for name, share in (("good", 0.9), ("bad", 0.5)):
+        add_run(Workspace(tmp_path), data, name, share)
+    runs = read_runs(Workspace(tmp_path))
+    report = make_report(
+        Workspace(tmp_path), compare_runs(runs, runs, load_tasks(), Question()), load_tasks()
+    )
+    assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
+    assert "without them macro_f1 of good is" in report.summary[0]
+    keys = [section.key for section in report.sections]
+    assert "groups" in keys
+
+
+def test_each_project_is_tested_by_a_model_that_never_saw_it(tmp_path: Path) -> None:
+    data = two_labels()
+    held, rules = hold_out(data, DEFAULT, "repo:each")
+    assert held.data_hash == data.data_hash
+    spy = Remembers()
+    record = run(Workspace(tmp_path), held, spy.model(), rules, 0, QUIET).record
+    assert record.protocol.name == "default+repo:each"
+    assert sorted(map(sorted, spy.repos)) == [["octo/gem0"], ["octo/gem1"]]
+    assert record.scores.examples == 120
+    assert record.leaks.project == 0
+    by = record.scores_by["repo"]
+    assert {part.value: part.examples for part in by.parts} == {"octo/gem0": 60, "octo/gem1": 60}
+    table = read_runs(Workspace(tmp_path))[0].predictions()
+    assert len(set(table["id"].to_pylist())) == 120
+
+
+def test_one_value_of_any_column_can_be_held_out() -> None:
+    data = two_labels()
+    held, rules = hold_out(data, DEFAULT, "repo=octo/gem1")
+    assert set(held.splits["test"]["repo"].to_pylist()) == {"octo/gem1"}
+    assert set(held.splits["train"]["repo"].to_pylist()) == {"octo/gem0"}
+    assert rules.name == "default+repo=octo/gem1"
+    for kind, said in (
+        ("repo=nobody", "octo/gem0, octo/gem1"),
+        ("license", "name no license"),
+        ("repo:7", "held out by"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            hold_out(data, DEFAULT, kind)
+    alone = {
+        name: rows.filter(pc.equal(rows["repo"], "octo/gem0")) for name, rows in data.splits.items()
+    }
+    with pytest.raises(UsageError, match="1 values of repo"):
+        hold_out(task_data(data.task, alone), DEFAULT, "repo:each")
+
+
+def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:
+    write_rows(Workspace(tmp_path), two_labels())
+    common = ["--workspace", str(tmp_path), "--task", "requirement_type"]
+    told = CliRunner().invoke(app, ["run", *common, "--model", "majority", "--by", "document"])
+    assert "values of document" in told.stdout
+    assert "octo/gem1" in told.stdout
+    later = CliRunner().invoke(app, ["score", *common, "--by", "partition", "--json"])
+    (result,) = orjson.loads(later.stdout)
+    assert set(result["scores_by"]) == {"repo", "document", "partition"}
+    (part,) = result["scores_by"]["partition"]["parts"]
+    assert (part["value"], part["examples"]) == ("test", 60)
+    unknown = CliRunner().invoke(app, ["score", *common, "--by", "severity"])
+    assert isinstance(unknown.exception, UsageError)
+    assert "no column 'severity'" in str(unknown.exception)
+
+
+def test_f1_of_each_label_is_shown(tmp_path: Path) -> None:
+    write_rows(Workspace(tmp_path), two_labels())
+    common = ["--workspace", str(tmp_path), "--task", "requirement_type"]
+    told = CliRunner().invoke(app, ["run", *common, "--model", "majority"])
+    (line,) = (row for row in told.stdout.splitlines() if row.split()[:1] == ["functional"])
+    assert line.split()[1:] == ["0.5000", "1.0000", "0.6667", "30"]
+
+
+def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_path: Path) -> None:
+    task = load_tasks()["nlbse24_issue_type"]
+    names = task.label_names
+    pairs = [(f"word{at % 3} of issue {at}", names[at % 3]) for at in range(3_000)]
+    data = split_rows(task, pairs, 1_500)
+
+    def of_five(table: pa.Table) -> pa.Table:
+        repos = [REPOSITORIES[at // 3 % 5] for at in range(len(table))]
+        return table.set_column(table.schema.get_field_index("repo"), "repo", pa.array(repos))
+
+    splits = {name: of_five(table) for name, table in data.splits.items()}
+    data = task_data(task, splits)
+    spy = Remembers()
+    record = run(Workspace(tmp_path), data, spy.model(), find_protocol("nlbse24"), 0, QUIET).record
+    assert [len(repos) for repos in spy.repos] == [1] * 5
+    assert record.learned_from.train > 1_000
+    runs = read_runs(Workspace(tmp_path))
+    ranking = issue_ranking(compare_runs(runs, runs, load_tasks(), Question()).systems)
+    assert ranking is not None
+    own = next(entry for entry in ranking.entries if not entry.published)
+    assert own.mean == pytest.approx(record.scores_by["repo"].mean)
+    first = ranking.entries[0]
+    assert (first.name, round(first.mean, 4)) == ("SetFit (organizers)", 0.8270)
