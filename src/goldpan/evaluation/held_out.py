@@ -69,6 +69,11 @@ def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[
     match = _KIND.fullmatch(kind)
     assert match is not None
     rows = pa.concat_tables(data.splits.values()).sort_by("id")
+    if column not in rows.column_names:
+        raise UsageError(
+            f"The rows of {data.task.name} have no column {column!r} to be held out by",
+            f"They have {', '.join(rows.column_names)}",
+        )
     if rows[column].null_count:
         raise UsageError(
             f"{rows[column].null_count:,} of {len(rows):,} rows of {data.task.name} name no "
