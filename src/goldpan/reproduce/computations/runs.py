@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RESULT, RunResult, identity, read_result, run, run_directory
+from goldpan.evaluation.run import RunResult, identity, run, run_directory
+from goldpan.evaluation.stored import RESULT, read_result
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import MissingFileError
