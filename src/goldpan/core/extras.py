@@ -27,6 +27,7 @@ EXTRAS = {
     "tree_sitter_scala": "languages",
     "tree_sitter_swift": "languages",
     "xgboost": "evaluation",
+    "xlrd": "xlsx",
 }
 """The extra that installs a package, by the name under which it is imported."""
 

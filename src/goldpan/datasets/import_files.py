@@ -1,4 +1,4 @@
-"""Reads the files in which authors publish datasets: CSV, TSV, JSON Lines, XLSX, Parquet, text.
+"""Reads authors' files of datasets: CSV, TSV, JSON Lines, XLSX, XLS, Parquet and text.
 
 Files may be compressed with gzip or xz, or be the first in a tar archive. Rows come one by one:
 memory follows the row.
@@ -6,6 +6,7 @@ memory follows the row.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -14,7 +15,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,6 +29,8 @@ from goldpan.core.extras import load
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
 _BATCH = 1_024
+_LARGEST_BOOK = 512 * 2**20
+"""Bytes of a workbook, which is held in memory."""
 _BROKEN = (
     OSError,
     UnicodeError,
@@ -41,7 +44,7 @@ _BROKEN = (
     zipfile.BadZipFile,
 )
 _OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-FORMS = "csv, tsv, jsonl, xlsx or parquet, plain or as .gz, .xz or .tar.gz"
+FORMS = "csv, tsv, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .tar.gz"
 
 
 def form_of(path: Path) -> str:
@@ -76,7 +79,7 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
         match form:
             case "csv" | "tsv":
                 with open_text(path, newline="") as lines:
-                    yield from _separated(lines, "\t" if form == "tsv" else ",", path)
+                    yield from _separated(lines, "\t" if form == "tsv" else "", path)
             case "jsonl" | "ndjson":
                 with open_bytes(path) as lines:
                     yield from (orjson.loads(line) for line in lines if line.strip())
@@ -85,11 +88,13 @@ def table_rows(path: Path) -> Iterator[dict[str, Any]]:
                     yield from batch.to_pylist()
             case "xlsx":
                 yield from _sheet(path)
+            case "xls":
+                yield from _old_sheet(path)
             case _:
                 raise UsageError(f"{path} is not a table that can be read", f"Give {FORMS}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
     """Open a UTF-8 text, decompressed; what breaks while it is read is told for people."""
     with (
@@ -100,7 +105,7 @@ def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
         yield lines
 
 
-@contextmanager
+@contextlib.contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, decompressed; of a tar archive, the first file in it."""
     if ".tar" in path.suffixes[-2:]:
@@ -121,7 +126,7 @@ def _first(archive: tarfile.TarFile, path: Path) -> tarfile.TarInfo:
     raise DatasetError(f"{path} holds no file", "Fetch the file again")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
     try:
         yield
@@ -134,8 +139,13 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _separated(lines: IO[str], delimiter: str, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield rows; without a delimiter, the first line says whether it is a comma or semicolon."""
     csv.field_size_limit(_LONGEST_FIELD)
-    rows = csv.DictReader((line.replace("\0", "") for line in lines), delimiter=delimiter)
+    header = next(lines, "")
+    if not delimiter:
+        delimiter = ";" if ";" in header and "," not in header else ","
+    every = (line.replace("\0", "") for line in chain([header], lines))
+    rows = csv.DictReader(every, delimiter=delimiter)
     for row in rows:
         if None in row or None in row.values():
             raise DatasetError(
@@ -149,7 +159,7 @@ def _separated(lines: IO[str], delimiter: str, path: Path) -> Iterator[dict[str,
 def _sheet(path: Path) -> Iterator[dict[str, Any]]:
     openpyxl = load("openpyxl", f"Reading {path}")
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(_whole(path), read_only=True, data_only=True)
     except (KeyError, TypeError) as error:
         raise DatasetError(
             f"{path} is not an XLSX file ({error})", "Fetch the file again"
@@ -162,3 +172,27 @@ def _sheet(path: Path) -> Iterator[dict[str, Any]]:
                 yield dict(zip(names, row, strict=False))
     finally:
         book.close()
+
+
+def _old_sheet(path: Path) -> Iterator[dict[str, Any]]:
+    xlrd = load("xlrd", f"Reading {path}")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints what is odd in a file
+            book = xlrd.open_workbook(file_contents=_whole(path).read())
+            sheet = book.sheet_by_index(0)
+    except Exception as error:  # noqa: BLE001 - a broken workbook raises whatever it hits upon
+        raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+    names = [str(name) for name in sheet.row_values(0)] if sheet.nrows else []
+    for number in range(1, sheet.nrows):
+        yield dict(zip(names, sheet.row_values(number), strict=False))
+
+
+def _whole(path: Path) -> IO[bytes]:
+    """Return a workbook, decompressed: it is read from end to start, so it stays in memory."""
+    with open_bytes(path) as file:
+        content = file.read(_LARGEST_BOOK + 1)
+    if len(content) > _LARGEST_BOOK:
+        raise DatasetError(
+            f"{path} holds more than {_LARGEST_BOOK:,} bytes", "Save the workbook as CSV"
+        )
+    return io.BytesIO(content)

@@ -1,5 +1,7 @@
 """Reads the requirements of PROMISE NFR as Dalpiaz et al. publish them: `promise-reclass.csv`.
 
+The original, `promise_nfr.csv` with semicolons and a column a class, is read as well.
+
 Its quotes are those of ARFF: the text stands in single quotes where any quote stands at all,
 and holds commas and quotes of its own. So a row is cut at its first comma and its last three.
 """
@@ -11,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import DatasetError
-from goldpan.datasets.import_files import open_text
+from goldpan.datasets.import_files import open_text, table_rows
 from goldpan.datasets.task import Task
 
 _HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality"
+
+_ORIGINAL = "number;ProjectID;RequirementText;class"
 
 
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -26,7 +30,12 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     classes = task.settings["functional"]
     for path in files:
         with open_text(path) as lines:
-            if (header := next(lines, "").strip()) != _HEADER:
+            header = next(lines, "").strip()
+        if header.startswith(_ORIGINAL):
+            yield from _original(task, path, classes)
+            continue
+        with open_text(path) as lines:
+            if next(lines, "").strip() != _HEADER:
                 raise DatasetError(
                     f"{path} begins with {header[:80]!r}, not with {_HEADER!r}",
                     f"Give promise-reclass.csv from {task.source.url}",
@@ -41,6 +50,18 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
                         "text": text,
                         "label": functional if kind in classes else other,
                     }
+
+
+def _original(task: Task, path: Path, classes: Sequence[str]) -> Iterator[dict[str, Any]]:
+    functional, other = task.label_names
+    for number, row in enumerate(table_rows(path), 1):
+        yield {
+            "id": f"{task.name}:{number:03}",
+            "repo": f"project {row['ProjectID']}",
+            "source": f"{path.name}:{number}",
+            "text": row["RequirementText"].strip(),
+            "label": functional if row["class"] in classes else other,
+        }
 
 
 def _fields(path: Path, number: int, line: str) -> tuple[str, str, str]:

@@ -5,6 +5,8 @@
     labels      what the source writes, and which label it means: { "1" = "bug" }
     separator   what stands between several labels of one column
     partitions  which files are an official split, by a part of their name: { train = "train" }
+    join        what stands between several texts; a line break by default
+    empty       what the source writes where a text is missing: ["NULL"]
     id, repo, created_at, document    columns of that meaning
     only        rows to take: { language = "en" }
 """
@@ -30,6 +32,8 @@ SETTINGS = (
     "created_at",
     "document",
     "only",
+    "join",
+    "empty",
 )
 _YES = {"1", "1.0", "true", "yes", "x"}
 _NO = {"0", "0.0", "false", "no", ""}
@@ -51,12 +55,12 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
                 where = f"{path.name}, row {number}"
                 yield {
                     "id": f"{task.name}:{path.name}:{number}",
-                    "repo": _repo(row.get(task.settings.get("repo", ""))),
-                    "created_at": _moment(row.get(task.settings.get("created_at", "")), where),
-                    "document": _optional(row.get(task.settings.get("document", ""))),
+                    "repo": _repo(_named(task, row, "repo")),
+                    "created_at": _moment(_named(task, row, "created_at"), where),
+                    "document": _optional(_named(task, row, "document")),
                     "partition": partition,
                     "source": _source(task, path, number, row),
-                    "text": "\n".join(_text(row[name]) for name in task.columns.text),
+                    "text": _joined(task, row),
                     target_column(task.type).name: _target(task, row, where),
                 }
 
@@ -74,6 +78,21 @@ def _check_columns(task: Task, path: Path, row: Mapping[str, Any]) -> None:
             f"{path} has no column {lacking[0]!r}; it has {', '.join(map(str, row))}",
             "Give the right file, or name its columns in the task's file",
         )
+
+
+def _named(task: Task, row: Mapping[str, Any], setting: str) -> Any:
+    """Return what the column of a setting holds; tables may have a column without any name."""
+    return row.get(task.settings[setting]) if setting in task.settings else None
+
+
+def _joined(task: Task, row: Mapping[str, Any]) -> str:
+    """Return a row's texts as one; with `join`, what stands between them, empty ones go."""
+    empty = task.settings.get("empty", ())
+    texts = [_text(row[name]) for name in task.columns.text]
+    texts = ["" if text in empty else text for text in texts]
+    if "join" not in task.settings:
+        return "\n".join(texts)
+    return str(task.settings["join"]).join(filter(None, texts))
 
 
 def _target(task: Task, row: Mapping[str, Any], where: str) -> Any:
@@ -154,7 +173,7 @@ def _repo(value: Any) -> str | None:
 
 
 def _source(task: Task, path: Path, number: int, row: Mapping[str, Any]) -> str:
-    name = _optional(row.get(task.settings.get("id", "")))
+    name = _optional(_named(task, row, "id"))
     return f"{path.name}:{number}" + (f" ({name})" if name else "")
 
 
