@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
+    from goldpan.plan.results import PlanResult
+    from goldpan.plan.run import run_plan
     from goldpan.plugins import register
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "MineResult",
     "MiningError",
     "PairResult",
+    "PlanResult",
     "RunRecord",
     "RunResult",
     "UsageError",
@@ -69,6 +72,7 @@ __all__ = [
     "evaluate",
     "load",
     "register",
+    "run_plan",
 ]
 
 _MODULES = {
@@ -88,6 +92,7 @@ _MODULES = {
     "MineResult": "miners.mine",
     "MiningError": "core.errors",
     "PairResult": "miners.pairing",
+    "PlanResult": "plan.results",
     "RunRecord": "evaluation.record",
     "RunResult": "evaluation.run",
     "UsageError": "core.errors",
@@ -96,6 +101,7 @@ _MODULES = {
     "evaluate": "api.evaluation",
     "load": "api.dataset",
     "register": "plugins",
+    "run_plan": "plan.run",
 }
 
 

@@ -41,6 +41,11 @@ class _Pipeline(LazyGroup):
             _START,
             "Check git, disk space, tokens and their limits, extras and servers before a long run.",
         ),
+        "run": Entry(
+            "commands.planning.run",
+            _START,
+            "Run a plan: the whole pipeline, declared in one file, as far as something changed.",
+        ),
         "mine": Entry(
             "commands.mining.app",
             _MINE,

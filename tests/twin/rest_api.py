@@ -12,7 +12,7 @@ from . import rest_views as views
 from .paging import Key
 from .rest_answers import Answer, FailedError
 from .rest_pages import Call, Pager
-from .rest_search import search_issues
+from .rest_search import search_issues, search_repositories
 from .store import World
 from .world import Entry, Event, Repository
 
@@ -37,7 +37,11 @@ class Walls:
     comments: int = 30_000
 
 
-_ELSEWHERE = {"/search/issues": "search", "/rate_limit": "rate_limit"}
+_ELSEWHERE = {
+    "/search/issues": "search",
+    "/search/repositories": "search",
+    "/rate_limit": "rate_limit",
+}
 
 
 class Route(NamedTuple):
@@ -62,7 +66,8 @@ class RestApi:
         match, route = _REPOSITORY.fullmatch(path), route_of(path)
         try:
             if route is not None and route.name == "search":
-                return search_issues(self.world, query, api)
+                search = search_issues if path.endswith("/issues") else search_repositories
+                return search(self.world, query, api)
             if match is None or route is None:
                 raise FailedError(404, "Not Found")
             repository = self._repository(match, api, text)
@@ -297,7 +302,7 @@ _HANDLERS: dict[str, tuple[re.Pattern[str], Callable[..., Answer]]] = {
         ("commits", r"/pulls/(\d+)/commits", RestApi.commits),
     )
 }
-ROUTES = (*_HANDLERS, *_ELSEWHERE.values())
+ROUTES = tuple(dict.fromkeys((*_HANDLERS, *_ELSEWHERE.values())))
 """The names of all kinds of GET."""
 
 

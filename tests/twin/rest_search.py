@@ -1,14 +1,16 @@
-"""The search for issues and pull requests of one repository, whose answer counts them."""
+"""The search for issues and pull requests of one repository, and that for repositories."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 from . import rest_views as views
 from .rest_answers import Answer, FailedError
 from .store import World
-from .world import Entry
+from .world import Entry, Repository
 
 _MOST = 1_000
 _QUALIFIERS: dict[str, Callable[[Entry], bool]] = {
@@ -38,18 +40,61 @@ def search_issues(world: World, query: Mapping[str, str], api: str) -> Answer:
         if all(_QUALIFIERS[word](entry) for word in wanted)
     ]
     found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
+    return _page("issues", found, lambda entry: views.issue_json(entry, api), query, api)
+
+
+def search_repositories(world: World, query: Mapping[str, str], api: str) -> Answer:
+    """Answer `q` of language, stars, license and archived, by stars; other words are refused."""
+    text = query.get("q", "")
+    words = _WORD.findall(text)
+    if not words or _WORD.sub("", text).strip():
+        raise _refused("The search is longer than 256 characters, or contains unknown words.")
+    found = [
+        repository
+        for repository in world.repositories
+        if not repository.private
+        and all(_matches(repository, name, value.strip('"')) for name, value in words)
+    ]
+    if query.get("sort") == "stars":
+        found.sort(key=lambda repository: repository.stars, reverse=True)
+    return _page("repositories", found, lambda one: views.repository_json(one, api), query, api)
+
+
+_WORD = re.compile(r'(language|stars|license|archived):("[^"]+"|[^\s"]+)')
+
+
+def _matches(repository: Repository, name: str, value: str) -> bool:
+    match name:
+        case "language":
+            return (repository.language or "").lower() == value.lower()
+        case "license":
+            return (repository.license or "").lower() == value.lower()
+        case "archived":
+            return repository.archived == (value == "true")
+        case _ if value.startswith(">="):
+            return repository.stars >= int(value.removeprefix(">="))
+    raise _refused(f"{name}:{value} is not understood.")
+
+
+def _page(
+    what: str,
+    found: Sequence[Any],
+    shape: Callable[[Any], views.Json],
+    query: Mapping[str, str],
+    api: str,
+) -> Answer:
     size = min(100, int(query.get("per_page", "30")))
     page = int(query.get("page", "1"))
     if page * size > _MOST:
         raise FailedError(422, "Only the first 1000 search results are available")
     start = (page - 1) * size
-    items = [views.issue_json(entry, api) for entry in found[start : start + size]]
+    items = [shape(one) for one in found[start : start + size]]
     body = {"total_count": len(found), "incomplete_results": False, "items": items}
     last = -(-min(len(found), _MOST) // size)
     if page >= last:
         return Answer(body)
     links = [
-        f'<{api}/search/issues?{urlencode({**query, "page": number})}>; rel="{name}"'
+        f'<{api}/search/{what}?{urlencode({**query, "page": number})}>; rel="{name}"'
         for name, number in (("next", page + 1), ("last", last))
     ]
     return Answer(body, headers={"Link": ", ".join(links)})

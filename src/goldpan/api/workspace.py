@@ -18,10 +18,13 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace as Layout
 
 if TYPE_CHECKING:
+    from goldpan.annotation.review.planner import ReviewEstimate
     from goldpan.annotation.review.reviewer import ReviewResult
+    from goldpan.annotation.review.settings import ReviewSettings
     from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Evaluation, Plan
     from goldpan.check import CheckResult
+    from goldpan.datasets.hub import PublishResult
     from goldpan.evaluation.label_errors import LabelErrors
     from goldpan.explain import Explanation
     from goldpan.filters.basis import Basis
@@ -254,15 +257,32 @@ class Workspace:
         with all of them is `settings`.
         """
         from goldpan.annotation.review.run import run_review
-        from goldpan.annotation.review.settings import load_review_settings
         from goldpan.filters.profile import load_profile
 
-        flags = {**options, "models": list(models) or None}
-        wanted = load_review_settings(None if settings is None else Path(settings), flags)
+        wanted = _review_settings(models, settings, options)
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
         with self._reporter() as reporter:
             return run_review(self._by(rules), names, chosen, wanted, reporter)
+
+    def predict_review(
+        self,
+        *repos: str,
+        models: Sequence[str] = (),
+        profile: str | Path = "default",
+        rules: str | None = None,
+        settings: str | Path | None = None,
+        **options: Any,
+    ) -> ReviewEstimate:
+        """Return what `review` would send and cost; nothing is sent and nothing is written."""
+        from goldpan.annotation.review.run import estimate_review
+        from goldpan.filters.profile import load_profile
+
+        wanted = _review_settings(models, settings, options)
+        chosen = load_profile(str(profile))
+        names = known_repositories(self._layout, repos, "tables")
+        with self._reporter() as reporter:
+            return estimate_review(self._by(rules), names, chosen, wanted, reporter)
 
     def build(
         self,
@@ -326,6 +346,36 @@ class Workspace:
         from goldpan.api.dataset import Dataset
 
         return Dataset(self._layout.dataset(name), workspace=self)
+
+    def publish(
+        self,
+        dataset: str | Path | Dataset,
+        repo_id: str,
+        *,
+        private: bool = False,
+        tag: str | None = None,
+        overwrite: bool = False,
+        allowed_licenses: Sequence[str] | None = None,
+        dry_run: bool = False,
+    ) -> PublishResult:
+        """Publish a dataset, by its name here or its directory, on the Hub in one commit."""
+        from goldpan.api.dataset import Dataset
+        from goldpan.datasets.hub import publish
+
+        if isinstance(dataset, str) and not Path(dataset).is_dir():
+            dataset = self._layout.dataset(dataset)
+        directory = dataset.path if isinstance(dataset, Dataset) else Path(dataset)
+        with self._reporter() as reporter:
+            return publish(
+                directory,
+                repo_id,
+                private=private,
+                tag=tag,
+                overwrite=overwrite,
+                dry_run=dry_run,
+                reporter=reporter,
+                allowed_licenses=allowed_licenses,
+            )
 
     def evaluate(
         self,
@@ -498,3 +548,12 @@ class Workspace:
         if not self.path.is_dir():
             raise UsageError(f"There is no workspace {self.path}", "Give its directory")
         return self._layout
+
+
+def _review_settings(
+    models: Sequence[str], settings: str | Path | None, options: Mapping[str, Any]
+) -> ReviewSettings:
+    from goldpan.annotation.review.settings import load_review_settings
+
+    flags = {**options, "models": list(models) or None}
+    return load_review_settings(None if settings is None else Path(settings), flags)

@@ -10,6 +10,7 @@ EXAMPLES: Mapping[str, str] = {
     "demo": "goldpan demo",
     "init": "goldpan init lab",
     "doctor": "goldpan doctor",
+    "run": "goldpan run plan.toml --dry-run",
     "mine": "goldpan mine --repo numpy/numpy",
     "mine gharchive": "goldpan mine gharchive --from 2022-01-01 --to 2022-01-02",
     "clone": "goldpan clone --repo numpy/numpy",

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from goldpan.commands.basis import print_basis
 from goldpan.commands.gharchive import gharchive
+from goldpan.commands.planning import status_of_plan, write_overview
 from goldpan.commands.shared import (
     Directory,
     Json,
@@ -188,10 +189,30 @@ def pair(
     print_result(json, told, for_people)
 
 
-def status(repo: Repos = None, workspace: Directory = None, json: Json = False) -> None:
+def status(
+    repo: Repos = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="Tell which units of this plan are up to date instead.")
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Also write an HTML page on all repositories of the workspace."),
+    ] = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
     """Compare announced with stored counts, and list what is missing and why."""
+    if html is not None and html.suffix != ".html":
+        raise UsageError(f"--html {html} is not an HTML file", "End it in .html")
+    if plan is not None:
+        if repo:
+            raise UsageError("--plan tells of a plan's own repositories", "Leave out --repo")
+        status_of_plan(plan, workspace, html, json)
+        return
     with opened(json, workspace=workspace) as lab:
         coverages = lab.status(*(repo or ()))
+        if html is not None:
+            write_overview(lab.path, html)
     print_result(
         json, [asdict(coverage) for coverage in coverages], lambda: print_status(coverages)
     )

@@ -72,17 +72,18 @@ def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
 def opened(json: bool, **flags: Any) -> Iterator[Workspace]:
     """Give the workspace that the flags name, for work that may be stopped."""
     with stoppable():
-        yield Workspace(flags.pop("workspace", None), progress=not _silent(json), **flags)
+        yield Workspace(flags.pop("workspace", None), progress=not is_silent(json), **flags)
 
 
 @contextmanager
 def reporting(json: bool) -> Iterator[Reporter]:
     """Give a reporter for work that takes its time and may be stopped."""
-    with stoppable(), Reporter(quiet=_silent(json)) as reporter:
+    with stoppable(), Reporter(quiet=is_silent(json)) as reporter:
         yield reporter
 
 
-def _silent(json: bool) -> bool:
+def is_silent(json: bool) -> bool:
+    """Tell whether progress is not to be printed."""
     return json or _QUIET in sys.argv[1:]
 
 

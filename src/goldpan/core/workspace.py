@@ -17,6 +17,7 @@
     ├── prompts/                 every request to models under evaluation, and their replies
     ├── reproduce/PAPER/         a paper's datasets, runs and tables
     ├── runs/TASK/MODEL/         evaluations: predictions and what they came from
+    ├── plans/NAME/              a plan: what it selected, and a record of each of its units
     └── tmp/                     unfinished work; what a killed run left, the next removes
 
 GitHub's names ignore case, so directories are lower case.

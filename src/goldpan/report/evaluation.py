@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-
-from markupsafe import Markup
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.report.comparison.make import make_report, paper_tables
-from goldpan.report.document import Cell, Report
-from goldpan.report.figures import inline_figure
+from goldpan.report.document import Report
+from goldpan.report.document_page import part_helpers
 from goldpan.report.latex import latex_tables
 from goldpan.report.markdown import markdown_report
-from goldpan.report.numbers import formatted
 from goldpan.report.page import render, write_page
 
 
@@ -69,34 +65,14 @@ def evaluation_page(report: Report) -> str:
         styles=("report.css", "evaluation.css"),
         title=f"Goldpan evaluation: {report.title}",
         report=report,
-        kind=_kind,
-        figure=_figures(),
-        formatted=formatted,
-        sides=_sides,
         links=_links(report),
+        **part_helpers(),
     )
 
 
 def _write(text: str, output: Path) -> Written:
     write_page(text, output)
     return Written(output, len(text.encode()))
-
-
-def _kind(part: object) -> str:
-    return type(part).__name__.lower()
-
-
-def _figures() -> Callable[[str, str], Markup]:
-    """Return what puts figures into a page, each with names of its own."""
-    places = count(1)
-    return lambda svg, label: inline_figure(svg, label, f"f{next(places)}")
-
-
-def _sides(rows: tuple[tuple[Cell, ...], ...], columns: int) -> list[bool]:
-    """Return which columns hold numbers alone."""
-    return [
-        bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(columns)
-    ]
 
 
 def _links(report: Report) -> list[tuple[str, str]]:

@@ -1,0 +1,170 @@
+"""Says of each unit whether it is due, and why: the one judgement of runs, dry runs and status."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+
+from goldpan import __version__
+from goldpan.core.errors import GoldpanError
+from goldpan.plan.record import (
+    ABSENT,
+    Change,
+    Recipe,
+    Record,
+    changes,
+    digest_of,
+    flat,
+)
+from goldpan.plan.unit import Cost, Step, Unit
+
+NEVER = "never run by this plan"
+STOPPED = "the last run was stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a run is asked for beside its plan."""
+
+    only: tuple[str, ...] = ()
+    """Units by ``STAGE``, ``STAGE/SUBJECT`` or subject; all without any."""
+    update: bool = False
+    """Whether GitHub is asked for what changed."""
+    force: bool = False
+    """Whether units are run that are up to date."""
+
+    def takes(self, unit: Unit) -> bool:
+        """Tell whether a unit is one of those that are asked for."""
+        names = {unit.stage.lower(), unit.name.lower(), unit.subject.lower()}
+        return not self.only or any(name.lower().strip("/") in names for name in self.only)
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Whether a unit is due."""
+
+    unit: Unit
+    record: Record | None
+    recipe: Recipe | None
+    """None where it cannot be told before other units ran."""
+    why: tuple[Change, ...]
+    """Empty where it is up to date."""
+    after: tuple[str, ...] = ()
+    """Units that are run before it, by name, after which it may be due or not."""
+    cost: Cost = field(default_factory=Cost)
+
+    @property
+    def state(self) -> str:
+        """One word: fresh, due, after, failed, stopped or partial."""
+        if self.record is not None and self.record.state == "failed":
+            return "failed"
+        if self.why:
+            stopped = self.record is not None and self.record.state == "begun"
+            return "stopped" if stopped else "due"
+        if self.after:
+            return "after"
+        return "partial" if self.record is not None and self.record.lacks else "fresh"
+
+
+def recipe_of(step: Step) -> Recipe:
+    """Return all that a step's result depends on, as it is now."""
+    return Recipe(__version__, flat(step.settings()), dict(sorted(step.inputs().items())))
+
+
+def assess(step: Step, root: Path, record: Record | None, wish: Wish) -> Assessment:
+    """Judge a step whose needs are met; `root` is the workspace's.
+
+    One that `wish` leaves out is due only where what is there is not what the plan says.
+    """
+    recipe = recipe_of(step)
+    why = [*_differences(step, root, record, recipe)]
+    if record is not None and record.state in ("done", "partial") and wish.takes(step.unit):
+        why += _wanted(step, record, wish)
+    return Assessment(step.unit, record, recipe, tuple(why))
+
+
+def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) -> Iterable[Change]:
+    if record is None:
+        yield Change(NEVER)
+        return
+    if record.state == "begun":
+        yield Change(STOPPED)
+    if record.state == "failed":
+        yield Change(f"the last run failed ({record.problem})")
+    if record.recipe.version:  # a unit may have failed before anybody knew what it depends on
+        yield from changes(record.recipe, recipe)
+    for path, digest in record.outputs.items():
+        now = digest_of(root / path)
+        if now != digest and (step.owns or now == ABSENT):
+            yield Change(f"output {path}", digest[:12], now[:12])
+
+
+def _wanted(step: Step, record: Record, wish: Wish) -> Iterable[Change]:
+    if record.lacks and record.again:
+        yield Change(f"something is missing ({'; '.join(record.lacks[:3])})")
+    if reason := step.due(record, wish.update):
+        yield Change(reason)
+    if wish.force:
+        yield Change("it is forced")
+
+
+def assess_all(
+    steps: Sequence[Step], root: Path, records: dict[str, Record | None], wish: Wish
+) -> list[Assessment]:
+    """Judge all steps without running any.
+
+    What depends on units that are due cannot be told before these ran.
+    """
+    judged: list[Assessment] = []
+    open_units: set[str] = set()
+    for step in steps:
+        record = records.get(step.unit.name)
+        waits = _waits(step, open_units)
+        try:
+            one = assess(step, root, record, wish)
+        except GoldpanError as error:
+            # What it reads is not there yet, or is damaged: running it tells which.
+            one = Assessment(step.unit, record, None, () if waits else (Change(error.problem),))
+        if waits:
+            one = replace(one, after=waits)
+        if one.why or one.after:
+            open_units.add(step.unit.name)
+        judged.append(one)
+    return judged
+
+
+def _waits(step: Step, open_units: Collection[str]) -> tuple[str, ...]:
+    needed = [name for name in step.unit.needs if name in open_units]
+    if step.unit.stage in ("filter", "dataset"):  # near duplicates are of all repositories
+        needed += [name for name in open_units if name.startswith("mine/")]
+    if step.unit.stage == "dataset" and not needed:  # one that leaves out what failed
+        needed += [name for name in open_units if name.startswith("filter/")]
+    return tuple(sorted(set(needed)))
+
+
+def priced(one: Assessment, step: Step, judged: Sequence[Assessment]) -> Assessment:
+    """Return an assessment with what running the unit would take.
+
+    Time and disk are those of its last run, else the mean of its stage; `Step.price` knows the
+    rest, for which GitHub may be asked.
+    """
+    past = [
+        other.record
+        for other in judged
+        if other.unit.stage == one.unit.stage and other.record and other.record.seconds
+    ]
+    own = [record for record in past if record.unit == one.unit.name] or past
+    cost = step.price()
+    if own:
+        cost = replace(
+            cost,
+            seconds=fmean(record.seconds for record in own)
+            if cost.seconds is None
+            else cost.seconds,
+            bytes=round(fmean(record.bytes for record in own))
+            if cost.bytes is None
+            else cost.bytes,
+        )
+    return replace(one, cost=cost)

@@ -1,0 +1,213 @@
+"""What is made of all repositories together: reviews and datasets."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.core.errors import GoldpanError
+from goldpan.plan.file import LAST
+from goldpan.plan.record import Record, digest_of, digests_of
+from goldpan.plan.repository_steps import Setting, table_digests
+from goldpan.plan.sections import DatasetPlan, Review
+from goldpan.plan.unit import Cost, Outcome, Step, Unit
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.api.dataset import Dataset
+
+_SECRETS = ("api_key",)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewStep(Step):
+    """Has models judge what is kept of all repositories, as goldpan review does."""
+
+    unit: Unit
+    setting: Setting
+    wanted: Review
+    repos: tuple[str, ...]
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return all settings of the review but the key."""
+        from dataclasses import asdict
+
+        from goldpan.annotation.review.settings import load_review_settings
+
+        path = self._settings_file()
+        told = asdict(load_review_settings(None if path is None else path, self.wanted.options))
+        return {name: value for name, value in told.items() if name not in _SECRETS}
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of tables and verdicts."""
+        return table_digests(self.setting, self.repos, self._profile_name())
+
+    def run(self) -> Outcome:
+        """Ask them; nothing is asked twice."""
+        result = self.setting.lab.review(*self._names(), **self._options())
+        made = []
+        for repo in self._names():
+            path = self.setting.layout.verdicts(repo, f"{self._profile_name()}.llm")
+            made += [path] if path.exists() else []
+        return Outcome(
+            f"{sum(result.keep.values()):,} kept, {sum(result.drop.values()):,} dropped, "
+            f"{result.sent:,} requests",
+            made=tuple(made),
+            spent={"calls": result.sent, "money": result.cost},
+            lacks=() if result.complete else ("requests remain",),
+            again=not result.complete,
+        )
+
+    def price(self) -> Cost:
+        """Count what would be sent, where the filters ran."""
+        try:
+            told = self.setting.lab.predict_review(*self._names(), **self._options())
+        except GoldpanError:
+            return Cost(note="known once the filters ran")
+        return Cost(money=told.cost, calls=told.requests)
+
+    def _names(self) -> list[str]:
+        return list(map(self.setting.repository, self.repos))
+
+    def _settings_file(self) -> Path | None:
+        name = self.wanted.settings
+        return None if name is None else self.setting.file.beside(name)
+
+    def _profile_name(self) -> str:
+        return self.setting.profile(self.wanted.profile).name
+
+    def _options(self) -> dict[str, Any]:
+        options = dict(self.wanted.options)
+        return {
+            "models": options.pop("models", ()),
+            "profile": self.setting.file.profile(self.wanted.profile),
+            "rules": self.setting.file.plan.pair.rules,
+            "settings": self._settings_file(),
+            **options,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetStep(Step):
+    """Builds a dataset, as goldpan build does, and tells what changed since an older version."""
+
+    unit: Unit
+    setting: Setting
+    wanted: DatasetPlan
+    repos: tuple[str, ...]
+    previous: Path
+    """Where the version that the plan built before is kept."""
+    changelog: Path
+    """Where the changes since then are written."""
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return how it is built, with its profile."""
+        from goldpan.core.plugins import digests
+        from goldpan.filters.catalogue import criteria
+
+        wanted, profile = self.wanted, self.setting.profile(self.wanted.profile)
+        return {
+            "family": wanted.family,
+            "repositories": sorted(map(str.lower, self._present())),
+            "rules": self.setting.file.plan.pair.rules,
+            "profile": profile.plain(),
+            "criteria": {one.name: profile.digest(one) for one in criteria().values()},
+            "split": wanted.split,
+            "seed": wanted.seed,
+            "require": list(wanted.require),
+            "answer": wanted.answer,
+            "since": wanted.since,
+            "plugins": digests(("dataset", wanted.family)),
+        }
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of tables, verdicts, reviews, people's decisions and gold sets."""
+        told = table_digests(self.setting, self._present(), self._profile_name())
+        layout = self.setting.layout
+        if self.wanted.require:
+            paths = [
+                layout.verdicts(repo, f"{self._profile_name()}.llm")
+                for repo in map(self.setting.repository, self._present())
+                if self.setting.pairs(repo).exists()
+            ]
+            told |= digests_of(layout.root, [path for path in paths if path.exists()])
+            decided = (layout.root / "annotations").glob("*/decisions.parquet")
+            told |= digests_of(layout.root, decided)
+        if self.wanted.since not in (None, LAST):
+            older = self.setting.file.source(str(self.wanted.since))
+            told["since"] = digest_of(Path(older) / "provenance.json")
+        for name in self.wanted.gold:
+            told[f"gold {name}"] = digest_of(self.setting.file.beside(name))
+        return told
+
+    def prepare(self, record: Record | None) -> None:
+        """Keep the version that the plan built before, unless a killed run has done so."""
+        current = self.setting.lab.layout.dataset(self.wanted.name)
+        finished = record is not None and record.state in ("done", "partial")
+        if self.wanted.since != LAST or not finished or not current.is_dir():
+            return
+        with self.setting.lab.layout.replacing(self.previous) as building:
+            shutil.copytree(current, building, dirs_exist_ok=True)
+
+    def run(self) -> Outcome:
+        """Build it."""
+        wanted, lab = self.wanted, self.setting.lab
+        older = self._older()
+        data = lab.build(
+            wanted.family,
+            *map(self.setting.repository, self._present()),
+            profile=self.setting.file.profile(wanted.profile),
+            rules=self.setting.file.plan.pair.rules,
+            split=wanted.split,
+            seed=wanted.seed,
+            require=wanted.require,
+            answer=wanted.answer,
+            gold=[self.setting.file.beside(name) for name in wanted.gold],
+            output=lab.layout.dataset(wanted.name),
+            since=older,
+        )
+        said = f"{len(data):,} examples"
+        if older is not None:
+            found = data.diff(older)
+            said += f", {found.added:,} added, {found.gone:,} gone, {found.changed:,} changed"
+            self._write_changes(data, older)
+        left_out = [repo for repo in self.repos if repo not in self._present()]
+        return Outcome(
+            said,
+            made=tuple(path for path in data.path.rglob("*") if path.is_file()),
+            lacks=tuple(f"{repo} is left out" for repo in left_out),
+            spent={"examples": len(data)},
+        )
+
+    def _older(self) -> Dataset | None:
+        from goldpan.api.dataset import load
+
+        since = self.wanted.since
+        if since is None:
+            return None
+        if since == LAST:
+            return load(self.previous) if self.previous.is_dir() else None
+        return load(self.setting.file.source(since))
+
+    def _write_changes(self, data: Dataset, older: Dataset) -> None:
+        from goldpan.core.workspace import make_directory, write_whole
+        from goldpan.datasets.diff.changelog import changelog
+
+        make_directory(self.changelog.parent)
+        text = f"## Changes\n\n{changelog(data.diff(older))}\n"
+        write_whole(self.changelog, text.encode())
+
+    def _present(self) -> tuple[str, ...]:
+        """Return the repositories that it is built of."""
+        if not self.wanted.leave_out:
+            return self.repos
+        return tuple(repo for repo in self.repos if self._is_filtered(repo))
+
+    def _is_filtered(self, repo: str) -> bool:
+        record = self.setting.record_of(f"filter/{repo}")
+        return record is not None and record.state in ("done", "partial")
+
+    def _profile_name(self) -> str:
+        return self.setting.profile(self.wanted.profile).name

@@ -1,0 +1,155 @@
+"""Reads a plan's file, and says what is wrong with it before anything is run."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from goldpan.core.errors import UsageError
+from goldpan.plan.sections import Plan
+
+LAST = "last"
+"""What `since` of a dataset calls the version that the plan built before."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_HELP = "docs/plans.md describes every key"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A plan and where it lies."""
+
+    path: Path
+    plan: Plan
+
+    @property
+    def name(self) -> str:
+        """The name of the plan: that of its file."""
+        return self.path.stem
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that anything asks for, in their order, once each."""
+        datasets = [dataset.profile for dataset in self.plan.dataset]
+        review = [self.plan.review.profile] if self.plan.review else []
+        names = [*self.plan.filter.profiles, *datasets, *review] or ["default"]
+        return tuple(dict.fromkeys(map(self.profile, names)))
+
+    def profile(self, name: str) -> str:
+        """Return a profile's name, or where its file lies."""
+        return str(self.beside(name)) if name.endswith(".toml") else name
+
+    def beside(self, name: str) -> Path:
+        """Return a path of the file, which is relative to the file's folder."""
+        return self.path.parent / name
+
+    def source(self, name: str) -> str:
+        """Return a path of the file where it is there, else the name of something elsewhere."""
+        path = self.beside(name)
+        return str(path) if path.exists() else name
+
+
+def load_plan(path: str | Path) -> PlanFile:
+    """Read a plan; raises `UsageError` that names the file, the key, the cause and the remedy."""
+    file = Path(path)
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            f"The plan {file} cannot be read: {error.strerror}", "Give a TOML file"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"The plan {file} is not valid TOML: {error}", "Correct it") from None
+    if not _NAME.fullmatch(file.stem):
+        raise UsageError(
+            f"{file.stem!r} is no name for a plan", "Name the file such as monthly.toml"
+        )
+    try:
+        plan = Plan.model_validate(values)
+    except ValidationError as error:
+        raise _refused(file, error) from None
+    _check_names(file, plan)
+    return PlanFile(file, plan)
+
+
+def check_plan(file: PlanFile) -> None:
+    """Raise `UsageError` where the plan names rules, profiles, models or the like there are not.
+
+    Plugins of the workspace have to be loaded.
+    """
+    from goldpan.builders.build import find_recipe
+    from goldpan.datasets.splits import SplitPlan
+    from goldpan.evaluation.models.catalogue import find_model
+    from goldpan.evaluation.protocol import find_protocol
+    from goldpan.filters.profile import load_profile
+    from goldpan.miners.pairing import find_rules
+
+    plan = file.plan
+    _told(file, "pair.rules", find_rules, plan.pair.rules)
+    for profile in file.profiles:
+        _told(file, "profile", load_profile, profile)
+    for number, dataset in enumerate(plan.dataset):
+        _told(file, f"dataset[{number}].family", find_recipe, dataset.family)
+        _told(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)
+    for number, evaluation in enumerate(plan.evaluation):
+        _told(file, f"evaluation[{number}].protocol", find_protocol, evaluation.protocol)
+        for model in evaluation.models:
+            key = f"evaluation[{number}].models"
+            _told(file, key, find_model, model, evaluation.settings)
+
+
+def _told(file: PlanFile, key: str, find: Any, *arguments: object) -> None:
+    try:
+        find(*arguments)
+    except UsageError as error:
+        raise UsageError(f"{file.path}: {key}: {error.problem}", error.remedy) from None
+
+
+def _refused(file: Path, error: ValidationError) -> UsageError:
+    first = error.errors(include_url=False)[0]
+    key = _path(first["loc"])
+    remedy = str(first.get("ctx", {}).get("remedy") or f"Correct it. {_HELP}")
+    if first["type"] == "missing":
+        return UsageError(f"{file}: {key} is missing", f"Add it. {_HELP}")
+    where = f"{file}: {key}" if key else str(file)
+    return UsageError(f"{where}: {first['msg'].removesuffix('.')}", remedy)
+
+
+def _path(location: Iterable[int | str]) -> str:
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in location]
+    return "".join(parts).removeprefix(".")
+
+
+def _check_names(file: Path, plan: Plan) -> None:
+    names = [dataset.name for dataset in plan.dataset]
+    for kind, given in (
+        ("dataset", names),
+        ("evaluation", [evaluation.name for evaluation in plan.evaluation]),
+    ):
+        if twice := [name for name in given if given.count(name) > 1]:
+            raise UsageError(
+                f"{file}: two of {kind} have the name {twice[0]!r}", "Give one another name"
+            )
+    for number, evaluation in enumerate(plan.evaluation):
+        for name in evaluation.datasets:
+            if name not in names:
+                near = get_close_matches(name, names, n=1)
+                raise UsageError(
+                    f"{file}: evaluation[{number}].datasets: the plan builds no {name!r}",
+                    f"Did you mean {near[0]}" if near else f"It builds {', '.join(names) or 'none'}",
+                )
+    listed = {name.lower() for name in plan.repositories.listed}
+    for number, dataset in enumerate(plan.dataset):
+        for name in dataset.repositories:
+            if name.lower() not in listed and not plan.repositories.select:
+                near = get_close_matches(name, plan.repositories.listed, n=1)
+                raise UsageError(
+                    f"{file}: dataset[{number}].repositories: {name} is not listed",
+                    f"Did you mean {near[0]}" if near else "Add it to repositories.listed",
+                )

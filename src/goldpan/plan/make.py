@@ -1,0 +1,120 @@
+"""Makes the steps of a plan, in the order in which they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldpan.api.workspace import Workspace
+from goldpan.filters.profile import load_profile
+from goldpan.plan.dataset_steps import DatasetStep, ReviewStep
+from goldpan.plan.file import PlanFile, check_plan
+from goldpan.plan.output_steps import EvaluateStep, PublishStep
+from goldpan.plan.record import Record
+from goldpan.plan.repository_steps import CloneStep, FilterStep, MineStep, PairStep, Setting
+from goldpan.plan.sections import DatasetPlan
+from goldpan.plan.unit import Step, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where a plan keeps what it knows: ``WORKSPACE/plans/NAME``."""
+
+    root: Path
+
+    @property
+    def selection(self) -> Path:
+        """The file of what GitHub's search found."""
+        return self.root / "selection.json"
+
+    def record(self, unit: str) -> Path:
+        """Return the file of a unit's record."""
+        return self.root / "units" / f"{unit.lower()}.json"
+
+    def previous(self, dataset: str) -> Path:
+        """Return where the version of a dataset is kept that was built before."""
+        return self.root / "previous" / dataset
+
+    def changelog(self, dataset: str) -> Path:
+        """Return the file of what changed in a dataset since."""
+        return self.root / "changes" / f"{dataset}.md"
+
+
+def open_workspace(
+    file: PlanFile,
+    workspace: Path | None = None,
+    *,
+    api_url: str | None = None,
+    progress: bool = False,
+) -> Workspace:
+    """Open the workspace that a plan works in, with its settings of mining, and check the plan.
+
+    `workspace` and `api_url` override the plan's. Raises `UsageError` for a plan that names what
+    there is not.
+    """
+    plan = file.plan
+    named = None if plan.workspace is None else file.beside(plan.workspace)
+    lab = Workspace(
+        workspace or named,
+        progress=progress,
+        api_url=api_url or plan.mine.api_url,
+        via=plan.mine.via,
+        since=None if plan.mine.since is None else str(plan.mine.since),
+        concurrency=plan.mine.concurrency,
+    )
+    check_plan(file)
+    return lab
+
+
+def store_of(file: PlanFile, lab: Workspace) -> Store:
+    """Return where a plan keeps what it knows."""
+    return Store(lab.path / "plans" / file.name)
+
+
+def make_setting(
+    file: PlanFile, lab: Workspace, record_of: Callable[[str], Record | None]
+) -> Setting:
+    """Return what all steps work with."""
+    return Setting(file, lab, record_of, {name: load_profile(name) for name in file.profiles})
+
+
+def make_steps(setting: Setting, store: Store, repos: Sequence[str]) -> list[Step]:
+    """Return all steps; one stage of all repositories comes before the next."""
+    plan, cloned = setting.file.plan, setting.file.plan.clone.enabled
+    steps: list[Step] = [MineStep(Unit("mine", repo), setting) for repo in repos]
+    steps += [PairStep(Unit("pair", repo, (f"mine/{repo}",)), setting) for repo in repos]
+    if cloned:
+        steps += [CloneStep(Unit("clone", repo, (f"pair/{repo}",)), setting) for repo in repos]
+    before = "clone" if cloned else "pair"
+    steps += [FilterStep(Unit("filter", repo, (f"{before}/{repo}",)), setting) for repo in repos]
+    filtered = tuple(f"filter/{repo}" for repo in repos)
+    if plan.review is not None:
+        unit = Unit("review", plan.review.profile, filtered)
+        steps.append(ReviewStep(unit, setting, plan.review, tuple(repos)))
+    steps += _datasets(setting, store, repos)
+    for evaluation in plan.evaluation:
+        needs = tuple(f"dataset/{name}" for name in evaluation.datasets)
+        steps.append(EvaluateStep(Unit("evaluate", evaluation.name, needs), setting, evaluation))
+    for dataset in plan.dataset:
+        if dataset.publish is not None:
+            unit = Unit("publish", dataset.name, (f"dataset/{dataset.name}",))
+            steps.append(PublishStep(unit, setting, dataset.publish))
+    return steps
+
+
+def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[Step]:
+    review = setting.file.plan.review
+    for dataset in setting.file.plan.dataset:
+        chosen = tuple(_chosen(dataset, repos))
+        needs = [] if dataset.leave_out else [f"filter/{repo}" for repo in chosen]
+        if review is not None and dataset.require:
+            needs.append(f"review/{review.profile}")
+        unit = Unit("dataset", dataset.name, tuple(needs))
+        previous, changes = store.previous(dataset.name), store.changelog(dataset.name)
+        yield DatasetStep(unit, setting, dataset, chosen, previous, changes)
+
+
+def _chosen(dataset: DatasetPlan, repos: Sequence[str]) -> list[str]:
+    wanted = {name.lower() for name in dataset.repositories}
+    return [repo for repo in repos if not wanted or repo.lower() in wanted]

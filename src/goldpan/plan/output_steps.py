@@ -1,0 +1,165 @@
+"""What becomes of datasets: models are run on them, and they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.core.errors import DatasetError, EvaluationError, GoldpanError, UsageError
+from goldpan.plan.record import digest_of, digests_of, size_of
+from goldpan.plan.repository_steps import Setting
+from goldpan.plan.sections import EvaluationPlan, Publish
+from goldpan.plan.unit import Cost, Outcome, Step, Unit
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.api.dataset import Dataset
+    from goldpan.api.evaluation import Plan as Runs
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateStep(Step):
+    """Runs models on datasets, as goldpan evaluate run does."""
+
+    unit: Unit
+    setting: Setting
+    wanted: EvaluationPlan
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return which models are run and how."""
+        wanted = self.wanted
+        return {
+            "models": list(wanted.models),
+            "seeds": list(wanted.seeds),
+            "protocol": wanted.protocol,
+            "tasks": list(wanted.tasks),
+            "model": wanted.settings,
+        }
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of the datasets."""
+        layout = self.setting.lab.layout
+        names = (*self.wanted.datasets, *self.wanted.tasks)
+        return {
+            f"datasets/{name}": digest_of(layout.dataset(name) / "provenance.json")
+            for name in names
+        }
+
+    def run(self) -> Outcome:
+        """Run them, and go on where one fails."""
+        from goldpan.evaluation.prompting.errors import UnansweredError
+
+        made: list[Path] = []
+        lacks: list[str] = []
+        for planned in self._runs():
+            name = f"{planned.task} by {planned.model.name}, seed {planned.seed}"
+            try:
+                made.append(planned.run().directory / "result.json")
+            except UnansweredError as error:
+                lacks.append(f"{name}: {error.problem}")
+            except EvaluationError as error:
+                lacks.append(f"{name}: {error.problem}")
+        if lacks and not made:
+            raise EvaluationError(f"No run ended: {lacks[0]}", "See goldpan evaluate run")
+        return Outcome(f"{len(made):,} runs", tuple(made), lacks=tuple(lacks), again=bool(lacks))
+
+    def price(self) -> Cost:
+        """Add up what models behind endpoints would cost, where the datasets are built."""
+        try:
+            told = [planned.estimate() for planned in self._runs()]
+        except GoldpanError:
+            return Cost(note="known once the datasets are built")
+        asked = [estimate for estimate in told if estimate is not None]
+        if not asked:
+            return Cost()
+        costs = [estimate.cost for estimate in asked if estimate.cost is not None]
+        money = sum(costs) if len(costs) == len(asked) else None
+        return Cost(money=money, calls=sum(estimate.requests for estimate in asked))
+
+    def _runs(self) -> Runs:
+        wanted, lab = self.wanted, self.setting.lab
+        data: list[str | Dataset] = [lab.dataset(name) for name in wanted.datasets]
+        return lab.plan(
+            [*data, *wanted.tasks],
+            model=wanted.models,
+            seeds=wanted.seeds,
+            settings=wanted.settings,
+            protocol=wanted.protocol,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PublishStep(Step):
+    """Publishes a dataset, as goldpan publish does."""
+
+    unit: Unit
+    setting: Setting
+    wanted: Publish
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return where it goes, and under which conditions."""
+        from goldpan.datasets.hub_client import endpoint
+
+        licenses = self.wanted.allow_license
+        return {
+            "hub": endpoint(),
+            "repo_id": self.wanted.repo_id,
+            "tag": self.wanted.tag,
+            "private": self.wanted.private,
+            "allow_license": None if licenses is None else list(licenses),
+        }
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of the dataset's files."""
+        paths = [path for path in self._directory.rglob("*") if path.is_file()]
+        return digests_of(self._directory, paths)
+
+    def run(self) -> Outcome:
+        """Publish it."""
+        wanted = self.wanted
+        tag = None if wanted.tag is None else tag_of(self._directory, wanted.tag)
+        result = self.setting.lab.publish(
+            self._directory,
+            wanted.repo_id,
+            private=wanted.private,
+            tag=tag,
+            overwrite=wanted.overwrite,
+            allowed_licenses=wanted.allow_license,
+        )
+        what = f"{len(result.changes):,} files sent" if result.changes else "the same content"
+        tagged = f", tag {result.tag}" if result.tag else ""
+        return Outcome(f"{result.url}: {what}{tagged}", facts={"commit": result.commit or ""})
+
+    def price(self) -> Cost:
+        """Return how many bytes are there to be sent."""
+        if not self._directory.is_dir():
+            return Cost(note="known once the dataset is built")
+        return Cost(bytes=size_of([self._directory]))
+
+    @property
+    def _directory(self) -> Path:
+        return self.setting.lab.layout.dataset(self.unit.subject)
+
+
+def tag_of(directory: Path, pattern: str) -> str:
+    """Return a tag in which {year}, {month} and {day} are those of the newest mined reply.
+
+    Raises `DatasetError` where the dataset does not tell when it was mined, `UsageError` for
+    another word in braces.
+    """
+    from goldpan.datasets.provenance import read_provenance
+
+    if "{" not in pattern:
+        return pattern
+    moments = [source.get("mined_until") for source in read_provenance(directory)["sources"]]
+    newest = max((moment for moment in moments if moment), default=None)
+    if newest is None:
+        raise DatasetError(f"{directory} does not tell when it was mined", "Write the tag out")
+    year, month, day = newest[:10].split("-")
+    try:
+        return pattern.format(year=year, month=month, day=day)
+    except (KeyError, IndexError, ValueError):
+        raise UsageError(
+            f"The tag {pattern!r} has another word in braces", "Use {year}, {month} and {day}"
+        ) from None

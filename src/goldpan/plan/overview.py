@@ -1,0 +1,237 @@
+"""An HTML page on a workspace: all its repositories, what filters keep of them, its datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from goldpan.core.errors import GoldpanError
+from goldpan.core.parquet import count_rows
+from goldpan.core.query import open_tables
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.provenance import finished_datasets, read_provenance
+from goldpan.filters.basis import filtered_by
+from goldpan.filters.funnel import count_funnel
+from goldpan.filters.stored import read_verdicts
+from goldpan.miners.coverage import measure_coverage
+from goldpan.plan.assess import Assessment
+from goldpan.plan.record import named_changes, size_of
+from goldpan.plan.unit import STAGES
+from goldpan.report.document import Cell, Content, Report, Section, Table, cut, folded, listed
+from goldpan.report.document_page import document_page
+from goldpan.report.page import write_page
+
+_COUNTS = """
+SELECT count(*) FILTER (kind = 'issue'), count(*) FILTER (kind = 'pull'),
+       coalesce(strftime(max(updated_at), '%Y-%m-%d'), '') FROM entries
+"""
+_FACTS = "SELECT coalesce(language, ''), coalesce(license, '') FROM repositories"
+_MOST = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a profile keeps of a repository."""
+
+    rules: str
+    profile: str
+    issues: int
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a workspace holds of a repository."""
+
+    repo: str
+    language: str
+    license: str
+    issues: int
+    pulls: int
+    pairs: int
+    last: str
+    """The day of the last change that was mined."""
+    missing: str
+    """Empty where all that GitHub announced is there."""
+    bytes: int
+    kept: tuple[Kept, ...]
+
+
+def write_workspace_overview(
+    workspace: Workspace, output: Path, judged: Sequence[Assessment] = ()
+) -> None:
+    """Write the page; `judged` are the units of a plan, where one is told of, too.
+
+    Raises `WorkspaceError` where a table is damaged or the file cannot be written.
+    """
+    held = [_held(workspace, repo) for repo in workspace.repositories("tables")]
+    page = document_page(
+        _report(workspace, held, judged),
+        kind="Workspace overview",
+        made="from the tables, verdicts and datasets of the workspace.",
+    )
+    write_page(page, output)
+
+
+def _held(workspace: Workspace, repo: str) -> Held:
+    with open_tables(workspace, repo, ("repositories", "entries")) as connection:
+        issues, pulls, last = connection.execute(_COUNTS).fetchall()[0]
+        facts = connection.execute(_FACTS).fetchall()
+    language, license = facts[0] if facts else ("", "")
+    rules = workspace.paired_by(repo)
+    return Held(
+        repo,
+        language,
+        license,
+        issues,
+        pulls,
+        count_rows(workspace.table(repo, "pairs")) if rules else 0,
+        last,
+        _missing(workspace, repo),
+        size_of([workspace.raw(repo), workspace.tables(repo), workspace.clone(repo)]),
+        tuple(_kept(workspace, repo, rules)),
+    )
+
+
+def _missing(workspace: Workspace, repo: str) -> str:
+    try:
+        coverage = measure_coverage(workspace, repo)
+    except GoldpanError as error:
+        return error.problem
+    if not coverage.finished:
+        return "the last run did not finish"
+    return f"{len(coverage.gaps):,} missing" if coverage.gaps else ""
+
+
+def _kept(workspace: Workspace, repo: str, rules: Sequence[str]) -> Iterator[Kept]:
+    for name in rules:
+        place = Workspace(workspace.root, name)
+        for profile in filtered_by(place, repo):
+            verdicts = read_verdicts(place, repo, profile)
+            decide = verdicts.filter(pc.field("decides"))["criterion"].unique().to_pylist()
+            issues = count_funnel(verdicts, "issue", tuple(decide)).kept
+            yield Kept(name, profile, issues, count_funnel(verdicts, "pair", tuple(decide)).kept)
+
+
+def _report(workspace: Workspace, held: list[Held], judged: Sequence[Assessment]) -> Report:
+    sections = [
+        Section("repositories", "Repositories", (_repositories(held),)),
+        Section("kept", "What filters keep", (_kept_table(held),)),
+        Section("datasets", "Datasets", (_datasets(workspace),)),
+    ]
+    if judged:
+        sections.append(Section("plan", "Plan", tuple(_plan(judged))))
+    incomplete = [one.repo for one in held if one.missing]
+    failed = [one.unit.name for one in judged if one.state == "failed"]
+    warnings = [
+        f"{len(incomplete):,} of {len(held):,} repositories are not whole: {listed(incomplete)}."
+    ] * bool(incomplete)
+    warnings += [f"{len(failed):,} units of the plan failed: {listed(failed)}."] * bool(failed)
+    entries = sum(one.issues + one.pulls for one in held)
+    return Report(
+        f"Workspace {workspace.root.absolute().name}",
+        "What was mined, what the filters keep of it, and what was made of that.",
+        (
+            (f"{len(held):,}", "repositories"),
+            (f"{sum(one.issues for one in held):,}", "issues"),
+            (f"{sum(one.pulls for one in held):,}", "pull requests"),
+            (f"{sum(one.pairs for one in held):,}", "fix pairs"),
+        ),
+        tuple(_sentences(held, entries, judged)),
+        tuple(warnings),
+        tuple(sections),
+    )
+
+
+def _sentences(held: list[Held], entries: int, judged: Sequence[Assessment]) -> Iterator[str]:
+    languages = sorted({one.language for one in held if one.language})
+    yield f"{entries:,} entries of {len(held):,} repositories in {len(languages):,} languages."
+    if held:
+        size = _megabytes(sum(one.bytes for one in held))
+        yield f"They take {size:,} MB with the code's history."
+    if judged:
+        fresh = sum(one.state == "fresh" for one in judged)
+        yield f"{fresh:,} of the {len(judged):,} units of the plan are up to date."
+
+
+def _repositories(held: list[Held]) -> Content:
+    columns = (
+        "repository",
+        "language",
+        "licence",
+        "issues",
+        "pull requests",
+        "fix pairs",
+        "last change",
+        "MB",
+        "missing",
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.repo,
+            one.language,
+            one.license,
+            one.issues,
+            one.pulls,
+            one.pairs,
+            one.last,
+            _megabytes(one.bytes),
+            one.missing or "nothing",
+        )
+        for one in sorted(held, key=lambda one: (-one.issues - one.pulls, one.repo))
+    ]
+    return cut(Table("", columns, tuple(rows)), _MOST)
+
+
+def _kept_table(held: list[Held]) -> Content:
+    rows: list[tuple[Cell, ...]] = [
+        (one.repo, kept.rules, kept.profile, kept.issues, kept.pairs)
+        for one in held
+        for kept in one.kept
+    ]
+    columns = ("repository", "pairing rules", "profile", "issues kept", "fix pairs kept")
+    note = "" if rows else "No repository was filtered."
+    return cut(Table("", columns, tuple(rows), note), _MOST)
+
+
+def _datasets(workspace: Workspace) -> Content:
+    rows: list[tuple[Cell, ...]] = []
+    for path in finished_datasets(workspace):
+        told = read_provenance(path)
+        sources = told.get("sources", ())
+        rows.append((path.name, told["family"], told.get("examples"), len(sources)))
+    columns = ("dataset", "family", "examples", "repositories")
+    return Table("", columns, tuple(rows), "" if rows else "No dataset was built.")
+
+
+def _plan(judged: Sequence[Assessment]) -> Iterator[Content]:
+    states = ("fresh", "partial", "due", "after", "stopped", "failed")
+    counts: list[tuple[Cell, ...]] = []
+    for stage in STAGES:
+        found = [one.state for one in judged if one.unit.stage == stage]
+        if found:
+            counts.append((stage, *(found.count(state) for state in states)))
+    yield Table("", ("stage", *states), tuple(counts))
+    rows: list[tuple[Cell, ...]] = [
+        (one.unit.name, one.state, _reason(one), one.record.at if one.record else "")
+        for one in judged
+        if one.state != "fresh"
+    ]
+    if rows:
+        columns = ("unit", "state", "why", "last run")
+        yield folded(Table("Units that are not up to date", columns, tuple(rows)), 40)
+
+
+def _reason(one: Assessment) -> str:
+    if one.why:
+        return named_changes(one.why)
+    if one.after:
+        return f"perhaps, after {listed(one.after, 3)}"
+    return "; ".join(one.record.lacks) if one.record else ""
+
+
+def _megabytes(size: int) -> float:
+    return round(size / 1e6, 1)

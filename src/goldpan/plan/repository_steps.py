@@ -1,0 +1,279 @@
+"""The stages that work on one repository: mine, pair, clone, filter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from goldpan.core.errors import GoldpanError, MiningError, WorkspaceError
+from goldpan.core.lineage import read_lineage
+from goldpan.core.workspace import Workspace as Layout
+from goldpan.plan.file import PlanFile
+from goldpan.plan.record import Record, digest_of, digests_of
+from goldpan.plan.unit import Cost, Outcome, Step, Unit
+
+if TYPE_CHECKING:  # these take long to import
+    from goldpan.api.workspace import Workspace
+    from goldpan.filters.profile import Profile
+    from goldpan.miners.coverage import Coverage
+
+RENAMED = "repo"
+"""The fact of a mined repository: the name under which it is kept."""
+_DAY = timedelta(days=1)
+_WITHHELD = "withheld"
+_CLONED = ("revisions", "changes")
+_ISSUES = "issues of all repositories"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all steps of a plan work with."""
+
+    file: PlanFile
+    lab: Workspace
+    record_of: Callable[[str], Record | None]
+    """Returns what is kept of a unit, by its name."""
+    profiles: Mapping[str, Profile]
+    """By the names that the plan gives them."""
+    memory: dict[str, str] = field(default_factory=dict)
+    """What need not be computed again until a unit is run."""
+
+    @property
+    def layout(self) -> Layout:
+        """Where everything lies, with the pairs by the plan's rules."""
+        return Layout(self.lab.path, self.file.plan.pair.rules)
+
+    def repository(self, repo: str) -> str:
+        """Return the name under which a repository is kept: GitHub may have renamed it."""
+        record = self.record_of(f"mine/{repo}")
+        return repo if record is None else record.facts.get(RENAMED, repo)
+
+    def tables(self, repo: str) -> dict[str, str]:
+        """Return the digests of a repository's mined tables."""
+        directory = self.lab.layout.tables(repo)
+        try:
+            names = read_lineage(directory, "normalize")["outputs"]
+        except WorkspaceError:
+            names = {}
+        return {f"tables/{name}": digest_of(directory / name) for name in sorted(names)}
+
+    def profile(self, name: str) -> Profile:
+        """Return a profile by the name that the plan gives it."""
+        return self.profiles[self.file.profile(name)]
+
+    def issues(self) -> str:
+        """Return the digest of the issues of all repositories, among which duplicates are found."""
+        if _ISSUES not in self.memory:
+            layout, whole = self.lab.layout, hashlib.sha256()
+            for repo in layout.repositories("tables"):
+                whole.update(f"{repo} {digest_of(layout.table(repo, 'entries'))}\n".encode())
+            self.memory[_ISSUES] = whole.hexdigest()
+        return self.memory[_ISSUES]
+
+    def pairs(self, repo: str) -> Path:
+        """Return the file of a repository's pairs by the plan's rules."""
+        return self.lab.layout.pairs(repo, self.file.plan.pair.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class MineStep(Step):
+    """Mines a repository, or what changed since, as goldpan mine does."""
+
+    owns: ClassVar[bool] = False
+
+    unit: Unit
+    setting: Setting
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return how GitHub is asked, and what licence is stated."""
+        lab = self.setting.lab.settings
+        stated = self.setting.file.plan.mine.licenses.get(self.unit.subject.lower())
+        return {"api_url": lab.api_url, "via": lab.via, "since": lab.since, "license": stated}
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return nothing: what it reads lies at GitHub."""
+        return {}
+
+    def due(self, record: Record, update: bool) -> str:
+        """Return why GitHub has to be asked for what changed."""
+        refresh = self.setting.file.plan.refresh
+        if update:
+            return "an update is asked for"
+        if refresh == "always":
+            return 'refresh = "always"'
+        age = datetime.now(UTC) - datetime.fromisoformat(record.at)
+        return 'refresh = "daily", and a day has passed' if _is_old(refresh, age) else ""
+
+    def run(self) -> Outcome:
+        """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
+        lab, repo = self.setting.lab, self.unit.subject
+        license = self.setting.file.plan.mine.licenses.get(repo.lower())
+        result = lab.mine(repo, license=license)
+        if result.failure is not None:
+            raise result.failure
+        coverage = result.coverage
+        if coverage is None:
+            raise MiningError(f"{repo} was not mined", "Run the same command again")
+        tables = lab.layout.tables(result.repo)
+        said = f"{result.rows.get('entries', 0):,} entries, {result.requests:,} requests"
+        return Outcome(
+            said,
+            made=(tables / "entries.parquet",),
+            kept=(lab.layout.raw(result.repo), tables),
+            spent={"requests": result.requests, "points": result.points},
+            lacks=_gaps(coverage),
+            again=not coverage.finished or any(gap.state != _WITHHELD for gap in coverage.gaps),
+            facts={RENAMED: result.repo},
+        )
+
+    def price(self) -> Cost:
+        """Ask GitHub what there is, and predict what mining takes."""
+        try:
+            told = self.setting.lab.predict(self.unit.subject)
+        except GoldpanError as error:
+            return Cost(note=error.problem)
+        return Cost(requests=told.requests, points=told.points, seconds=told.seconds)
+
+
+def _is_old(refresh: str, age: timedelta) -> bool:
+    return refresh == "daily" and age >= _DAY
+
+
+def _gaps(coverage: Coverage) -> tuple[str, ...]:
+    if coverage.complete:
+        return ()
+    if not coverage.finished:
+        return ("the run did not finish",)
+    states: dict[str, int] = {}
+    for gap in coverage.gaps:
+        states[f"{gap.part} {gap.state}"] = states.get(f"{gap.part} {gap.state}", 0) + 1
+    return tuple(f"{count:,} {what}" for what, count in sorted(states.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class PairStep(Step):
+    """Pairs issues with their fixes, as goldpan pair does."""
+
+    unit: Unit
+    setting: Setting
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the rules with what they ask for, and the plugins behind them."""
+        from goldpan.builders.described import described_rules
+        from goldpan.core.plugins import digests
+        from goldpan.miners.pairing import find_rules
+
+        rules = find_rules(self.setting.file.plan.pair.rules)
+        plugins = digests(("rules", rules.name), *(("signal", name) for name in rules.signals))
+        return {"rules": described_rules([rules.name])[rules.name], "plugins": plugins}
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of the mined tables."""
+        return self.setting.tables(self.setting.repository(self.unit.subject))
+
+    def run(self) -> Outcome:
+        """Pair them."""
+        repo = self.setting.repository(self.unit.subject)
+        (result,) = self.setting.lab.pair(repo, rules=self.setting.file.plan.pair.rules)
+        return Outcome(f"{result.pairs:,} fix pairs", made=(self.setting.pairs(repo),))
+
+
+@dataclass(frozen=True, slots=True)
+class CloneStep(Step):
+    """Fetches the history of the code and reads it, as goldpan clone does."""
+
+    unit: Unit
+    setting: Setting
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return where the history comes from."""
+        wanted = self.setting.file.plan.clone
+        return {"source": wanted.source, "network": wanted.network}
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of the tables that say which pull requests are wanted."""
+        repo = self.setting.repository(self.unit.subject)
+        return {**self.setting.tables(repo), "pairs": digest_of(self.setting.pairs(repo))}
+
+    def run(self) -> Outcome:
+        """Clone it, and read its pull requests."""
+        repo = self.setting.repository(self.unit.subject)
+        lab, wanted = self.setting.lab, self.setting.file.plan.clone
+        ((_, history),) = lab.clone(repo, source=self._source(), network=wanted.network)
+        made = tuple(lab.layout.table(repo, name) for name in _CLONED)
+        lacks = (f"{history.unasked:,} diffs",) if history.unasked else ()
+        said = f"{history.pulls:,} pull requests read, {history.changes:,} changed files"
+        return Outcome(said, made, (lab.layout.clone(repo), *made), lacks=lacks)
+
+    def _source(self) -> str | None:
+        source = self.setting.file.plan.clone.source
+        if source is None:
+            return None
+        owner, _, name = self.setting.repository(self.unit.subject).partition("/")
+        return self.setting.file.source(source.replace("{owner}", owner).replace("{name}", name))
+
+
+@dataclass(frozen=True, slots=True)
+class FilterStep(Step):
+    """Judges a repository's issues and pairs by each profile, as goldpan filter does."""
+
+    unit: Unit
+    setting: Setting
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the profiles with their settings, and the digests of the criteria."""
+        from goldpan.filters.catalogue import criteria
+
+        rules = self.setting.file.plan.pair.rules
+        known = criteria()
+        told: dict[str, Any] = {"rules": rules}
+        for name in self.setting.file.profiles:
+            profile = self.setting.profile(name)
+            told[f"profile {profile.name}"] = {
+                "decide": list(profile.decide),
+                **profile.plain()["settings"],
+                "criteria": {one: profile.digest(known[one]) for one in known},
+            }
+        return told
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of all tables that criteria read.
+
+        Near duplicates are found over all repositories of the workspace, so that their issues
+        count, too.
+        """
+        repo, layout = self.setting.repository(self.unit.subject), self.setting.lab.layout
+        told = {**self.setting.tables(repo), "pairs": digest_of(self.setting.pairs(repo))}
+        told |= {name: digest_of(layout.table(repo, name)) for name in _CLONED}
+        return {**told, _ISSUES: self.setting.issues()}
+
+    def run(self) -> Outcome:
+        """Judge them."""
+        repo, lab = self.setting.repository(self.unit.subject), self.setting.lab
+        said, made = [], []
+        for name in self.setting.file.profiles:
+            (result,) = lab.filter(repo, profile=name, rules=self.setting.file.plan.pair.rules)
+            said.append(
+                f"{result.profile} keeps {result.issues.kept:,} of {result.issues.rows:,} issues, "
+                f"{result.pairs.kept:,} of {result.pairs.rows:,} pairs"
+            )
+            made.append(self.setting.layout.verdicts(repo, result.profile))
+        return Outcome("; ".join(said), made=tuple(made))
+
+
+def table_digests(setting: Setting, repos: tuple[str, ...], profile: str) -> dict[str, str]:
+    """Return the digests of what datasets read of repositories: tables and verdicts."""
+    layout = setting.layout
+    told = {_ISSUES: setting.issues()}
+    for repo in map(setting.repository, repos):
+        paths = list(layout.tables(repo).glob("*.parquet"))
+        other = {path for path in paths if path.name.startswith("pairs.")}
+        paths = [path for path in paths if path not in other or path == setting.pairs(repo)]
+        told |= digests_of(layout.root, paths)
+        if setting.pairs(repo).exists():
+            told |= digests_of(layout.root, [layout.verdicts(repo, profile)])
+    return told

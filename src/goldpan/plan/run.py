@@ -1,0 +1,276 @@
+"""Runs a plan: only what is due, each unit for itself, with a record of each."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from goldpan.api.workspace import Workspace
+from goldpan.core.errors import GoldpanError, StoppedError, UsageError, WorkspaceError
+from goldpan.core.locks import hold_lock
+from goldpan.core.log import LOG
+from goldpan.core.progress import Reporter
+from goldpan.core.resources import explain
+from goldpan.core.workspace import make_directory
+from goldpan.plan.assess import Assessment, Wish, assess, assess_all, priced
+from goldpan.plan.file import PlanFile, load_plan
+from goldpan.plan.make import Store, make_setting, make_steps, open_workspace, store_of
+from goldpan.plan.record import (
+    Recipe,
+    Record,
+    digests_of,
+    read_record,
+    size_of,
+    write_record,
+)
+from goldpan.plan.repository_steps import Setting
+from goldpan.plan.results import Ended, Listener, PlanResult, Telling, UnitResult, now
+from goldpan.plan.selection import (
+    Selection,
+    is_current,
+    read_selection,
+    select_repositories,
+    write_selection,
+)
+from goldpan.plan.unit import Outcome, Step, Unit
+
+
+def run_plan(
+    plan: str | Path,
+    *,
+    workspace: str | Path | None = None,
+    only: Sequence[str] = (),
+    update: bool = False,
+    force: bool = False,
+    select: bool = False,
+    progress: bool = False,
+) -> PlanResult:
+    """Run a plan's file: what changed since it was last run, and what that leads to.
+
+    `only` names units (``filter``, ``filter/OWNER/NAME``, ``dataset/qa``), `update` asks GitHub
+    for what changed, `force` runs what is up to date as well, and `select` searches for
+    repositories anew. Units that fail are told in the result; raises `UsageError` for a plan
+    that makes no sense, `WorkspaceError` where another process runs it.
+    """
+    file = load_plan(plan)
+    lab = open_workspace(file, None if workspace is None else Path(workspace), progress=progress)
+    wish = Wish(tuple(only), update, force)
+    with Reporter(quiet=not progress) as reporter:
+        return OpenPlan(file, lab, reporter, select=select).run(wish, lambda _: None)
+
+
+class OpenPlan:
+    """A plan with its workspace, its repositories and its steps."""
+
+    def __init__(
+        self,
+        file: PlanFile,
+        lab: Workspace,
+        reporter: Reporter,
+        *,
+        select: bool = False,
+        keep: bool = True,
+    ) -> None:
+        """Open it; GitHub is searched where repositories are selected and were not before.
+
+        What it finds is stored where `keep` says so.
+        """
+        self.file = file
+        self.lab = lab
+        self.store: Store = store_of(file, lab)
+        self.records: dict[str, Record | None] = {}
+        self.setting: Setting = make_setting(file, lab, self.record)
+        self.selection = self._select(reporter, anew=select, keep=keep)
+        found = [] if self.selection is None else self.selection.repositories
+        self.repositories = (*file.plan.repositories.listed, *(one.repo for one in found))
+        self.steps: list[Step] = make_steps(self.setting, self.store, self.repositories)
+
+    def record(self, unit: str) -> Record | None:
+        """Return what is kept of a unit."""
+        if unit not in self.records:
+            self.records[unit] = read_record(self.store.record(unit))
+        return self.records[unit]
+
+    def assess(self, wish: Wish, *, price: bool = False) -> list[Assessment]:
+        """Judge all units, with what those that are due would take where `price` says so."""
+        self._check_wish(wish)
+        records = {step.unit.name: self.record(step.unit.name) for step in self.steps}
+        judged = assess_all(self.steps, self.lab.path, records, wish)
+        pairs = [
+            (one, step)
+            for one, step in zip(judged, self.steps, strict=True)
+            if wish.takes(step.unit)
+        ]
+        return [
+            priced(one, step, judged) if price and (one.why or one.after) else one
+            for one, step in pairs
+        ]
+
+    def run(self, wish: Wish, listener: Listener) -> PlanResult:
+        """Run what is due; see `run_plan`."""
+        self._check_wish(wish)
+        begun = time.monotonic()
+        results: dict[str, UnitResult] = {}
+        make_directory(self.store.root)
+        busy = WorkspaceError(
+            f"Another goldpan runs the plan {self.file.name} in {self.lab.path}", "Wait for it"
+        )
+        with hold_lock(self.store.root / "lock", busy):
+            self.records.clear()
+            stages = Counter(step.unit.stage for step in self.steps)
+            for number, step in enumerate(self.steps, 1):
+                place = (number, len(self.steps), stages[step.unit.stage])
+                told = Telling(listener, step.unit, place)
+                result = self._do(step, wish, results, told)
+                results[step.unit.name] = result
+                told.ended(result)
+        wanted = [result for result in results.values() if wish.takes(result.unit)]
+        return PlanResult(
+            self.file.name,
+            self.lab.path,
+            self.repositories,
+            tuple(wanted),
+            time.monotonic() - begun,
+        )
+
+    def _select(self, reporter: Reporter, *, anew: bool, keep: bool) -> Selection | None:
+        wanted = self.file.plan.repositories
+        if not wanted.select:
+            return None
+        known = read_selection(self.store.selection)
+        if known is not None and not anew and is_current(known, wanted):
+            return known
+        found = select_repositories(self.lab.settings, wanted, reporter)
+        if keep:
+            write_selection(self.store.selection, found)
+        reporter.note(f"GitHub's search selects {len(found.repositories):,} repositories")
+        return found
+
+    def _check_wish(self, wish: Wish) -> None:
+        for name in wish.only:
+            if not any(Wish((name,)).takes(step.unit) for step in self.steps):
+                raise UsageError(
+                    f"--only {name} names no unit of the plan {self.file.name}",
+                    "Give a stage, a repository or both, as filter/OWNER/NAME; --dry-run lists all",
+                )
+
+    def _do(
+        self, step: Step, wish: Wish, results: dict[str, UnitResult], told: Telling
+    ) -> UnitResult:
+        unit = step.unit
+        needed = [results[name] for name in unit.needs if name in results]
+        lacking = next((one for one in needed if one.state in ("failed", "skipped")), None)
+        if lacking is not None:
+            because = lacking.because or lacking.unit.name
+            how = "failed" if results[because].state == "failed" else "was skipped"
+            said = f"needs {because}, which {how}"
+            return UnitResult(unit, "skipped", False, said=said, because=because)
+        record = self.record(unit.name)
+        try:
+            judged = assess(step, self.lab.path, record, wish)
+        except GoldpanError as error:
+            return self._failed(step, record, None, error, 0.0)
+        if not judged.why:
+            assert record is not None
+            state: Ended = "partial" if record.lacks else "fresh"
+            return UnitResult(unit, state, False, said=record.said, lacks=record.lacks)
+        if not wish.takes(unit):
+            why = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
+            return UnitResult(unit, "skipped", False, judged.why, said=why)
+        told.begins(judged.why)
+        return self._run(step, record, judged)
+
+    def _run(self, step: Step, record: Record | None, judged: Assessment) -> UnitResult:
+        assert judged.recipe is not None
+        begun = time.monotonic()
+        try:
+            step.prepare(record)
+            self._keep(_begun(step.unit, record, judged.recipe))
+            outcome = step.run()
+        except StoppedError:
+            raise
+        except GoldpanError as error:
+            return self._failed(step, record, judged, error, time.monotonic() - begun)
+        except Exception as error:  # noqa: BLE001 - no unit stops the others
+            known = explain(error) or _defect(step.unit, error)
+            return self._failed(step, record, judged, known, time.monotonic() - begun)
+        finally:
+            self.setting.memory.clear()
+        seconds = time.monotonic() - begun
+        ended = self._ended(step, outcome, seconds, judged.recipe)
+        self._keep(ended)
+        state: Ended = "partial" if outcome.lacks else "done"
+        return UnitResult(step.unit, state, True, judged.why, seconds, outcome.said, outcome.lacks)
+
+    def _ended(self, step: Step, outcome: Outcome, seconds: float, recipe: Recipe) -> Record:
+        return Record(
+            step.unit.name,
+            "partial" if outcome.lacks else "done",
+            recipe,
+            now(),
+            digests_of(self.lab.path, outcome.made),
+            size_of(outcome.kept or outcome.made),
+            round(seconds, 3),
+            dict(outcome.spent),
+            outcome.said,
+            outcome.lacks,
+            outcome.again,
+            facts=dict(outcome.facts),
+        )
+
+    def _failed(
+        self,
+        step: Step,
+        record: Record | None,
+        judged: Assessment | None,
+        error: GoldpanError,
+        seconds: float,
+    ) -> UnitResult:
+        recipe = judged.recipe if judged and judged.recipe else Recipe("", {}, {})
+        self._keep(
+            replace(
+                _begun(step.unit, record, recipe),
+                state="failed",
+                problem=error.problem,
+                remedy=error.remedy,
+            )
+        )
+        return UnitResult(
+            step.unit,
+            "failed",
+            judged is not None,
+            judged.why if judged else (),
+            seconds,
+            problem=error.problem,
+            remedy=error.remedy,
+        )
+
+    def _keep(self, record: Record) -> None:
+        write_record(self.store.record(record.unit), record)
+        self.records[record.unit] = record
+
+
+def _begun(unit: Unit, record: Record | None, recipe: Recipe) -> Record:
+    """Return the record of a unit under way, with what is known of its last run."""
+    if record is None:
+        return Record(unit.name, "begun", recipe, now())
+    return Record(
+        unit.name,
+        "begun",
+        recipe,
+        now(),
+        bytes=record.bytes,
+        seconds=record.seconds,
+        facts=record.facts,
+    )
+
+
+def _defect(unit: Unit, error: Exception) -> GoldpanError:
+    LOG.exception("%s", unit.name)
+    return GoldpanError(
+        f"Goldpan itself failed ({type(error).__name__}: {error})",
+        "Please report it, with what goldpan --log-file FILE run writes",
+    )

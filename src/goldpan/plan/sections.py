@@ -1,0 +1,245 @@
+"""What a plan may say: the sections of its file, typed.
+
+Keys may be written with hyphens, too: ``min-stars`` is ``min_stars``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from goldpan.core.config import Via, repository_name
+from goldpan.core.errors import UsageError
+
+UNKNOWN_KEY = "unknown_key"
+"""The type of the error of a key that a section does not know."""
+MOST_SELECTED = 1_000
+"""GitHub's search shows no more."""
+
+Refresh = Literal["never", "daily", "always"]
+
+
+def _repository(name: str) -> str:
+    try:
+        return repository_name(name)
+    except UsageError as error:
+        raise PydanticCustomError(
+            "repository", "{problem}", {"problem": error.problem, "remedy": error.remedy}
+        ) from None
+
+
+class Section(BaseModel):
+    """A table of the file; a key that it does not know is refused with the nearest one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        known = list(cls.model_fields)
+        read: dict[str, Any] = {}
+        for key, value in values.items():
+            name = str(key).replace("-", "_")
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(known)}"
+                raise PydanticCustomError(
+                    UNKNOWN_KEY, "the key {key} is unknown", {"key": str(key), "remedy": remedy}
+                )
+            if name in read:
+                raise PydanticCustomError(
+                    "key_twice", "the key {key} is there twice", {"key": name, "remedy": ""}
+                )
+            read[name] = value
+        return read
+
+
+class Select(Section):
+    """Repositories that GitHub's search finds, the most starred first."""
+
+    language: str | None = None
+    min_stars: int = Field(0, ge=0)
+    license: str | None = None
+    """By its keyword in GitHub's search, such as mit or apache-2.0."""
+    limit: int = Field(10, ge=1, le=MOST_SELECTED)
+    """At most so many, besides those that are listed or selected before."""
+    archived: bool = False
+    """Whether archived repositories may be among them."""
+
+    @field_validator("language", "license")
+    @classmethod
+    def _word(cls, value: str | None) -> str | None:
+        if value is not None and (not value.strip() or any(sign in value for sign in '"\\\n\r')):
+            raise PydanticCustomError(
+                "word", "{value} is no word of a search", {"value": repr(value), "remedy": ""}
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Select:
+        if self.language is None and self.license is None and not self.min_stars:
+            raise PydanticCustomError(
+                "empty_select",
+                "it selects among all repositories",
+                {"remedy": "Give language, min_stars or license"},
+            )
+        return self
+
+
+class Repositories(Section):
+    """The repositories that are worked on."""
+
+    listed: tuple[str, ...] = Field((), strict=False)
+    """By their names, OWNER/NAME."""
+    select: tuple[Select, ...] = Field((), strict=False)
+    """By GitHub's search; what is found is kept until it is to be selected anew."""
+
+    @field_validator("listed")
+    @classmethod
+    def _names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple({name.lower(): name for name in map(_repository, names)}.values())
+
+    @model_validator(mode="after")
+    def _some(self) -> Repositories:
+        if not self.listed and not self.select:
+            raise PydanticCustomError(
+                "no_repository",
+                "it names no repository",
+                {"remedy": 'Write listed = ["OWNER/NAME"], or a [[repositories.select]]'},
+            )
+        return self
+
+
+class Mine(Section):
+    """How GitHub is asked, as by goldpan mine."""
+
+    via: Via | None = None
+    since: str | datetime | date | None = None
+    api_url: str | None = None
+    concurrency: int | None = Field(default=None, ge=1)
+    licenses: dict[str, str] = Field(default_factory=dict)
+    """By repository, where GitHub is wrong or silent."""
+
+    @field_validator("licenses")
+    @classmethod
+    def _names(cls, licenses: dict[str, str]) -> dict[str, str]:
+        return {_repository(name).lower(): license for name, license in licenses.items()}
+
+
+class Clone(Section):
+    """How histories are fetched, as by goldpan clone."""
+
+    enabled: bool = True
+    source: str | None = None
+    """A git address, local mirror or bundle; {owner} and {name} stand for the repository's."""
+    network: bool | None = None
+
+
+class Pair(Section):
+    """How issues are paired with their fixes, as by goldpan pair."""
+
+    rules: str = "default"
+
+
+class Filter(Section):
+    """What is judged, as by goldpan filter."""
+
+    profiles: tuple[str, ...] = Field((), strict=False)
+    """Names, or paths of .toml files; those that datasets and review name are added."""
+
+
+class Review(Section):
+    """What language models judge, as by goldpan review."""
+
+    profile: str = "default"
+    settings: str | None = None
+    """A TOML file of goldpan review --settings."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Settings of docs/review.md, over those of the file."""
+
+
+class Publish(Section):
+    """Where a dataset goes, as by goldpan publish."""
+
+    repo_id: str
+    tag: str | None = None
+    """{year}, {month} and {day} are those of the newest reply that the dataset is made of."""
+    private: bool = False
+    overwrite: bool = False
+    allow_license: tuple[str, ...] | None = Field(None, strict=False)
+
+
+class DatasetPlan(Section):
+    """A dataset that is built, as by goldpan build."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+    """Of its directory in WORKSPACE/datasets."""
+    family: str
+    """qa, fault-localization, code-edit, or one of a plugin."""
+    profile: str = "default"
+    split: str = "none"
+    seed: int = 0
+    require: tuple[str, ...] = Field((), strict=False)
+    answer: Literal["best", "first", "all"] | None = None
+    gold: tuple[str, ...] = Field((), strict=False)
+    repositories: tuple[str, ...] = Field((), strict=False)
+    """Of those of the plan; all without it."""
+    leave_out: bool = False
+    """Build without repositories that a step failed for; without it the dataset waits."""
+    since: str | None = None
+    """An older version, by directory or name on the Hub, or last: what this plan built before."""
+    publish: Publish | None = None
+
+    @field_validator("repositories")
+    @classmethod
+    def _names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(_repository, names))
+
+
+class EvaluationPlan(Section):
+    """Models that are run, as by goldpan evaluate run."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+    datasets: tuple[str, ...] = Field((), strict=False)
+    """Of this plan, by name."""
+    tasks: tuple[str, ...] = Field((), strict=False)
+    """Whose rows are in the workspace."""
+    models: tuple[str, ...] = Field(("majority",), strict=False)
+    seeds: tuple[int, ...] = Field((0,), strict=False)
+    protocol: str = "default"
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Of the models."""
+
+    @model_validator(mode="after")
+    def _some(self) -> EvaluationPlan:
+        if not self.datasets and not self.tasks:
+            raise PydanticCustomError(
+                "no_task",
+                "it names nothing to evaluate on",
+                {"remedy": 'Write datasets = ["NAME"] or tasks = ["TASK"]'},
+            )
+        return self
+
+
+class Plan(Section):
+    """The whole file."""
+
+    workspace: str | None = None
+    """The directory, relative to the file; --workspace overrides it."""
+    refresh: Refresh = "never"
+    """When repositories that are mined are mined again for what changed since."""
+    repositories: Repositories
+    mine: Mine = Field(default_factory=lambda: Mine.model_validate({}))
+    clone: Clone = Clone()
+    pair: Pair = Pair()
+    filter: Filter = Field(default_factory=lambda: Filter.model_validate({}))
+    review: Review | None = None
+    dataset: tuple[DatasetPlan, ...] = Field((), strict=False)
+    evaluation: tuple[EvaluationPlan, ...] = Field((), strict=False)

@@ -1,0 +1,144 @@
+"""Repositories that GitHub's search finds, kept so that a plan works on the same ones each time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+
+from goldpan.core.config import Settings, repository_name
+from goldpan.core.errors import MiningError, UsageError, WorkspaceError
+from goldpan.core.progress import Reporter
+from goldpan.core.sealed import DamagedError, read_json, sealed_json
+from goldpan.core.workspace import make_directory, write_whole
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.connect import connect
+from goldpan.plan.sections import MOST_SELECTED, Repositories, Select
+
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A repository that a search found."""
+
+    repo: str
+    stars: int
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the searches of a plan found, and when."""
+
+    at: str
+    queries: tuple[str, ...]
+    repositories: tuple[Selected, ...]
+
+
+def query_of(select: Select) -> str:
+    """Return a selection in the words of GitHub's search."""
+    words = [f'language:"{select.language}"' if select.language else ""]
+    words += [f"stars:>={select.min_stars}" if select.min_stars else ""]
+    words += [f"license:{select.license}" if select.license else ""]
+    words += ["" if select.archived else "archived:false"]
+    return " ".join(word for word in words if word)
+
+
+def read_selection(path: Path) -> Selection | None:
+    """Return what was selected before; raises `WorkspaceError` for a file that is damaged."""
+    try:
+        told = read_json(path)
+        found = [Selected(one["repo"], one["stars"], one["query"]) for one in told["repositories"]]
+        return Selection(told["at"], tuple(told["queries"]), tuple(found))
+    except FileNotFoundError:
+        return None
+    except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        raise WorkspaceError(
+            f"{path} is damaged", "Restore it, or run goldpan run --select to select anew"
+        ) from None
+
+
+def write_selection(path: Path, selection: Selection) -> None:
+    """Keep what was selected."""
+    make_directory(path.parent)
+    facts = {
+        "at": selection.at,
+        "queries": list(selection.queries),
+        "repositories": [
+            {"repo": found.repo, "stars": found.stars, "query": found.query}
+            for found in selection.repositories
+        ],
+    }
+    write_whole(path, sealed_json(facts))
+
+
+def is_current(selection: Selection, wanted: Repositories) -> bool:
+    """Tell whether a selection is that of these searches."""
+    return selection.queries == _told(wanted)
+
+
+def select_repositories(settings: Settings, wanted: Repositories, reporter: Reporter) -> Selection:
+    """Ask GitHub's search; raises `MiningError` where it does not answer whole."""
+
+    async def ask() -> list[Selected]:
+        known = {name.lower() for name in wanted.listed}
+        found: list[Selected] = []
+        async with connect(settings, reporter) as github:
+            for select in wanted.select:
+                for one in await _search(github, select, known):
+                    known.add(one.repo.lower())
+                    found.append(one)
+        return found
+
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Selection(at, _told(wanted), tuple(asyncio.run(ask())))
+
+
+async def _search(github: GitHub, select: Select, known: set[str]) -> Sequence[Selected]:
+    query = query_of(select)
+    found: dict[str, Selected] = {}
+    for page in range(1, MOST_SELECTED // _PAGE + 1):
+        words = {"q": query, "sort": "stars", "order": "desc", "per_page": _PAGE, "page": page}
+        reply = await github.get(f"/search/repositories?{urlencode(words)}")
+        if reply.status != 200 or not isinstance(reply.data, dict):
+            raise MiningError(
+                f"GitHub's search for {query} was not answered ({reply.problem})",
+                "Check language and license of the selection, and run the same command again",
+            )
+        if reply.data.get("incomplete_results"):
+            raise MiningError(
+                f"GitHub's search for {query} ran out of time, and named only some repositories",
+                "Run the same command again, or narrow the selection",
+            )
+        items = reply.data.get("items", [])
+        for item in items:
+            name = _name(item)
+            if name is not None and name.lower() not in known:
+                found.setdefault(name.lower(), Selected(name, item["stargazers_count"], query))
+        if len(found) >= select.limit or len(items) < _PAGE:
+            break
+    # Repositories with as many stars come in any order.
+    ordered = sorted(found.values(), key=lambda one: (-one.stars, one.repo.lower()))
+    return ordered[: select.limit]
+
+
+def _name(item: Any) -> str | None:
+    if not isinstance(item, dict) or not isinstance(item.get("stargazers_count"), int):
+        return None
+    try:
+        return repository_name(str(item.get("full_name")))
+    except UsageError:
+        return None
+
+
+def _told(wanted: Repositories) -> tuple[str, ...]:
+    listed = ", ".join(sorted(name.lower() for name in wanted.listed))
+    searches = [f"{query_of(select)} (at most {select.limit})" for select in wanted.select]
+    return (*searches, f"besides {listed}" if listed else "besides none")

@@ -1,0 +1,101 @@
+"""Units of work: a stage of the pipeline for a repository, or a dataset, evaluation, publishing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from goldpan.plan.record import Record
+
+Stage = Literal["mine", "pair", "clone", "filter", "review", "dataset", "evaluate", "publish"]
+STAGES: tuple[Stage, ...] = (
+    "mine",
+    "pair",
+    "clone",
+    "filter",
+    "review",
+    "dataset",
+    "evaluate",
+    "publish",
+)
+"""In the order in which they are run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A piece of work that is run, skipped or told of as a whole."""
+
+    stage: Stage
+    subject: str
+    """A repository, or the name of what is made."""
+    needs: tuple[str, ...] = ()
+    """The units without which it makes no sense, by name."""
+
+    @property
+    def name(self) -> str:
+        """Its name, such as ``mine/numpy/numpy``."""
+        return f"{self.stage}/{self.subject}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What running a unit would take, as far as anything tells; None is unknown."""
+
+    requests: int | None = None
+    points: int | None = None
+    money: float | None = None
+    calls: int | None = None
+    """Requests to models."""
+    seconds: float | None = None
+    bytes: int | None = None
+    note: str = ""
+    """Why something is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What running a unit gave."""
+
+    said: str
+    made: tuple[Path, ...] = ()
+    """Files whose content the unit stands for."""
+    kept: tuple[Path, ...] = ()
+    """Files and folders that count for its size alone."""
+    spent: Mapping[str, float] = field(default_factory=dict)
+    lacks: tuple[str, ...] = ()
+    again: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class Step(ABC):
+    """How a unit is run: each is a call of what the command of that name calls."""
+
+    unit: Unit
+    owns: ClassVar[bool] = True
+    """Whether what it made, changed by others, has to be made again."""
+
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """Return what the result depends on beside files."""
+
+    @abstractmethod
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digests of the files that the result depends on."""
+
+    @abstractmethod
+    def run(self) -> Outcome:
+        """Do it; raises `GoldpanError` where it fails."""
+
+    def price(self) -> Cost:
+        """Return what it would cost beyond what the last run tells; may ask GitHub."""
+        return Cost()
+
+    def due(self, record: Record, update: bool) -> str:
+        """Return why it has to be run though nothing changed here; empty where it has not."""
+        return ""
+
+    def prepare(self, record: Record | None) -> None:  # noqa: B027 - most need nothing
+        """Keep what a run will replace and needs; done once, also where a run is killed."""

@@ -1,0 +1,231 @@
+"""A plan does only what changed, says why, and goes on where a unit fails."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import goldpan as api
+from goldpan.core.locks import hold_lock
+from tests.planning import (
+    PAN,
+    REPOSITORIES,
+    SLUICE,
+    SMALL,
+    environment,
+    local_github,
+    made,
+    run,
+    run_json,
+    states,
+    write_plan,
+)
+from tests.program import goldpan
+from tests.twin import Twin
+
+UNITS = {
+    f"mine/{SLUICE}": "done",
+    f"pair/{SLUICE}": "done",
+    f"clone/{SLUICE}": "done",
+    f"filter/{SLUICE}": "done",
+    "dataset/questions": "done",
+}
+FRESH = dict.fromkeys(UNITS, "fresh")
+
+
+@pytest.fixture(scope="module")
+def github(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Twin, Path]]:
+    """Give the local GitHub, and a folder with its history in which the small plan ran."""
+    folder = tmp_path_factory.mktemp("done")
+    with local_github(folder) as twin:
+        write_plan(folder)
+        result = run_json(twin, folder)
+        assert states(result) == UNITS
+        assert result["complete"]
+        yield twin, folder
+
+
+@pytest.fixture(scope="module")
+def twin(github: tuple[Twin, Path]) -> Twin:
+    return github[0]
+
+
+@pytest.fixture
+def folder(github: tuple[Twin, Path], tmp_path: Path) -> Path:
+    """Return a copy of the folder that a test may change."""
+    return shutil.copytree(github[1], tmp_path / "copy", symlinks=True)
+
+
+def test_a_second_run_does_nothing_and_asks_nothing(folder: Path, twin: Twin) -> None:
+    before, asked = made(folder / "lab"), twin.count
+    again = run(twin, folder)
+    assert (again.code, again.err) == (0, "")
+    assert again.out == "Nothing to do: all 5 units are up to date.\n"
+    assert twin.count == asked
+    assert made(folder / "lab") == before
+    assert "Nothing to do" in run(twin, folder, "--dry-run").out
+    assert twin.count == asked
+
+
+def test_the_tables_are_those_of_the_commands(folder: Path, twin: Twin) -> None:
+    place = ("--workspace", "other")
+    shutil.copytree(folder / "lab" / "raw", folder / "other" / "raw")
+    for words in (
+        ("normalize",),
+        ("pair",),
+        ("clone", "--source", "sluice.git"),
+        ("filter",),
+        ("build", "qa", "--split", "random:0.5,0.5"),
+    ):
+        ended = goldpan(*words, *place, folder=folder, environment=environment(twin))
+        assert ended.code == 0, ended.err
+    datasets = folder / "other" / "datasets"
+    (datasets / "qa").rename(datasets / "questions")
+    assert made(folder / "lab") == made(folder / "other")
+
+
+def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, twin: Twin) -> None:
+    write_plan(folder, SMALL.replace("[clone]", '[pair]\nrules = "unconfirmed"\n[clone]'))
+    asked = twin.count
+    told = json.loads(run(twin, folder, "--dry-run", "--json").out)
+    judged = {one["unit"]: one for one in told}
+    assert judged[f"mine/{SLUICE}"]["state"] == "fresh"
+    why = {change["what"]: change for change in judged[f"pair/{SLUICE}"]["why"]}
+    assert why["setting rules.name"] == {
+        "what": "setting rules.name",
+        "old": "default",
+        "new": "unconfirmed",
+    }
+    assert judged["dataset/questions"]["after"] == [f"filter/{SLUICE}"]
+    shown = run(twin, folder, "--dry-run").out
+    assert "setting rules.name: default → unconfirmed" in shown
+    assert "are free" in shown
+    assert states(run_json(twin, folder)) == {**UNITS, f"mine/{SLUICE}": "fresh"}
+    assert twin.count == asked
+
+
+def test_an_output_that_is_gone_is_made_again_and_leads_to_nothing(
+    folder: Path, twin: Twin
+) -> None:
+    before = made(folder / "lab")
+    (folder / "lab" / "tables" / SLUICE / "pairs.default.parquet").unlink()
+    result = run_json(twin, folder)
+    assert states(result) == {**FRESH, f"pair/{SLUICE}": "done"}
+    assert result["units"][1]["why"][0].startswith(f"output tables/{SLUICE}/pairs.default.parquet")
+    assert made(folder / "lab") == before
+
+
+def test_another_version_of_goldpan_runs_all_again(folder: Path, twin: Twin) -> None:
+    for path in (folder / "lab" / "plans" / "plan" / "units").rglob("*.json"):
+        text = path.read_text(encoding="utf-8")
+        lines = [line for line in text.splitlines() if "goldpan.sha256" not in line]
+        path.write_text("\n".join(lines).replace('"version": "0.1.0"', '"version": "0.0.9"'))
+    told = json.loads(run(twin, folder, "--dry-run", "--json").out)
+    assert [one["why"][0] for one in told] == [
+        {"what": "Goldpan's version", "old": "0.0.9", "new": "0.1.0"}
+    ] * len(told)
+    assert told[0]["cost"]["requests"] > 0
+    assert told[0]["cost"]["seconds"] is not None
+
+
+def test_a_repository_that_fails_stops_no_other(tmp_path: Path, twin: Twin) -> None:
+    listed = REPOSITORIES.replace('"]', f'", "prospector/none", "{PAN}"]')
+    text = SMALL.replace(REPOSITORIES, listed).replace("[clone]", "[clone]\nenabled = false")
+    second = '[[dataset]]\nname = "there"\nfamily = "qa"\nleave_out = true\n'
+    write_plan(tmp_path, text + second)
+    result = run_json(twin, tmp_path, code=3)
+    found = states(result)
+    assert found["mine/prospector/none"] == "failed"
+    assert found["pair/prospector/none"] == found["filter/prospector/none"] == "skipped"
+    assert found[f"filter/{PAN}"] == found[f"filter/{SLUICE}"] == "done"
+    assert found["dataset/questions"] == "skipped"
+    assert found["dataset/there"] == "partial"
+    units = {unit["unit"]: unit for unit in result["units"]}
+    assert units["dataset/questions"]["because"] == "mine/prospector/none"
+    assert units["dataset/there"]["lacks"] == ["prospector/none is left out"]
+    again = run(twin, tmp_path)
+    assert again.code == 3
+    assert "mine/prospector/none failed: prospector/none is not there" in again.out
+    assert "Skipped for it: 3 units." in again.out
+    assert f"mine/{SLUICE}" not in again.err
+    told = goldpan("status", "--plan", "plan.toml", folder=tmp_path, environment=environment(twin))
+    assert told.code == 3
+    assert "failed" in told.out
+
+
+def test_only_some_units(folder: Path, twin: Twin) -> None:
+    write_plan(folder, SMALL.replace("[clone]", '[pair]\nrules = "unconfirmed"\n[clone]'))
+    result = run_json(twin, folder, "--only", f"filter/{SLUICE}", code=3)
+    (unit,) = result["units"]
+    assert unit["state"] == "skipped"
+    assert unit["because"] == f"pair/{SLUICE}"
+    assert states(run_json(twin, folder, "--only", "pair")) == {f"pair/{SLUICE}": "done"}
+    forced = run_json(twin, folder, "--only", "pair", "--force")
+    assert forced["units"][0]["why"] == ["it is forced"]
+    wrong = run(twin, folder, "--only", "filtr")
+    assert wrong.code == 2
+    assert "--only filtr names no unit of the plan plan" in wrong.err
+
+
+def test_refresh_and_update_ask_for_what_changed(folder: Path, twin: Twin) -> None:
+    asked = twin.count
+    result = run_json(twin, folder, "--update")
+    assert states(result) == {**FRESH, f"mine/{SLUICE}": "done"}
+    assert 0 < twin.count - asked < 10
+    record = folder / "lab" / "plans" / "plan" / "units" / "mine" / f"{SLUICE}.json"
+    lines = record.read_text(encoding="utf-8").splitlines()
+    old = [line for line in lines if "goldpan.sha256" not in line]
+    old = ['  "at": "2020-01-01T00:00:00+00:00",' if '"at": ' in line else line for line in old]
+    record.write_text("\n".join(old), encoding="utf-8")
+    assert states(run_json(twin, folder)) == FRESH
+    write_plan(folder, f'refresh = "daily"\n{SMALL}')
+    assert run_json(twin, folder)["units"][0]["why"] == ['refresh = "daily", and a day has passed']
+    assert states(run_json(twin, folder)) == FRESH
+    write_plan(folder, f'refresh = "always"\n{SMALL}')
+    assert states(run_json(twin, folder)) == {**FRESH, f"mine/{SLUICE}": "done"}
+
+
+def test_events_are_json_lines(folder: Path, twin: Twin) -> None:
+    shutil.rmtree(folder / "lab" / "plans")
+    (folder / "lab" / "datasets" / "questions" / "provenance.json").write_text("{")
+    ended = run(twin, folder, "--log-format", "json", "--only", "dataset", "--only", "filter")
+    events = [json.loads(line) for line in ended.err.splitlines()]
+    assert {event["event"] for event in events} <= {"begin", "end", "fail", "skip"}
+    ended = run(twin, folder, "--log-format", "json")
+    events = [json.loads(line) for line in ended.err.splitlines()]
+    assert [event["event"] for event in events[:2]] == ["begin", "end"]
+    assert events[0]["why"] == ["never run by this plan"]
+    assert events[1]["unit"] == f"mine/{SLUICE}"
+    assert [event["number"] for event in events[::2]] == [1, 2, 3, 4, 5]
+    assert events[-1]["event"] == "fail"
+    assert events[-1]["remedy"]
+
+
+def test_a_plan_is_run_by_one_at_a_time(folder: Path, twin: Twin) -> None:
+    with hold_lock(folder / "lab" / "plans" / "plan" / "lock"):
+        busy = run(twin, folder)
+    assert busy.code == 1
+    assert "Another goldpan runs the plan plan" in busy.err
+
+
+def test_python_runs_plans(folder: Path, twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOLDPAN_API_URL", twin.url)
+    monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
+    result = api.run_plan(folder / "plan.toml")
+    assert isinstance(result, api.PlanResult)
+    assert (result.complete, result.ran, len(result.units)) == (True, 0, 5)
+
+
+def test_a_rebuilt_dataset_tells_what_changed_since_the_last(folder: Path, twin: Twin) -> None:
+    card = folder / "lab" / "datasets" / "questions" / "README.md"
+    assert "## Changes" not in card.read_text(encoding="utf-8")
+    write_plan(folder, SMALL.replace("0.5,0.5", "0.8,0.2"))
+    result = run_json(twin, folder)
+    assert "0 added, 0 gone" in result["units"][-1]["said"]
+    assert "## Changes" in card.read_text(encoding="utf-8")
+    changes = folder / "lab" / "plans" / "plan" / "changes" / "questions.md"
+    assert "0 added, 0 gone" in changes.read_text(encoding="utf-8")

@@ -1,0 +1,83 @@
+"""Plans in tests: a small one, the local GitHub with its history, and how it is run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.program import Done, goldpan
+from tests.twin import Twin
+from tests.twin.history import history_world
+
+SLUICE = "prospector/sluice"
+PAN = "prospector/pan"
+REPOSITORIES = f'[repositories]\nlisted = ["{SLUICE}"]\n'
+SMALL = (
+    REPOSITORIES
+    + """
+[clone]
+source = "{name}.git"
+[[dataset]]
+name = "questions"
+family = "qa"
+split = "random:0.5,0.5"
+since = "last"
+"""
+)
+
+
+@contextmanager
+def local_github(folder: Path) -> Iterator[Twin]:
+    """Serve the made-up repositories; the history of one lies in the folder."""
+    with Twin(history_world(folder / "sluice.git")) as twin:
+        yield twin
+
+
+def environment(twin: Twin, **more: str) -> dict[str, str]:
+    """Return an environment that leads to the local GitHub."""
+    return {
+        **os.environ,
+        "GOLDPAN_API_URL": twin.url,
+        "GITHUB_TOKEN": "token-of-a-test",
+        "COLUMNS": "160",
+        **more,
+    }
+
+
+def write_plan(folder: Path, text: str = SMALL, name: str = "plan.toml") -> Path:
+    """Write a plan whose workspace is `lab` beside it."""
+    path = folder / name
+    path.write_text(f'workspace = "lab"\n{text}', encoding="utf-8")
+    return path
+
+
+def run(twin: Twin, folder: Path, *options: str, **more: str) -> Done:
+    """Run `goldpan run plan.toml`."""
+    return goldpan(
+        "run", "plan.toml", *options, folder=folder, environment=environment(twin, **more)
+    )
+
+
+def run_json(twin: Twin, folder: Path, *options: str, code: int = 0, **more: str) -> Any:
+    """Run the plan, and return its result as JSON."""
+    done = run(twin, folder, "--json", *options, **more)
+    assert done.code == code, done.err + done.out
+    return json.loads(done.out)
+
+
+def states(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return what became of each unit."""
+    return {unit["unit"]: unit["state"] for unit in result["units"]}
+
+
+def made(lab: Path) -> dict[str, bytes]:
+    """Return all tables, verdicts and rows of datasets, by path."""
+    return {
+        path.relative_to(lab).as_posix(): path.read_bytes()
+        for name in ("tables", "verdicts", "datasets")
+        for path in sorted((lab / name).rglob("*.parquet"))
+    }

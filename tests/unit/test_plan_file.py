@@ -1,0 +1,125 @@
+"""A plan's file is read whole, and what is wrong with it is told with key, cause and remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.errors import UsageError
+from goldpan.plan.file import PlanFile, check_plan, load_plan
+from goldpan.plan.record import Change, Recipe, changes, flat
+from goldpan.plan.sections import Select
+from goldpan.plan.selection import query_of
+
+LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
+DATASET = LISTED + '[[dataset]]\nname = "qa"\nfamily = "qa"\n'
+
+
+def plan(folder: Path, text: str) -> PlanFile:
+    path = folder / "lab.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_plan(path)
+
+
+def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
+    read = plan(
+        tmp_path,
+        'refresh = "daily"\n'
+        '[repositories]\nlisted = ["numpy/numpy", "https://github.com/NumPy/numpy/issues/1"]\n'
+        '[[repositories.select]]\nlanguage = "Go"\nmin-stars = 5000\nlimit = 3\n'
+        '[mine.licenses]\n"numpy/numpy" = "BSD-3-Clause"\n'
+        '[filter]\nprofiles = ["faun-eval"]\n'
+        '[[dataset]]\nname = "qa"\nfamily = "qa"\nprofile = "own.toml"\nleave-out = true\n'
+        '[dataset.publish]\nrepo-id = "lab/qa"\ntag = "v{year}.{month}"\n',
+    )
+    assert read.name == "lab"
+    assert read.plan.repositories.listed == ("NumPy/numpy",)
+    assert read.plan.repositories.select[0].min_stars == 5_000
+    assert read.plan.mine.licenses == {"numpy/numpy": "BSD-3-Clause"}
+    assert read.plan.dataset[0].leave_out
+    assert read.plan.dataset[0].publish is not None
+    assert read.profiles == ("faun-eval", str(tmp_path / "own.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "remedy"),
+    [
+        ("", "repositories is missing", "docs/plans.md"),
+        ("[repositories]", "repositories: it names no repository", "listed ="),
+        ("[repositories]\nlist = []", "repositories: the key list is unknown", "listed"),
+        ('[repositories]\nlisted = ["numpy"]', "'numpy' does not name", "OWNER/NAME"),
+        ("[[repositories.select]]\nlimit = 3", "select[0]: it selects among all", "min_stars"),
+        ("[[repositories.select]]\nmin-star = 3", "select[0]: the key min-star", "min_stars"),
+        ('[[repositories.select]]\nlanguage = "a\\"b"', "is no word of a search", ""),
+        (LISTED + '[mine]\nsinse = "2024-01-01"', "mine: the key sinse", "Did you mean since"),
+        (LISTED + '[mine]\nvia = "soap"', "mine.via", "docs/plans.md"),
+        (LISTED + "[mine]\nconcurrency = true", "mine.concurrency", ""),
+        (LISTED + '[clone]\nenabled = "no"', "clone.enabled", ""),
+        (DATASET + '[[dataset]]\nname = "qa"\nfamily = "qa"', "have the name 'qa'", "another"),
+        (LISTED + '[[dataset]]\nname = "../qa"\nfamily = "qa"', "dataset[0].name", ""),
+        (DATASET + 'repositories = ["numpy/nunpy"]', "is not listed", "numpy/numpy"),
+        (
+            DATASET + '[[evaluation]]\nname = "e"\ndatasets = ["qas"]',
+            "builds no 'qas'",
+            "Did you mean qa",
+        ),
+        (DATASET + '[[evaluation]]\nname = "e"', "evaluation[0]: it names nothing", "datasets ="),
+        ("refresh = 3\n" + LISTED, "refresh", "docs/plans.md"),
+        ("[repositories", "is not valid TOML", "Correct it"),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str) -> None:
+    with pytest.raises(UsageError) as told:
+        plan(tmp_path, text)
+    assert "lab.toml" in told.value.problem
+    assert problem in told.value.problem
+    assert remedy in told.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "remedy"),
+    [
+        (LISTED + '[pair]\nrules = "faun"', "pair.rules: --rules faun is unknown", "faun-eval"),
+        (LISTED + '[filter]\nprofiles = ["faun-evl"]', "did you mean faun-eval", "default"),
+        (LISTED + '[[dataset]]\nname = "q"\nfamily = "qq"', "dataset[0].family", "Choose qa"),
+        (DATASET + 'split = "random:2"', "dataset[0].split", ""),
+        (
+            DATASET + '[[evaluation]]\nname = "e"\ndatasets = ["qa"]\nmodels = ["majorty"]',
+            "evaluation[0].models",
+            "",
+        ),
+    ],
+)
+def test_names_that_there_are_not_are_told_before_anything_runs(
+    tmp_path: Path, text: str, problem: str, remedy: str
+) -> None:
+    read = plan(tmp_path, text)
+    with pytest.raises(UsageError) as told:
+        check_plan(read)
+    assert problem in told.value.problem
+    assert remedy in told.value.remedy
+
+
+def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nowhere\.toml cannot be read: No such file"):
+        load_plan(tmp_path / "nowhere.toml")
+
+
+def test_a_selection_in_the_words_of_the_search() -> None:
+    select = Select(language="C++", min_stars=50, license="mit")
+    assert query_of(select) == 'language:"C++" stars:>=50 license:mit archived:false'
+    assert query_of(Select(min_stars=1, archived=True)) == "stars:>=1"
+
+
+def test_what_changed_is_told_with_old_and_new() -> None:
+    old = Recipe("0.1", flat({"rules": "default", "limits": {"words": 3}}), {"entries": "a" * 64})
+    new = Recipe("0.2", flat({"rules": "default", "limits": {"words": 5}}), {})
+    assert changes(old, old) == []
+    assert changes(old, new) == [
+        Change("Goldpan's version", "0.1", "0.2"),
+        Change("setting limits.words", "3", "5"),
+        Change("input entries", "a" * 12, "absent"),
+    ]
+    assert old.fingerprint != new.fingerprint
+    assert len({old.fingerprint, new.fingerprint, Recipe("0.1", {}, {}).fingerprint}) == 3
