@@ -143,6 +143,7 @@ def test_every_command_and_option_is_documented() -> None:
     program = typer.main.get_command(app)
     commands = program.commands  # type: ignore[attr-defined]
     assert set(commands) == {
+        "run",
         "mine",
         "normalize",
         "pair",
