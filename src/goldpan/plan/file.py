@@ -140,9 +140,10 @@ def _check_names(file: Path, plan: Plan) -> None:
         for name in evaluation.datasets:
             if name not in names:
                 near = get_close_matches(name, names, n=1)
+                others = f"It builds {', '.join(names) or 'none'}"
                 raise UsageError(
                     f"{file}: evaluation[{number}].datasets: the plan builds no {name!r}",
-                    f"Did you mean {near[0]}" if near else f"It builds {', '.join(names) or 'none'}",
+                    f"Did you mean {near[0]}" if near else others,
                 )
     listed = {name.lower() for name in plan.repositories.listed}
     for number, dataset in enumerate(plan.dataset):
