@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from tests.program import Done, goldpan
 from tests.twin import Twin
 from tests.twin.history import history_world
@@ -81,3 +83,9 @@ def made(lab: Path) -> dict[str, bytes]:
         for name in ("tables", "verdicts", "datasets")
         for path in sorted((lab / name).rglob("*.parquet"))
     }
+
+
+def rows(lab: Path, dataset: str) -> list[Any]:
+    """Return the rows of a dataset but where GitHub's replies lie, which differs by run."""
+    paths = sorted((lab / "datasets" / dataset / "data").glob("*.parquet"))
+    return [pq.read_table(path).drop_columns("raw").to_pylist() for path in paths]

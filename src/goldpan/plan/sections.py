@@ -65,10 +65,10 @@ class Select(Section):
     """Repositories that GitHub's search finds, the most starred first."""
 
     language: str | None = None
-    min_stars: int = Field(0, ge=0)
+    min_stars: int = Field(default=0, ge=0)
     license: str | None = None
     """By its keyword in GitHub's search, such as mit or apache-2.0."""
-    limit: int = Field(10, ge=1, le=MOST_SELECTED)
+    limit: int = Field(default=10, ge=1, le=MOST_SELECTED)
     """At most so many, besides those that are listed or selected before."""
     archived: bool = False
     """Whether archived repositories may be among them."""
@@ -96,9 +96,9 @@ class Select(Section):
 class Repositories(Section):
     """The repositories that are worked on."""
 
-    listed: tuple[str, ...] = Field((), strict=False)
+    listed: tuple[str, ...] = Field(default=(), strict=False)
     """By their names, OWNER/NAME."""
-    select: tuple[Select, ...] = Field((), strict=False)
+    select: tuple[Select, ...] = Field(default=(), strict=False)
     """By GitHub's search; what is found is kept until it is to be selected anew."""
 
     @field_validator("listed")
@@ -151,7 +151,7 @@ class Pair(Section):
 class Filter(Section):
     """What is judged, as by goldpan filter."""
 
-    profiles: tuple[str, ...] = Field((), strict=False)
+    profiles: tuple[str, ...] = Field(default=(), strict=False)
     """Names, or paths of .toml files; those that datasets and review name are added."""
 
 
@@ -173,7 +173,7 @@ class Publish(Section):
     """{year}, {month} and {day} are those of the newest reply that the dataset is made of."""
     private: bool = False
     overwrite: bool = False
-    allow_license: tuple[str, ...] | None = Field(None, strict=False)
+    allow_license: tuple[str, ...] | None = Field(default=None, strict=False)
 
 
 class DatasetPlan(Section):
@@ -186,10 +186,10 @@ class DatasetPlan(Section):
     profile: str = "default"
     split: str = "none"
     seed: int = 0
-    require: tuple[str, ...] = Field((), strict=False)
+    require: tuple[str, ...] = Field(default=(), strict=False)
     answer: Literal["best", "first", "all"] | None = None
-    gold: tuple[str, ...] = Field((), strict=False)
-    repositories: tuple[str, ...] = Field((), strict=False)
+    gold: tuple[str, ...] = Field(default=(), strict=False)
+    repositories: tuple[str, ...] = Field(default=(), strict=False)
     """Of those of the plan; all without it."""
     leave_out: bool = False
     """Build without repositories that a step failed for; without it the dataset waits."""
@@ -207,12 +207,12 @@ class EvaluationPlan(Section):
     """Models that are run, as by goldpan evaluate run."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
-    datasets: tuple[str, ...] = Field((), strict=False)
+    datasets: tuple[str, ...] = Field(default=(), strict=False)
     """Of this plan, by name."""
-    tasks: tuple[str, ...] = Field((), strict=False)
+    tasks: tuple[str, ...] = Field(default=(), strict=False)
     """Whose rows are in the workspace."""
-    models: tuple[str, ...] = Field(("majority",), strict=False)
-    seeds: tuple[int, ...] = Field((0,), strict=False)
+    models: tuple[str, ...] = Field(default=("majority",), strict=False)
+    seeds: tuple[int, ...] = Field(default=(0,), strict=False)
     protocol: str = "default"
     settings: dict[str, Any] = Field(default_factory=dict)
     """Of the models."""
@@ -236,10 +236,10 @@ class Plan(Section):
     refresh: Refresh = "never"
     """When repositories that are mined are mined again for what changed since."""
     repositories: Repositories
-    mine: Mine = Field(default_factory=lambda: Mine.model_validate({}))
+    mine: Mine = Mine()
     clone: Clone = Clone()
     pair: Pair = Pair()
-    filter: Filter = Field(default_factory=lambda: Filter.model_validate({}))
+    filter: Filter = Filter()
     review: Review | None = None
-    dataset: tuple[DatasetPlan, ...] = Field((), strict=False)
-    evaluation: tuple[EvaluationPlan, ...] = Field((), strict=False)
+    dataset: tuple[DatasetPlan, ...] = Field(default=(), strict=False)
+    evaluation: tuple[EvaluationPlan, ...] = Field(default=(), strict=False)
