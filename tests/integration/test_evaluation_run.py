@@ -205,6 +205,13 @@ def test_a_damaged_result_is_named(tmp_path: Path) -> None:
 
 
 def test_protocols_of_papers_name_their_defects() -> None:
-    assert set(protocols()) == {"default", "selu-paper", "nlbse23", "faun-eval", "crosscodebench"}
+    assert set(protocols()) == {
+        "default",
+        "selu-paper",
+        "nlbse23",
+        "nlbse24",
+        "faun-eval",
+        "crosscodebench",
+    }
     assert not protocols()["default"].defects
     assert all(each.defects for name, each in protocols().items() if name != "default")

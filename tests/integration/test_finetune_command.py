@@ -87,7 +87,7 @@ def test_the_protocol_of_the_paper_brings_its_recipe(tmp_path: Path) -> None:
     done = _say(
         _dataset(tmp_path),
         *("--weights", str(tiny("bert")), "--protocol", "selu-paper", "--seed", "3"),
-        *("--epochs", "1", "--json"),
+        *("--epochs", "1", "--deepspeed", "none", "--json"),
     )
     (result,) = orjson.loads(done.stdout)
     assert result["settings"]["recipe"] == "selu-paper"
@@ -95,6 +95,8 @@ def test_the_protocol_of_the_paper_brings_its_recipe(tmp_path: Path) -> None:
     assert result["settings"]["weight_decay"] == 0.01
     assert result["learned_from"] == {"train": 80, "validation": 40}
     assert result["seed"] == 3
+    for gap in ("deepspeed is none, not zero2-offload", "precision is fp32, not bf16"):
+        assert gap in result["in_part"]
 
 
 def test_shows_a_run_to_people(tmp_path: Path) -> None:

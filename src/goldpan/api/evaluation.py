@@ -18,7 +18,7 @@ from goldpan.evaluation.held_out import held_out_column
 from goldpan.evaluation.held_out import hold_out as hold_groups_out
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.protocol import Protocol, find_protocol
+from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.run import estimate as estimate_run
 from goldpan.evaluation.run import run as run_once
@@ -146,7 +146,7 @@ def make_plan(
     data: str | Dataset | Iterable[str | Dataset],
     *,
     model: str | Iterable[str],
-    seeds: Iterable[int],
+    seeds: Iterable[int] | None,
     settings: Mapping[str, Any],
     protocol: str,
     directory: Path | None,
@@ -157,7 +157,7 @@ def make_plan(
     """Find what an evaluation names; raises `UsageError` for what there is not."""
     chosen = find_protocol(protocol)
     names = [model] if isinstance(model, str) else list(model)
-    models = tuple(find_model(name, settings) for name in names)
+    models = tuple(find_model(name, settings_for(chosen, name, settings)) for name in names)
     datasets = [data] if isinstance(data, str | Dataset) else list(data)
     tasks = dict(
         (_task_of(workspace, dataset), dataset.path)
@@ -169,7 +169,7 @@ def make_plan(
         workspace,
         tuple(tasks.items()),
         models,
-        tuple(seeds),
+        (chosen.seed,) if seeds is None else tuple(seeds),
         chosen,
         tuple(ablate),
         hold_out,
@@ -181,7 +181,7 @@ def evaluate(
     data: str | Dataset | Iterable[str | Dataset],
     *,
     model: str | Iterable[str] = "majority",
-    seeds: Iterable[int] = (0,),
+    seeds: Iterable[int] | None = None,
     settings: Mapping[str, Any] | None = None,
     protocol: str = "default",
     workspace: Workspace | str | Path | None = None,

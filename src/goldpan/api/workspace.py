@@ -382,7 +382,7 @@ class Workspace:
         data: str | Dataset | Iterable[str | Dataset],
         *,
         model: str | Iterable[str] = "majority",
-        seeds: Iterable[int] = (0,),
+        seeds: Iterable[int] | None = None,
         settings: Mapping[str, Any] | None = None,
         protocol: str = "default",
         ablate: Sequence[str] = (),
@@ -391,7 +391,8 @@ class Workspace:
     ) -> Evaluation:
         """Run models on tasks or datasets, once per seed; finished runs are not repeated.
 
-        `settings` are those of the model. `hold_out` tests on groups that are not in train, such
+        Without `seeds` it is the protocol's, 0 in most. `settings` are those of the model, in
+        place of the protocol's. `hold_out` tests on groups that are not in train, such
         as ``document`` or ``repo:each``; `by` names columns to score by, beside the project. Raises
         what the first run that fails raises; those before it are kept, so that the next call
         resumes there.
@@ -415,7 +416,7 @@ class Workspace:
         data: str | Dataset | Iterable[str | Dataset],
         *,
         model: str | Iterable[str] = "majority",
-        seeds: Iterable[int] = (0,),
+        seeds: Iterable[int] | None = None,
         settings: Mapping[str, Any] | None = None,
         protocol: str = "default",
         directory: str | Path | None = None,

@@ -121,7 +121,9 @@ def run_models(
     model: Models = None,
     seed: Annotated[
         list[int] | None,
-        typer.Option(min=0, max=2**32 - 1, help="May be given several times. (default: 0)"),
+        typer.Option(
+            min=0, max=2**32 - 1, help="May be given several times. (default: the protocol's, 0)"
+        ),
     ] = None,
     protocol: Annotated[str, typer.Option(help="See goldpan evaluate protocols.")] = "default",
     setting: Annotated[
@@ -167,7 +169,7 @@ def run_models(
         plan = lab.plan(
             _named(lab.layout, task, suite),
             model=model or "majority",
-            seeds=seed or (0,),
+            seeds=seed,
             settings=dict(_pair(text) for text in setting or ()),
             protocol=protocol,
             directory=dataset,

@@ -29,7 +29,9 @@ def finetune(
     ] = False,
     seed: Annotated[
         list[int] | None,
-        typer.Option(min=0, max=2**32 - 1, help="May be given several times. (default: 0)"),
+        typer.Option(
+            min=0, max=2**32 - 1, help="May be given several times. (default: the protocol's, 0)"
+        ),
     ] = None,
     protocol: Annotated[
         str,
@@ -39,8 +41,12 @@ def finetune(
         int | None, typer.Option(help="The most passes over the data. (default: the recipe's)")
     ] = None,
     deepspeed: Annotated[
-        str, typer.Option(help="none, zero2, or zero2-offload to keep the optimizer off the GPU.")
-    ] = "none",
+        str | None,
+        typer.Option(
+            help="none, zero2, or zero2-offload to keep the optimizer off the GPU. (default: the "
+            "protocol's, none)"
+        ),
+    ] = None,
     processes: Annotated[int, typer.Option(help="Processes, one per GPU.")] = 1,
     launcher: Annotated[str, typer.Option(help="torchrun or deepspeed.")] = "torchrun",
     lora: Annotated[
@@ -60,17 +66,15 @@ def finetune(
     """Fine-tune language models on tasks and test them; interrupted runs resume."""
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.datasets.task_data import task_directory
-    from goldpan.evaluation.finetune.settings import RECIPES
-    from goldpan.evaluation.models.finetuned import finetuned
-    from goldpan.evaluation.protocol import find_protocol
+    from goldpan.evaluation.models.finetuned import NAME, finetuned
+    from goldpan.evaluation.protocol import find_protocol, settings_for
     from goldpan.evaluation.run import run
     from goldpan.evaluation.task_input import read_task_input
 
     lab = Workspace(settings_of(workspace=workspace).workspace)
     chosen = find_protocol(protocol)
     settings: dict[str, object] = {
-        "recipe": protocol if protocol in RECIPES else "default",
-        "deepspeed": deepspeed,
+        **settings_for(chosen, NAME, {} if deepspeed is None else {"deepspeed": deepspeed}),
         "processes": processes,
         "launcher": launcher,
         "lora": lora,
@@ -89,7 +93,7 @@ def finetune(
         for known_task in known:
             read = read_task_input(dataset or task_directory(lab, known_task), known_task)
             for model in models:
-                for number in seed or (0,):
+                for number in seed or (chosen.seed,):
                     ran = run(lab, read.data, model, chosen, number, reporter, files=read.files)
                     results.append(ran.result)
                     if not json:

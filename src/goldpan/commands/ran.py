@@ -31,7 +31,7 @@ def print_ran(done: RunResult) -> None:
     scores = record.scores
     console.print(
         f"\n{record.task} by {record.model}, seed {record.seed}, "
-        f"protocol {record.protocol.name}"
+        f"protocol {record.protocol.name}{' in part' if record.in_part else ''}"
         + (f", without {record.settings['ablate']}" if "ablate" in record.settings else "")
         + (" (was run before)" if done.again else "")
     )
@@ -61,6 +61,9 @@ def cautions(record: RunRecord) -> list[str]:
         headline(record.leaks, scores.main, scores.value(scores.main)),
         *cautions_of_steps(record.learning),
     ]
+    if record.in_part:
+        gaps = "; ".join(record.in_part)
+        texts.append(f"Protocol {record.protocol.name} in part: {gaps}")
     return [text for text in texts if text]
 
 

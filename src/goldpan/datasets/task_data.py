@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -40,6 +40,8 @@ class TaskData:
     """SHA-256 of the assignment of rows to splits."""
     split: str = ""
     """How rows were split, as `--split` writes it, with its seed; empty where it is not known."""
+    steps: tuple[str, ...] | None = None
+    """The steps that prepared the texts, in order; None where that is not known."""
 
 
 def read_task_data(directory: Path, task: Task) -> TaskData:
@@ -51,11 +53,13 @@ def read_task_data(directory: Path, task: Task) -> TaskData:
     for split, batch in task_batches(directory, task):
         tables.setdefault(split, []).append(batch)
     splits = {name: pa.Table.from_batches(batches) for name, batches in tables.items()}
-    stored = read_provenance(directory).get("splits", {})
+    provenance = read_provenance(directory)
+    stored, steps = provenance.get("splits", {}), provenance.get("settings", {}).get("steps")
     plan = stored.get("plan", "")
     if plan.partition(":")[0] in _DRAWN:
         plan = f"{plan}, seed {stored['seed']}"
-    return task_data(task, splits, plan)
+    data = task_data(task, splits, plan)
+    return data if steps is None else replace(data, steps=tuple(steps))
 
 
 def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBatch]]:

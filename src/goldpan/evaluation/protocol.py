@@ -7,13 +7,16 @@ what they did; each says its known defects, and reports show them.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 from goldpan.core.errors import UsageError
+from goldpan.datasets.task import Task
+from goldpan.text.steps import ordered_steps
 
 _SHIPPED = files("goldpan.evaluation") / "protocols"
 
@@ -43,8 +46,88 @@ class Protocol:
     rows alone."""
     leave_out: str = ""
     """A column: each of its values is tested by a model that learned from all others."""
+    seed: int = 0
+    """Of runs, where none is given."""
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of models by name; a run with others follows the protocol in part."""
+    expected: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What training must report of itself, by model, to follow the protocol in whole."""
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """What Goldpan's model does otherwise in any case, by `MODEL TYPE`."""
+    steps: str = ""
+    """The order of preprocessing that rows were imported with; empty where any will do."""
+    split_seed: int | None = None
+    """Of the task's own split; None where any split will do."""
     defects: tuple[str, ...] = ()
     """What a reader must know before quoting its scores, a sentence each."""
+
+
+def settings_for(protocol: Protocol, model: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that a protocol wants of a model, with those that were given instead."""
+    return {**protocol.settings.get(_known(protocol, model), {}), **given}
+
+
+def in_part(
+    protocol: Protocol,
+    task: Task,
+    model: str,
+    settings: Mapping[str, Any],
+    *,
+    steps: Sequence[str] | None,
+    split: str,
+    facts: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Return in what a run is less than its protocol asks for; nothing where it follows it whole.
+
+    `steps` and `split` are those of the rows, None and empty where they are not known; `facts` is
+    what training reported of itself.
+    """
+    name = _known(protocol, model)
+    gaps = []
+    if protocol.settings and not name:
+        gaps.append(f"the protocol names no settings of {model}")
+    for key, value in protocol.settings.get(name, {}).items():
+        if settings.get(key) != value:
+            gaps.append(f"{key} is {_said(settings.get(key))}, not {_said(value)}")
+    for key, value in protocol.expected.get(name, {}).items():
+        if key in facts and facts[key] != value:
+            gaps.append(f"{key} is {_said(facts[key])}, not {_said(value)}")
+    if gap := protocol.lacking.get(f"{name} {task.type}"):
+        gaps.append(gap)
+    if protocol.steps and steps is not None:
+        wanted = ordered_steps(task.steps, protocol.steps)
+        if tuple(steps) != wanted:
+            gaps.append(f"texts were prepared by {_listed(steps)}, not by {_listed(wanted)}")
+    kind, _, seed = split.partition(", seed ")
+    if protocol.split_seed is not None and seed:
+        if kind != task.split:
+            gaps.append(f"rows are split by {kind}, not by {task.split}")
+        elif seed != str(protocol.split_seed):
+            gaps.append(f"the split's seed is {seed}, not {protocol.split_seed}")
+    return tuple(gaps)
+
+
+def _known(protocol: Protocol, model: str) -> str:
+    """Return the name under which a protocol has settings of a model; empty without any.
+
+    Runs of fine-tuned models are named after their weights.
+    """
+    names = (name for name in protocol.settings if model == name or model.startswith(f"{name}-"))
+    return next(names, "")
+
+
+def _said(value: object) -> str:
+    return (
+        "nothing"
+        if value in (None, "")
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )
+
+
+def _listed(steps: Sequence[str]) -> str:
+    return ", ".join(steps) or "no step"
 
 
 def find_protocol(name: str) -> Protocol:

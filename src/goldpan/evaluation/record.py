@@ -82,6 +82,8 @@ class RunRecord(_Part):
     """The model's and the relevant ones of the task; `ablate` names what was left out."""
     protocol: Protocol
     """The rules by which settings were chosen and the test was opened."""
+    in_part: tuple[str, ...] = ()
+    """In what the run is less than its protocol asks for; empty where it follows it in whole."""
     seed: int
     """What random draws began with."""
     plugins: Mapping[str, str] = {}

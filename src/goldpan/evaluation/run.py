@@ -54,7 +54,7 @@ from goldpan.evaluation.model import (
 )
 from goldpan.evaluation.parts import Part, parts_of
 from goldpan.evaluation.predictions import invalid_answers, predictions_of, predictions_schema
-from goldpan.evaluation.protocol import Protocol
+from goldpan.evaluation.protocol import Protocol, in_part
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.shared_task_rows import sibling_rows
 from goldpan.evaluation.stored import (
@@ -155,6 +155,15 @@ def run(
                 for name in ("train", "validation")
             },
             "learning": _learning([part.context.learning for part in done], parts),
+            "in_part": in_part(
+                protocol,
+                data.task,
+                model.name,
+                model.settings,
+                steps=data.steps,
+                split=data.split,
+                facts=done[0].context.learning.facts,
+            ),
             "uses_neighbours": model.uses_neighbours,
             "test_opened": max(part.opened for part in done),
             "answers": {

@@ -43,6 +43,7 @@ environment. Later builds for numpy 2, and 0.9.3, end some trainings with NaN.""
 _DEFAULTS = {"grid": "small", "dim": 100, "ngrams": 1, "install": False}
 _GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
     "paper": ((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), range(5, 21)),
+    "kit": ((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), (5, 10, 15, 20)),
     "small": ((0.1, 0.3, 1.0), (5, 20)),
 }
 """Learning rates and epochs to choose from; the paper's largest rate is too small for few rows."""

@@ -22,6 +22,7 @@ _CHOOSES = {
 }
 _MOST_INVALID = 20
 _PER_RUN = 3
+_MOST_GAPS = 5
 
 
 def conditions_section(compared: ComparisonResult) -> Section:
@@ -48,6 +49,20 @@ def conditions_section(compared: ComparisonResult) -> Section:
         tuple(content),
         "Equal hashes mean the same rows in the same splits.",
     )
+
+
+def in_part_sentences(compared: ComparisonResult) -> tuple[str, ...]:
+    """Return which systems follow their protocol in part, and in what they are less."""
+    told: dict[str, list[str]] = {}
+    for system in compared.ranked:
+        for run in system.every():
+            if run.record.in_part:
+                gaps = "; ".join(run.record.in_part)
+                text = f"{run.record.protocol.name} in part ({gaps})"
+                told.setdefault(text, []).append(system.name)
+    return tuple(
+        f"{listed(list(dict.fromkeys(names)))} ran under {text}." for text, names in told.items()
+    )[:_MOST_GAPS]
 
 
 def _protocols(runs: list[Run]) -> list[Content]:

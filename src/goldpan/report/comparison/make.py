@@ -12,7 +12,7 @@ from goldpan.evaluation.ecser import Skipped, Study, study_of
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.suites import comment_ranking
 from goldpan.report.comparison import summary
-from goldpan.report.comparison.conditions import conditions_section
+from goldpan.report.comparison.conditions import conditions_section, in_part_sentences
 from goldpan.report.comparison.costs import costs_section
 from goldpan.report.comparison.curves import curves
 from goldpan.report.comparison.drift import drift
@@ -67,7 +67,7 @@ def make_report(
         lead="Which models differ, which cannot be told apart, and what that rests on.",
         facts=summary.facts(compared),
         summary=(*harder.headline, *summary.sentences(compared, comments)),
-        warnings=summary.warnings(compared, harder.warnings),
+        warnings=summary.warnings(compared, (*in_part_sentences(compared), *harder.warnings)),
         sections=tuple(section for section in sections if section is not None),
     )
 
