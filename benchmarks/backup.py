@@ -54,7 +54,7 @@ def write_lines(path: Path, base: list[bytes], entries: int) -> int:
 
 
 def _shift(line: bytes, offset: int) -> bytes:
-    return _NUMBER.sub(lambda found: found[1] + str(int(found[2]) + offset).encode(), line)
+    return _NUMBER.sub(lambda match: match[1] + str(int(match[2]) + offset).encode(), line)
 
 
 def base_lines() -> list[bytes]:
@@ -95,18 +95,21 @@ def _made_up(number: int) -> dict[str, Any]:
 
 def watch(process: subprocess.Popen[bytes]) -> Run:
     """Wait for a process and measure it with all that it starts."""
+    before = os.times()
     started = time.perf_counter()
     resident = proportional = 0.0
     while process.poll() is None:
-        found = [_memory(one) for one in _family(process.pid)]
-        resident = max(resident, sum(one[0] for one in found))
-        proportional = max(proportional, sum(one[1] for one in found))
+        sizes = [_memory(pid) for pid in _family(process.pid)]
+        resident = max(resident, sum(size[0] for size in sizes))
+        proportional = max(proportional, sum(size[1] for size in sizes))
         time.sleep(0.1)
     clock = time.perf_counter() - started
     if process.returncode not in (0, PARTIAL):
         raise SystemExit(f"the import ended with {process.returncode}")
     usage = os.times()
-    return Run(clock, usage.children_user + usage.children_system, resident, proportional)
+    user = usage.children_user - before.children_user
+    system = usage.children_system - before.children_system
+    return Run(clock, user + system, resident, proportional)
 
 
 def _family(pid: int) -> Iterator[int]:
@@ -139,6 +142,18 @@ def parse_alone(path: Path) -> float:
     return time.process_time() - started
 
 
+def take(source: Path, workspace: Path) -> Run:
+    """Import a backup with as many processes as are wanted, and measure that."""
+    workspace.mkdir()
+    (workspace / "goldpan.toml").write_text(f"workers = {WORKERS}\n")
+    program = Path(sys.executable).with_name("goldpan")
+    options = ("--repo", REPO, "--from-backup", source, "--workspace", workspace)
+    # A program that is installed does not compile itself anew in each process.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    command = [program, "mine", *options]
+    return watch(subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment))
+
+
 def main() -> None:
     """Measure and print."""
     base = base_lines()
@@ -152,12 +167,10 @@ def main() -> None:
             f"load {os.getloadavg()[0]:.1f}; orjson alone: {limit:.1f} s, "
             f"{count / limit:,.0f} entries/s on one core"
         )
-        workspace = Path(directory) / "workspace"
-        workspace.mkdir()
-        (workspace / "goldpan.toml").write_text(f"workers = {WORKERS}\n")
-        program = Path(sys.executable).with_name("goldpan")
-        options = ("--repo", REPO, "--from-backup", source, "--workspace", workspace)
-        run = watch(subprocess.Popen([program, "mine", *options], stdout=subprocess.DEVNULL))
+        few = Path(directory) / "few.jsonl"
+        few.write_bytes(b"\n".join(base[:10]))
+        take(few, Path(directory) / "before")  # compiles what was changed since
+        run = take(source, Path(directory) / "workspace")
     print(
         f"to tables with {WORKERS} processes: {run.clock:.1f} s by the clock "
         f"({count / run.clock:,.0f} entries/s, wanted {WANTED:,}; {megabytes / run.clock:.0f} "

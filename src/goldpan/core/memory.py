@@ -1,11 +1,24 @@
-"""Memory that goes back to the system as soon as it is free."""
+"""When memory is searched for what is free, and when it goes back to the system."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Spare work that makes many values and no cycles the search for cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def glance(body: bytes) -> Glance | None:
     The whole text is known to be JSON then, for a quarter of the time that parsing it takes.
     """
     try:
-        document = _parser()(body)
+        document = parser()(body)
         kind = document["type"]
         if kind not in ("issue", "pull"):
             return None
@@ -52,7 +52,7 @@ def glance(body: bytes) -> Glance | None:
 
 
 @cache
-def _parser() -> Callable[[bytes], Any]:
+def parser() -> Callable[[bytes], Any]:
     """Return simdjson's parser, which makes no Python objects, or orjson's where it is not."""
     try:
         parse: Callable[[bytes], Any] = import_module("simdjson").Parser().parse

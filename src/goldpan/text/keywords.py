@@ -109,6 +109,8 @@ def may_close(text: str) -> bool:
     if "&#" in text:
         return True
     lower = text.lower()
+    if not ("#" in lower or "/" in lower or "&" in lower or "gh" in lower):
+        return False  # whatever the markup, a reference shows one of these
     for stem in _STEMS:  # plain searches are many times as fast as the expression
         at = lower.find(stem)
         while at >= 0:

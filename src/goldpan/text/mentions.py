@@ -26,6 +26,7 @@ _NUMBER_LENGTH = len("/issues/") + 10 + 1  # and what follows, which must belong
 # one expression for whole mentions, which would try an owner at every word of the text. A group
 # around the alternatives would cost the matcher its scan for their first characters.
 _ANCHOR = re.compile(r"(?:#|GH-|gh-|/(?:issues|pulls?)/)([1-9][0-9]{0,9}+)(?![A-Za-z_\d])")
+_HASH = re.compile(r"#([1-9][0-9]{0,9}+)(?![A-Za-z_\d])")  # where no other anchor can be
 _SLUG = re.compile(rf"(?<![A-Za-z0-9_./&#-]){_OWNER}/{_NAME}\Z")
 _GLUED = re.compile(r"[A-Za-z0-9_/&#]")
 _GLUED_GH = re.compile(r"[A-Za-z0-9_/&#.-]")
@@ -51,11 +52,16 @@ def find_mentions(text: str, hosts: tuple[str, ...] = GITHUB) -> list[Mention]:
 
     `hosts` are the host names whose URLs count, for GitHub Enterprise.
     """
-    if not ("#" in text or "/pull" in text or "/issues/" in text or "GH-" in text or "gh-" in text):
-        return []  # plain searches are many times as fast as the expression
+    # Plain searches are many times as fast as the expressions.
+    if "/pull" in text or "/issues/" in text or "GH-" in text or "gh-" in text:
+        anchors = _ANCHOR
+    elif "#" in text:
+        anchors = _HASH
+    else:
+        return []
     mentions: list[Mention] = []
     free = 0
-    for anchor in _ANCHOR.finditer(text):
+    for anchor in anchors.finditer(text):
         if anchor.start() < free:
             continue
         mention = _mention_at(text, anchor, hosts)

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.archive import Record
+from goldpan.core.memory import without_collection
 from goldpan.miners.backup_shapes import read_shape
 from goldpan.miners.replies import parse_json
 from goldpan.miners.tables import parse_graphql, parse_rest
+from goldpan.miners.tables.backup_fields import read_fields
 from goldpan.miners.tables.parts import write_parts
 from goldpan.miners.tables.rows import MALFORMED, PART_OF_RECORD, Rows
 
@@ -66,12 +68,13 @@ def do_without_pandas() -> None:
 def parse_chunk(chunk: Chunk) -> int:
     """Parse a chunk's records and write its part files; returns how many records it held."""
     rows = Rows(chunk.repo, chunk.hosts)
-    for path, records in groupby(chunk.records, key=attrgetter("path")):
-        with path.open("rb") as file:
-            for record in records:
-                rows.begin(record.sequence)
-                _parse(rows, record, record.read_from(file), chunk.pulls)
-    write_parts(chunk.directory, chunk.index, rows.tables())
+    with without_collection():
+        for path, records in groupby(chunk.records, key=attrgetter("path")):
+            with path.open("rb") as file:
+                for record in records:
+                    rows.begin(record.sequence)
+                    _parse(rows, record, record.read_from(file), chunk.pulls)
+        write_parts(chunk.directory, chunk.index, rows.tables())
     return len(chunk.records)
 
 
@@ -79,7 +82,8 @@ def _parse(rows: Rows, record: Record, body: bytes, pulls: frozenset[int]) -> No
     """Parse a record; what cannot be read of it is noted, and costs nothing else."""
     meta = record.meta
     try:
-        rows.read(_parse_part, meta, parse_json(body), pulls)
+        fields = read_fields(body) if meta["part"] == "backup" else None
+        rows.read(_parse_part, meta, parse_json(body) if fields is None else fields, pulls)
     except MALFORMED as error:
         reason = f"{record.name} cannot be read ({type(error).__name__}: {error})"
         numbers = [node[1] for node in meta.get("nodes") or ()] or [meta.get("number")]

@@ -9,7 +9,7 @@ from goldpan.miners.tables.api_references import End, add_link
 from goldpan.miners.tables.columns import Unreadable, inner, lower, names
 from goldpan.miners.tables.parse_graphql import EVENTS, add_relation
 from goldpan.miners.tables.people import user
-from goldpan.miners.tables.rest_events import WITHOUT_ROWS
+from goldpan.miners.tables.rest_events import SUBJECTS, WITHOUT_ROWS
 from goldpan.miners.tables.rows import PART_OF_KIND, Rows, is_envelope
 from goldpan.miners.tables.texts import add_commit, read_text
 
@@ -138,7 +138,10 @@ def _listed_review_comment(rows: Rows, item: dict[str, Any]) -> None:
 def parse_timeline(rows: Rows, number: int, data: list[dict[str, Any]], *, is_pull: bool) -> None:
     """Parse a page of one entry's timeline."""
     for item in data:
-        rows.attempt(number, "timeline", _event, number, item, is_pull=is_pull)
+        if rows.is_careful:
+            rows.attempt(number, "timeline", _event, number, item, is_pull=is_pull)
+        else:  # events are many, and a call of `attempt` takes as long as parsing one
+            _event(rows, number, item, is_pull=is_pull)
     rows.page(number, "timeline", None, len(data))
     rows.page(number, "items", None, len(data))
 
@@ -202,9 +205,10 @@ def add_comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_
         rows.facets["envelopes"].append((number, item.get("id"), rows.sequence))
         return
     person = user(item.get("user"))
-    at = item.get("submitted_at") or item.get("created_at")
+    at = (item.get("submitted_at") if kind == "review" else None) or item.get("created_at")
     body = item.get("body") or ""
     row = rows.next_row()
+    of_code = kind == "review_comment"
     rows.facets["comments"].append(
         (
             number,
@@ -217,9 +221,9 @@ def add_comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_
             at,
             item.get("updated_at") or at,
             body,
-            item.get("path"),
-            item.get("pull_request_review_id"),
-            item.get("in_reply_to_id"),
+            item.get("path") if of_code else None,
+            item.get("pull_request_review_id") if of_code else None,
+            item.get("in_reply_to_id") if of_code else None,
             lower(item.get("state")) if kind == "review" else None,
             rows.sequence,
             row,
@@ -272,8 +276,10 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
 
 
 def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
-    person = user(item.get("assigner") or item.get("actor"))
-    rename = item.get("rename")
+    of = SUBJECTS.get(event)
+    of_person = of == "assignee"
+    person = user((item.get("assigner") if of_person else None) or item.get("actor"))
+    rename = item.get("rename") if of == "rename" else None
     rows.facets["events"].append(
         (
             number,
@@ -282,9 +288,9 @@ def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
             person.login,
             person.id,
             person.type,
-            inner(item.get("label"), "name"),
-            inner(item.get("milestone"), "title"),
-            user(item.get("assignee")).login if event in ("assigned", "unassigned") else None,
+            inner(item.get("label"), "name") if of == "label" else None,
+            inner(item.get("milestone"), "title") if of == "milestone" else None,
+            user(item.get("assignee")).login if of_person else None,
             inner(rename, "from"),
             inner(rename, "to"),
             rows.sequence,

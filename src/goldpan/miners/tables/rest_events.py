@@ -1,9 +1,17 @@
-"""The events of REST timelines that GitHub documents and of which no table has rows.
-
-An event that stands neither here nor in a table is counted in the table `unknown`.
-"""
+"""The events of REST timelines that GitHub documents, and what they tell."""
 
 from __future__ import annotations
+
+SUBJECTS = {
+    "labeled": "label",
+    "unlabeled": "label",
+    "milestoned": "milestone",
+    "demilestoned": "milestone",
+    "assigned": "assignee",
+    "unassigned": "assignee",
+    "renamed": "rename",
+}
+"""What an event of an entry's history names besides who did it."""
 
 WITHOUT_ROWS = frozenset(
     (
@@ -75,3 +83,7 @@ WITHOUT_ROWS = frozenset(
         "user_blocked",
     )
 )
+"""Events of which no table has rows.
+
+An event that stands neither here nor in a table is counted in the table `unknown`.
+"""

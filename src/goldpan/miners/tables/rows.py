@@ -142,7 +142,8 @@ class Rows:
     )
     sequence: int = 0
     _next_row: int = 0
-    _is_careful: bool = True
+    is_careful: bool = True
+    """Whether what fails to parse costs an item alone; where not, it costs the record."""
 
     def begin(self, sequence: int) -> None:
         """Take the rows that follow as parsed from this archive record."""
@@ -157,21 +158,21 @@ class Rows:
     def read(self, parse: Callable[..., None], *given: Any) -> None:
         """Parse a record; only where that fails, anew with care for each of its items."""
         lengths = self._lengths()
-        self._is_careful = False
+        self.is_careful = False
         try:
             parse(self, *given)
             return
         except MALFORMED:
             self._cut(lengths)
         finally:
-            self._is_careful = True
+            self.is_careful = True
         parse(self, *given)
 
     def attempt(
         self, number: object, part: str, parse: Callable[..., None], *given: Any, **named: Any
     ) -> None:
         """Parse one item; where that fails, nothing stays of it but what was lost."""
-        if not self._is_careful:
+        if not self.is_careful:
             parse(self, *given, **named)
             return
         lengths = self._lengths()
@@ -205,7 +206,7 @@ class Rows:
         made = {name: self._table(name) for name in FACETS if name != "losses"}
         made["losses"] = self._table("losses")
         return {
-            name: table.sort_by(UNIT.get(name, "number")) for name, table in made.items() if table
+            name: _sorted(table, UNIT.get(name, "number")) for name, table in made.items() if table
         }
 
     def _table(self, name: str) -> pa.Table | None:
@@ -222,6 +223,11 @@ class Rows:
 
         table = make_table(rows, schema, NEEDS.get(name, Needs()), told)
         return table if len(table) else None
+
+
+def _sorted(table: pa.Table, unit: str) -> pa.Table:
+    numbers = table[unit].to_numpy()
+    return table if (numbers[1:] >= numbers[:-1]).all() else table.sort_by(unit)
 
 
 def _part_of(facet: str, row: tuple[Any, ...]) -> str:
