@@ -147,10 +147,10 @@ def take(source: Path, workspace: Path) -> Run:
     workspace.mkdir()
     (workspace / "goldpan.toml").write_text(f"workers = {WORKERS}\n")
     program = Path(sys.executable).with_name("goldpan")
-    options = ("--repo", REPO, "--from-backup", source, "--workspace", workspace)
+    options = ("--repo", REPO, "--from-backup", str(source), "--workspace", str(workspace))
     # A program that is installed does not compile itself anew in each process.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    command = [program, "mine", *options]
+    command = [str(program), "mine", *options]
     return watch(subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment))
 
 
