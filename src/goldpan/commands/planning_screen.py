@@ -48,7 +48,7 @@ class _JsonLines:
         sys.stderr.flush()
 
 
-class _Lines:
+class Lines:
     """A line when a unit begins, and one when it ended; those up to date are not told."""
 
     shows_stages = True
@@ -65,7 +65,7 @@ class _Lines:
             self._reporter.note(f"{place} {_ending(event)}")
 
 
-class _Display:
+class Display:
     """One screen: a bar a stage, and the unit at work; what fails stays above it."""
 
     shows_stages = False
@@ -107,9 +107,9 @@ def listen(form: str, *, silent: bool) -> Iterator[tuple[Screen, Reporter]]:
         elif silent:
             screen = _Nothing()
         elif Terminal(stderr=True).is_terminal:
-            screen = _Display(reporter, stack.enter_context(ExitStack()))
+            screen = Display(reporter, stack.enter_context(ExitStack()))
         else:
-            screen = _Lines(reporter)
+            screen = Lines(reporter)
         yield screen, reporter
 
 

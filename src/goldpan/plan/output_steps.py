@@ -145,21 +145,26 @@ class PublishStep(Step):
 def tag_of(directory: Path, pattern: str) -> str:
     """Return a tag in which {year}, {month} and {day} are those of the newest mined reply.
 
-    Raises `DatasetError` where the dataset does not tell when it was mined, `UsageError` for
-    another word in braces.
+    {content} is the digest of the rows, which tells versions of one day apart. Raises
+    `DatasetError` where the dataset does not tell when it was mined, `UsageError` for another
+    word in braces.
     """
+    from goldpan.datasets.diff.version import content_digest
     from goldpan.datasets.provenance import read_provenance
 
     if "{" not in pattern:
         return pattern
-    moments = [source.get("mined_until") for source in read_provenance(directory)["sources"]]
+    provenance = read_provenance(directory)
+    moments = [source.get("mined_until") for source in provenance["sources"]]
     newest = max((moment for moment in moments if moment), default=None)
     if newest is None:
         raise DatasetError(f"{directory} does not tell when it was mined", "Write the tag out")
     year, month, day = newest[:10].split("-")
     try:
-        return pattern.format(year=year, month=month, day=day)
+        content = content_digest(provenance)
+        return pattern.format(year=year, month=month, day=day, content=content[:8])
     except (KeyError, IndexError, ValueError):
         raise UsageError(
-            f"The tag {pattern!r} has another word in braces", "Use {year}, {month} and {day}"
+            f"The tag {pattern!r} has another word in braces",
+            "Use {year}, {month}, {day} and {content}",
         ) from None

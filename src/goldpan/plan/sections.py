@@ -170,7 +170,7 @@ class Publish(Section):
 
     repo_id: str
     tag: str | None = None
-    """{year}, {month} and {day} are those of the newest reply that the dataset is made of."""
+    """{year}, {month} and {day} are those of the newest reply; {content} tells of the rows."""
     private: bool = False
     overwrite: bool = False
     allow_license: tuple[str, ...] | None = Field(default=None, strict=False)

@@ -1,0 +1,75 @@
+"""The page on a workspace with all its repositories, and the status that writes it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.workspace import Workspace
+from goldpan.plan.assess import Assessment
+from goldpan.plan.overview import write_workspace_overview
+from goldpan.plan.record import Change, Recipe, Record
+from goldpan.plan.unit import Unit
+from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
+from tests.demo_workspace import make_demo
+from tests.program import goldpan
+from tests.reporting import HOSTILE, OTHER, REPO, make_workspace
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a page on two repositories and hostile problems, without datasets."""
+    root = tmp_path_factory.mktemp("overview")
+    make_workspace(root / "ws")
+    workspace = make_workspace(root / "ws", repo=OTHER, issues=5)
+    failed = Record(f"mine/{REPO}", "failed", Recipe("", {}, {}), "2026-01-01", problem=HOSTILE)
+    judged = [
+        Assessment(Unit("mine", REPO), failed, None, (Change(f"the last run failed ({HOSTILE})"),)),
+        Assessment(Unit("filter", OTHER), None, None, (), (f"mine/{OTHER}",)),
+    ]
+    write_workspace_overview(workspace, root / "page.html", judged)
+    return root / "page.html"
+
+
+def test_all_repositories_and_the_units_of_a_plan_are_on_the_page(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for part in (REPO, OTHER, "perhaps, after mine", f"1 units of the plan failed: mine/{REPO}"):
+        assert part in text, part
+    assert "<script>" not in text
+    assert "No dataset was built." in text
+
+
+def test_the_same_workspace_gives_the_same_page(page: Path, tmp_path: Path) -> None:
+    workspace = Workspace(page.parent / "ws")
+    for name in ("one.html", "two.html"):
+        write_workspace_overview(workspace, tmp_path / name)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_status_writes_the_page(tmp_path: Path) -> None:
+    make_demo(tmp_path / "lab")
+    words = ("status", "--workspace", "lab", "--html", "overview.html")
+    done = goldpan(*words, folder=tmp_path, environment=dict(os.environ))
+    assert done.code == 0, done.err
+    text = (tmp_path / "overview.html").read_text(encoding="utf-8")
+    assert "prospector/sluice" in text
+    assert "fault-localization" in text
+    wrong = goldpan(*words[:-1], "page.txt", folder=tmp_path, environment=dict(os.environ))
+    assert wrong.code == 2
+    assert "page.txt is not an HTML file" in wrong.err
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [390, 1600])
+def test_nothing_sticks_out(browser: Browser, page: Path, width: int) -> None:
+    browser.open(page, width, 844 if width < 800 else 1000)
+    browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
+    wide = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
+    assert browser.ask(wide) == 0
+    assert browser.told("Page.javascriptDialogOpening") == []
+    assert [one["request"]["url"] for one in browser.told("Network.requestWillBeSent")] == [
+        page.as_uri()
+    ]
+    assert browser.ask(OUTLINE) == ONE_OUTLINE

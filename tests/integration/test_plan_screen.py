@@ -1,0 +1,72 @@
+"""Units are told on one screen on a terminal, in lines elsewhere."""
+
+from __future__ import annotations
+
+import os
+import pty
+from contextlib import ExitStack
+
+from rich.console import Console
+
+from goldpan.commands.planning_screen import Display, Lines
+from goldpan.core.progress import Reporter
+from goldpan.plan.record import Change
+from goldpan.plan.results import Event, UnitResult
+from goldpan.plan.unit import Stage, Unit
+from tests.mining import Notes
+
+AT = "2026-01-01T00:00:00+00:00"
+
+
+def events() -> list[Event]:
+    """Return what a run with two repositories tells, one of which fails."""
+    told = []
+    stages: tuple[Stage, ...] = ("mine", "pair")
+    units = [Unit(stage, repo) for stage in stages for repo in ("a/good", "a/bad")]
+    for number, unit in enumerate(units, 1):
+        place = (unit, number, 4, 2, AT)
+        if unit.name == "pair/a/bad":
+            skipped = UnitResult(unit, "skipped", False, said="needs mine/a/bad, which failed")
+            told.append(Event("skip", *place, result=skipped))
+            continue
+        told.append(Event("begin", *place, (Change("setting rules", "old", "new"),)))
+        if unit.name == "mine/a/bad":
+            failed = UnitResult(unit, "failed", True, problem="It is gone", remedy="Look elsewhere")
+            told.append(Event("fail", *place, result=failed))
+        else:
+            told.append(Event("end", *place, result=UnitResult(unit, "done", True, said="9 rows")))
+    return told
+
+
+def test_lines() -> None:
+    notes = Notes()
+    lines = Lines(notes)
+    for event in events():
+        lines.tell(event)
+    assert notes.lines == [
+        "[1/4] mine/a/good: setting rules: old → new",
+        "[1/4] mine/a/good done in 1 s: 9 rows",
+        "[2/4] mine/a/bad: setting rules: old → new",
+        "[2/4] mine/a/bad failed: It is gone. Look elsewhere.",
+        "[3/4] pair/a/good: setting rules: old → new",
+        "[3/4] pair/a/good done in 1 s: 9 rows",
+        "[4/4] pair/a/bad skipped: needs mine/a/bad, which failed",
+    ]
+
+
+def test_one_screen() -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as terminal:
+        console = Console(file=terminal, force_terminal=True, width=100)
+        with ExitStack() as stack:
+            reporter = stack.enter_context(Reporter(console))
+            display = Display(reporter, stack.enter_context(ExitStack()))
+            for event in events():
+                display.tell(event)
+        terminal.flush()
+        shown = os.read(ours, 1 << 20).decode()
+    os.close(ours)
+    assert "mine/a/bad failed: It is gone. Look elsewhere." in shown
+    assert "pair/a/bad skipped: needs mine/a/bad, which failed" in shown
+    assert "2/2" in shown
+    assert "setting rules" not in shown

@@ -1,0 +1,108 @@
+"""Repositories that GitHub's search selects: the most starred, once each, the same at each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.errors import MiningError, WorkspaceError
+from goldpan.plan.assess import Wish
+from goldpan.plan.file import load_plan
+from goldpan.plan.make import open_workspace
+from goldpan.plan.run import OpenPlan
+from goldpan.plan.sections import Repositories, Select
+from goldpan.plan.selection import select_repositories
+from tests.mining import Notes, twin_settings
+from tests.planning import PAN, SLUICE, write_plan
+from tests.twin import Twin, synthetic_world
+
+PLAN = """
+[repositories]
+listed = ["prospector/listed"]
+[[repositories.select]]
+language = "Python"
+min_stars = 100
+limit = 2
+"""
+
+
+@pytest.fixture
+def twin() -> Iterator[Twin]:
+    """Serve 104 repositories in Python, two of which have as many stars."""
+    world = synthetic_world()
+    pan = world.repository(PAN)
+    assert pan is not None
+    for number in range(102):
+        stars = 200 if number > 100 else 100 + number
+        name = f"claim-{number:03}"
+        world.put_repository(replace(pan, name=name, id=70_000_000 + number, stars=stars))
+    world.put_repository(replace(pan, name="Old", id=79_000_000, stars=999, archived=True))
+    with Twin(world) as twin:
+        yield twin
+
+
+def find(twin: Twin, folder: Path, *selects: Select, listed: tuple[str, ...] = ()) -> list[str]:
+    wanted = Repositories(listed=listed, select=selects)
+    settings = twin_settings(twin, folder, "graphql")
+    return [one.repo for one in select_repositories(settings, wanted, Notes()).repositories]
+
+
+def test_the_most_starred_are_selected_once_each(twin: Twin, tmp_path: Path) -> None:
+    starred = [SLUICE, "prospector/claim-100", "prospector/claim-101"]
+    assert find(twin, tmp_path, Select(language="python", limit=3)) == starred
+    others = find(
+        twin,
+        tmp_path,
+        Select(language="Python", limit=1),
+        Select(min_stars=150, license="apache-2.0", limit=1),
+        listed=(SLUICE.upper(),),
+    )
+    assert others == ["prospector/claim-100", "prospector/claim-101"]
+    assert find(twin, tmp_path, Select(min_stars=300, archived=True)) == ["prospector/Old", SLUICE]
+
+
+def test_a_selection_goes_over_pages(twin: Twin, tmp_path: Path) -> None:
+    found = find(twin, tmp_path, Select(min_stars=100, limit=102))
+    assert len(set(found)) == 102
+    assert len([request for request in twin.requests if "page=2" in request.path]) == 1
+
+
+def test_a_search_that_is_refused_is_told(twin: Twin, tmp_path: Path) -> None:
+    with pytest.raises(MiningError, match=r"search for license:a b .* was not answered"):
+        find(twin, tmp_path, Select(license="a b"))
+
+
+def test_a_plan_keeps_what_was_selected(
+    twin: Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOLDPAN_API_URL", twin.url)
+    monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
+
+    def repositories(*, select: bool = False, keep: bool = True) -> tuple[str, ...]:
+        file = load_plan(path)
+        opened = OpenPlan(file, open_workspace(file), Notes(), select=select, keep=keep)
+        assert [one.unit.subject for one in opened.assess(Wish(("mine",)))] == [
+            *opened.repositories
+        ]
+        return opened.repositories
+
+    path = write_plan(tmp_path, PLAN)
+    wanted = ("prospector/listed", SLUICE, "prospector/claim-100")
+    assert repositories(keep=False) == wanted
+    assert not (tmp_path / "lab").exists()
+    assert repositories() == wanted
+    asked = twin.count
+    twin.world.put_repository(replace(twin.world.repositories[5], stars=10_000))
+    newest = twin.world.repositories[5].full_name
+    assert repositories() == wanted
+    assert twin.count == asked
+    assert repositories(select=True) == ("prospector/listed", newest, SLUICE)
+    write_plan(tmp_path, PLAN.replace("limit = 2", "limit = 1"))
+    assert repositories() == ("prospector/listed", newest)
+    kept = tmp_path / "lab" / "plans" / "plan" / "selection.json"
+    kept.write_bytes(kept.read_bytes().replace(b"10000", b"20000"))
+    with pytest.raises(WorkspaceError, match=r"selection\.json is damaged"):
+        repositories()
