@@ -50,6 +50,14 @@ class _Seen:
     """Rows of a repository that the other side has."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The texts of a row that are compared, and their words."""
+
+    whole: list[str]
+    words: list[list[str]]
+
+
 def find_contamination(
     dataset: Path,
     against: Sequence[Path],
@@ -109,7 +117,7 @@ def _compare(
     places: dict[tuple[Kind, object], int] = {}
     found: list[Evidence] = []
 
-    def taken(number: int, item: Item) -> list[str]:
+    def taken(number: int, item: Item) -> _Texts:
         places_of = _identities(item)
         for identity in places_of:
             places.setdefault(identity, number)
@@ -117,7 +125,7 @@ def _compare(
             items.repos.add(item.repo)
         return _texts(item, number, items, ngram)
 
-    def asked(number: int, item: Item) -> list[str]:
+    def asked(number: int, item: Item) -> _Texts:
         for kind, value in _identities(item):
             at = places.get((kind, value))
             if at is not None:
@@ -129,16 +137,16 @@ def _compare(
         for number, item in enumerate(other.items()):
             items.ids.append(item.id)
             texts = taken(number, item)
-            index.add_item(number, texts)
-            yield texts
+            index.add_item(number, texts.words)
+            yield texts.whole
         index.finish_items()
 
     def queries() -> Iterator[list[str]]:
         for number, item in enumerate(rows.items()):
             seen.ids.append(item.id)
             texts = asked(number, item)
-            index.add_row(number, texts)
-            yield texts
+            index.add_row(number, texts.words)
+            yield texts.whole
 
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
     best: dict[int, Evidence] = {}
@@ -174,13 +182,15 @@ def _identities(item: Item) -> list[tuple[Kind, object]]:
     return known
 
 
-def _texts(item: Item, number: int, seen: _Seen, ngram: int) -> list[str]:
+def _texts(item: Item, number: int, seen: _Seen, ngram: int) -> _Texts:
     """Return the texts that are long enough to say something, and note where they stand."""
-    kept = []
+    kept = _Texts([], [])
     for column, text in item.texts:
-        if len(words(fold(text))) >= ngram:
+        said = words(fold(text))
+        if len(said) >= ngram:
             seen.texts.append((number, column))
-            kept.append(text)
+            kept.whole.append(text)
+            kept.words.append(said)
     return kept
 
 

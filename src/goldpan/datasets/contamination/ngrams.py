@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.duplicates.sketch import WordHashes
 
 Hashes = NDArray[np.uint64]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_LEAST_BITS, _MOST_BITS = 16, 27
+"""Of the filter: at most 128 MB."""
 _hashes = WordHashes()
 
 
@@ -48,9 +49,12 @@ class GramIndex:
     _rows: list[tuple[int, int]] = field(default_factory=list)
     _known: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
     _starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    _filter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2, np.bool_))
+    """Whether any known n-gram begins with these bits: nine of ten others are told apart by it."""
+    _shift: np.uint64 = field(default_factory=lambda: np.uint64(63))
 
-    def add_item(self, number: int, texts: Iterable[str]) -> None:
-        """Take in the texts of an item."""
+    def add_item(self, number: int, texts: Iterable[Sequence[str]]) -> None:
+        """Take in the words of an item's texts; numbers rise."""
         grams = self.grams(texts)
         self._grams.append(grams)
         self._owners.append(np.full(len(grams), number, np.int32))
@@ -59,21 +63,30 @@ class GramIndex:
         """End the items; rows come next."""
         grams = np.concatenate([np.empty(0, np.uint64), *self._grams])
         owners = np.concatenate([np.empty(0, np.int32), *self._owners])
-        order = np.lexsort((owners, grams))
-        self._grams, self._owners = [], [owners[order]]
-        self._known, starts = np.unique(grams[order], return_index=True)
-        self._starts = np.append(starts, len(grams)).astype(np.int64)
+        self._grams, self._owners = [], []
+        # Owners rise as they are added, so a stable order by n-gram alone keeps them sorted.
+        order = np.argsort(grams, kind="stable")
+        grams, owners = grams[order], owners[order]
+        del order
+        first = np.append(True, grams[1:] != grams[:-1])[: len(grams)]
+        self._known, self._owners = grams[first], [owners]
+        self._starts = np.append(np.flatnonzero(first), len(grams)).astype(np.int64)
+        bits = min(max((8 * len(self._known)).bit_length(), _LEAST_BITS), _MOST_BITS)
+        self._shift = np.uint64(64 - bits)
+        self._filter = np.zeros(2**bits, np.bool_)
+        self._filter[self._known >> self._shift] = True
 
-    def add_row(self, number: int, texts: Iterable[str]) -> None:
-        """Take in the texts of a row."""
-        grams = self.grams(texts)
-        if not len(grams) or not len(self._known):
+    def add_row(self, number: int, texts: Iterable[Sequence[str]]) -> None:
+        """Take in the words of a row's texts."""
+        grams = self._all(texts)
+        perhaps = np.unique(grams[self._filter[grams >> self._shift]])
+        if not len(perhaps):
             return
-        at = np.minimum(np.searchsorted(self._known, grams), len(self._known) - 1)
-        found = at[self._known[at] == grams]
+        at = np.minimum(np.searchsorted(self._known, perhaps), len(self._known) - 1)
+        found = at[self._known[at] == perhaps]
         if len(found):
             self._found.append(found)
-            self._rows.append((number, len(grams)))
+            self._rows.append((number, len(np.unique(grams))))
 
     def shared(self) -> tuple[list[SharedGrams], int]:
         """Return what each row shares, and how many n-grams were left out as common."""
@@ -89,10 +102,12 @@ class GramIndex:
                 shared.append(SharedGrams(row, item, count, len(rare) / total))
         return shared, int((often & (rows > 0)).sum())
 
-    def grams(self, texts: Iterable[str]) -> Hashes:
-        """Return the hashes of the n-grams of texts, sorted, each once."""
-        parts = [self._of_text(words(fold(text))) for text in texts]
-        return np.unique(np.concatenate([np.empty(0, np.uint64), *parts]))
+    def grams(self, texts: Iterable[Sequence[str]]) -> Hashes:
+        """Return the hashes of the n-grams of texts, given by their words, sorted, each once."""
+        return np.unique(self._all(texts))
+
+    def _all(self, texts: Iterable[Sequence[str]]) -> Hashes:
+        return np.concatenate([np.empty(0, np.uint64), *map(self._of_text, texts)])
 
     def _of_text(self, said: Sequence[str]) -> Hashes:
         last = len(said) - self.width + 1
