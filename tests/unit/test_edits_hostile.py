@@ -13,6 +13,7 @@ from goldpan.code.edits import context, diff
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.diff import diff_lines
 from goldpan.code.edits.find import find_edits
+from goldpan.code.edits.lines import as_characters, number_lines, split_lines
 from goldpan.code.edits.repeats import Repeats
 from tests.drawing import examples
 from tests.hostile_edits import changed_by_git, changed_lines, edited
@@ -55,6 +56,37 @@ def test_edits_hold_their_laws_where_repeats_are_known(before: list[str], after:
             assert one.count(edit.search) == 1 or not one
             text = text.replace(edit.search, edit.replace, 1)
         assert text == other
+
+
+def test_what_uniqueness_alone_takes() -> None:
+    """Why blocks cannot be as small as `git diff -U0`, which names lines by their numbers."""
+    (edit,) = find_edits("x\n" * 200, "x\n" * 201)
+    assert all(("x\n" * 200).count("x\n" * lines) > 1 for lines in range(1, 100))
+    assert (edit.search, edit.replace) == ("x\n" * 200, "x\n" * 201)
+    numbered = "".join(f"{number:04}\n" for number in range(200))
+    (edit,) = find_edits(numbered, numbered.replace("0050\n", "0050\nnew\n"))
+    assert edit.search.count("\n") + edit.replace.count("\n") == 3
+
+
+@pytest.mark.parametrize("kinds", [2, 300])
+def test_blocks_hold_no_more_than_the_shortest_unique_runs(kinds: int) -> None:
+    before, after = edited(4_000, kinds, 40)
+    lines, new = split_lines(before), split_lines(after)
+    characters = number_lines(lines, new)
+    old = as_characters(lines, characters)
+    own = Repeats(old, as_characters(new, characters)).own
+    fewest = 0
+    for hunk in diff_lines(old, as_characters(new, characters)):
+        runs = (
+            max(start + own[start] + 1, hunk.end, start + 1) - start
+            for start in range(max(0, hunk.start - 100), min(hunk.start, len(old) - 1) + 1)
+            if max(start + own[start] + 1, hunk.end) <= len(old)
+        )
+        changed = (hunk.new_end - hunk.new_start) - (hunk.end - hunk.start)
+        fewest += 2 * min(runs) + changed
+    edits = find_edits(before, after)
+    held = sum(edit.search.count("\n") + edit.replace.count("\n") for edit in edits)
+    assert held <= fewest
 
 
 @examples(300)
