@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from goldpan.api.repositories import known_repositories
 from goldpan.core.config import Settings, Via, load_settings
 from goldpan.core.errors import UsageError
+from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace as Layout
 
@@ -58,11 +59,13 @@ class Workspace:
         concurrency: int | None = None,
         patience: float | str | None = None,
         workers: int | None = None,
+        tasks: str | Path | None = None,
     ) -> None:
         """Open the workspace at `path`, by default ``goldpan-workspace``.
 
         Settings come from ``goldpan.toml`` in the workspace, then from the environment, then from
-        these arguments. With `progress`, progress is shown on standard error.
+        these arguments. With `progress`, progress is shown on standard error. `tasks` is a
+        directory of tasks of your own, in place of ``tasks`` in the workspace.
         """
         self.settings: Settings = load_settings(
             {
@@ -76,6 +79,7 @@ class Workspace:
             }
         )
         self._layout = Layout(self.settings.workspace)
+        use_tasks(self.path, None if tasks is None else Path(tasks))
         self._progress = progress
 
     def __repr__(self) -> str:

@@ -13,7 +13,9 @@ from goldpan.commands.shared import (
     PARTIAL,
     Directory,
     Json,
+    OwnTasks,
     Repos,
+    layout_of,
     names_of,
     print_result,
     reporting,
@@ -21,7 +23,6 @@ from goldpan.commands.shared import (
 )
 from goldpan.commands.tasks import Corrected
 from goldpan.core.terminal import Terminal, clean, titled
-from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.builders.code_comments.build import CommentsResult
@@ -91,6 +92,7 @@ def build(
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
     ] = None,
+    own: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -110,7 +112,7 @@ def build(
 
     plan = SplitPlan.parse(split, seed)
     settings = settings_of(workspace=workspace)
-    lab = Workspace(settings.workspace)
+    lab = layout_of(workspace, own)
     reading = Reading(
         find_languages(language or ()),
         lines.value,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from goldpan.commands.shared import Directory, Json, print_result, settings_of
+from goldpan.commands.shared import Directory, Json, OwnTasks, layout_of, print_result
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
@@ -55,13 +55,14 @@ def compare(
     output: Output = None,
     markdown: Markdown = None,
     latex: Latex = None,
+    own: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
     """Say which models differ, from stored runs, and write a report; no model is run."""
     from goldpan.evaluation.comparing import Question
 
-    lab = Workspace(settings_of(workspace=workspace).workspace)
+    lab = layout_of(workspace, own)
     check_endings(output=output, markdown=markdown, latex=latex)
     question = Question(_approach(approach), alpha, rope, seed)
     tasks = known_tasks(lab)

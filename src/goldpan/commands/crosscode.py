@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
+from goldpan.commands.shared import (
+    Directory,
+    Json,
+    OwnTasks,
+    print_result,
+    reporting,
+    settings_of,
+)
 from goldpan.core.errors import UsageError
+from goldpan.core.own_tasks import use_tasks
 from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
 
@@ -58,6 +66,7 @@ def export_files(
     seed: Annotated[
         int, typer.Option(help="Seed for examples that the registry does not give.")
     ] = 0,
+    own_tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -73,6 +82,7 @@ def export_files(
     if every == bool(task):
         raise UsageError("Which tasks to write is not clear", "Give either --task NAME or --all")
     lab = _place(workspace)
+    use_tasks(lab.root, own_tasks)
     own = tasks_directory(lab.root)
     wanted = load_tasks(own) if every else {name: find_task(name, own) for name in task or ()}
     datasets = [TaskDataset(task_, task_directory(lab, task_)) for task_ in wanted.values()]

@@ -17,10 +17,11 @@ from goldpan.commands.shared import (
     PARTIAL,
     Directory,
     Json,
+    OwnTasks,
     complain,
+    layout_of,
     opened,
     print_result,
-    settings_of,
 )
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Terminal, clean, titled
@@ -153,6 +154,7 @@ def run_models(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only estimate what paid models would cost.")
     ] = False,
+    tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -165,7 +167,7 @@ def run_models(
 
     results: list[Mapping[str, Any]] = []
     answered, failed = True, 0
-    with opened(json, workspace=workspace) as lab:
+    with opened(json, workspace=workspace, tasks=tasks) as lab:
         plan = lab.plan(
             _named(lab.layout, task, suite),
             model=model or "majority",
@@ -212,6 +214,7 @@ def score(
     model: Models = None,
     dataset: Stored = None,
     by: By = None,
+    tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -224,7 +227,7 @@ def score(
     from goldpan.evaluation.stored import rescore
     from goldpan.evaluation.task_input import files_to_score, scored_input
 
-    lab = Workspace(settings_of(workspace=workspace).workspace)
+    lab = layout_of(workspace, tasks)
     results = []
     for run in read_runs(lab, tasks=task or (), models=model or ()):
         known = find_task(run.task, tasks_directory(lab.root))
@@ -243,6 +246,7 @@ def lengths(
     task: Tasks = None,
     model: Models = None,
     dataset: Stored = None,
+    tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -252,7 +256,7 @@ def lengths(
     from goldpan.evaluation.runs import read_runs
     from goldpan.evaluation.task_input import input_lengths, scored_input
 
-    lab = Workspace(settings_of(workspace=workspace).workspace)
+    lab = layout_of(workspace, tasks)
     measured = []
     for stored in read_runs(lab, tasks=task or (), models=model or ()):
         known = find_task(stored.task, tasks_directory(lab.root))

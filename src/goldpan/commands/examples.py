@@ -42,6 +42,7 @@ EXAMPLES: Mapping[str, str] = {
     "tasks list": "goldpan tasks list --suite selu",
     "tasks show": "goldpan tasks show issue_type",
     "tasks validate": "goldpan tasks validate",
+    "tasks add": "goldpan tasks add urgent --file reports.csv --text body --label urgent",
     "tasks import": "goldpan tasks import bug_issue bugs.csv",
     "import": "goldpan import nlbse23-comments java.csv",
     "evaluate run": "goldpan evaluate run --task issue_type --model tfidf-svm --seed 0",

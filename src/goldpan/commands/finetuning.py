@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from goldpan.commands.ran import print_ran
-from goldpan.commands.shared import Directory, Json, print_result, reporting, settings_of
+from goldpan.commands.shared import Directory, Json, OwnTasks, layout_of, print_result, reporting
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
 
 
 def finetune(
@@ -60,6 +59,7 @@ def finetune(
         Path | None,
         typer.Option(help="The directory of the task's rows. (default: WORKSPACE/datasets)"),
     ] = None,
+    tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -71,7 +71,7 @@ def finetune(
     from goldpan.evaluation.run import run
     from goldpan.evaluation.task_input import read_task_input
 
-    lab = Workspace(settings_of(workspace=workspace).workspace)
+    lab = layout_of(workspace, tasks)
     chosen = find_protocol(protocol)
     settings: dict[str, object] = {
         **settings_for(chosen, NAME, {} if deepspeed is None else {"deepspeed": deepspeed}),

@@ -13,9 +13,10 @@ from goldpan.commands.shared import (
     PARTIAL,
     Directory,
     Json,
+    OwnTasks,
+    layout_of,
     print_result,
     reporting,
-    settings_of,
 )
 from goldpan.commands.tasks import Corrected, overlap_sentences
 from goldpan.commands.tasks import imported_json as task_imported_json
@@ -35,6 +36,7 @@ def import_source(
     source: Annotated[str, typer.Argument(help="The source, such as nlbse23-comments.")],
     files: Annotated[list[Path], typer.Argument(help="The files as their authors publish them.")],
     corrections: Corrected = None,
+    own: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -47,7 +49,7 @@ def import_source(
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import load_tasks, tasks_directory
 
-    lab = Workspace(settings_of(workspace=workspace).workspace)
+    lab = layout_of(workspace, own)
     tasks = _tasks_of(source, load_tasks(tasks_directory(lab.root)))
     files_of = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
     if not any(files_of.values()):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldpan.commands.shared import Directory, Json, opened, print_result
+from goldpan.commands.shared import Directory, Json, OwnTasks, opened, print_result
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # it takes long to import
@@ -27,6 +27,7 @@ def label_errors(
         Path | None,
         typer.Option(help="Write all rows, the most suspect first, to this .parquet, .jsonl, .csv"),
     ] = None,
+    tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -35,7 +36,7 @@ def label_errors(
     Each row is judged by a model that has not learned from it. A suspect label may be right: have
     people look at it.
     """
-    with opened(json, workspace=workspace) as lab:
+    with opened(json, workspace=workspace, tasks=tasks) as lab:
         found = lab.label_errors(task, dataset=dataset, folds=folds, seed=seed, output=output)
     shown = replace(found, ranked=found.ranked[:most])
     print_result(json, asdict(shown), lambda: print_label_errors(shown))

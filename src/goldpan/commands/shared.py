@@ -16,10 +16,12 @@ from goldpan.api.workspace import Workspace
 from goldpan.core.config import Settings, load_settings, repository_name, use_plugins
 from goldpan.core.errors import GoldpanError, StoppedError, UsageError
 from goldpan.core.log import LOG
+from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.terminal import Terminal
+from goldpan.core.workspace import Workspace as Layout
 
 Repos = Annotated[
     list[str] | None, typer.Option("--repo", help="OWNER/NAME; may be given several times.")
@@ -27,6 +29,10 @@ Repos = Annotated[
 Directory = Annotated[
     Path | None,
     typer.Option("--workspace", help="The workspace directory. (default: goldpan-workspace)"),
+]
+OwnTasks = Annotated[
+    Path | None,
+    typer.Option("--tasks", help="A directory of tasks of your own. (default: WORKSPACE/tasks)"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -66,6 +72,13 @@ def names_of(repo: list[str] | None, repos: Path | None) -> list[str]:
                 except UsageError as error:
                     raise UsageError(f"{repos}:{number}: {error.problem}", error.remedy) from None
     return list(dict.fromkeys(names))
+
+
+def layout_of(workspace: Path | None, tasks: Path | None) -> Layout:
+    """Return the paths of a workspace whose own tasks lie where `--tasks` says."""
+    layout = Layout(settings_of(workspace=workspace).workspace)
+    use_tasks(layout.root, tasks)
+    return layout
 
 
 @contextmanager

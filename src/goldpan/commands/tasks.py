@@ -13,6 +13,8 @@ from goldpan.commands.shared import (
     PARTIAL,
     Directory,
     Json,
+    OwnTasks,
+    layout_of,
     print_result,
     reporting,
     settings_of,
@@ -34,10 +36,6 @@ tasks_app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-Own = Annotated[
-    Path | None,
-    typer.Option("--tasks", help="A directory of tasks of your own. (default: WORKSPACE/tasks)"),
-]
 Corrected = Annotated[
     list[str] | None,
     typer.Option(
@@ -64,7 +62,7 @@ def list_tasks(
     kind: Annotated[
         str | None, typer.Option("--type", help="Only tasks of a type, such as binary or ner.")
     ] = None,
-    tasks: Own = None,
+    tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -90,7 +88,7 @@ def list_tasks(
 
 @tasks_app.command("show")
 def show_task(
-    name: Name, tasks: Own = None, workspace: Directory = None, json: Json = False
+    name: Name, tasks: OwnTasks = None, workspace: Directory = None, json: Json = False
 ) -> None:
     """Show everything about a task, with its prompt."""
     from goldpan.datasets.registry import find_task
@@ -102,7 +100,7 @@ def show_task(
 
 
 @tasks_app.command()
-def validate(tasks: Own = None, workspace: Directory = None, json: Json = False) -> None:
+def validate(tasks: OwnTasks = None, workspace: Directory = None, json: Json = False) -> None:
     """Check every task file: counts, labels, steps, examples, citation and prompt.
 
     Exits with 1 if something is wrong.
@@ -113,6 +111,51 @@ def validate(tasks: Own = None, workspace: Directory = None, json: Json = False)
     checked = check_files(own)
     print_result(json, validated_json(checked), lambda: print_validated(checked))
     raise typer.Exit(1 if checked.problems else 0)
+
+
+@tasks_app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="The task's name, in snake_case.")],
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(help="A table with the rows: CSV, TSV, JSON Lines, XLSX or Parquet."),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(help="A column of texts; several are joined by line breaks, in this order."),
+    ] = None,
+    label: Annotated[str, typer.Option(help="The column of right answers.")] = "",
+    repo: Annotated[str, typer.Option(help="The column of projects, if there is one.")] = "",
+    document: Annotated[str, typer.Option(help="The column of documents or threads.")] = "",
+    tasks: OwnTasks = None,
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Make a task of your own from a table, and import its rows.
+
+    The type and the labels come from the column. All that is missing is said at once.
+    """
+    from goldpan.core.workspace import make_directory, write_whole
+    from goldpan.datasets.importing import import_files
+    from goldpan.datasets.own_task import describe_task
+    from goldpan.datasets.registry import load_tasks
+    from goldpan.datasets.task_file import read_task
+
+    lab, own = _places(workspace, tasks)
+    paths = list(file or ())
+    described = describe_task(name, paths, text or (), label, repo=repo, document=document)
+    path = own / f"{name}.toml"
+    if name in load_tasks(own):
+        raise UsageError(
+            f"There is a task {name} already", f"Choose another name, or change or remove {path}"
+        )
+    task = read_task(str(path), described)
+    with reporting(json) as reporter:
+        imported = import_files(lab, task, paths, reporter)
+    make_directory(own)
+    write_whole(path, described.encode())
+    value = {**imported_json(imported), "file": str(path), "type": task.type}
+    print_result(json, value, lambda: print_added(imported, path))
 
 
 @tasks_app.command("import")
@@ -145,7 +188,7 @@ def import_data(
         typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/NAME)"),
     ] = None,
     corrections: Corrected = None,
-    tasks: Own = None,
+    tasks: OwnTasks = None,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -186,10 +229,8 @@ def _places(workspace: Path | None, tasks: Path | None) -> tuple[Workspace, Path
     """Return the workspace, and the directory of tasks of one's own."""
     from goldpan.datasets.registry import tasks_directory
 
-    lab = Workspace(settings_of(workspace=workspace).workspace)
-    if tasks is not None and not tasks.is_dir():
-        raise UsageError(f"--tasks {tasks} is not a directory", "Give one that holds TOML files")
-    return lab, tasks or tasks_directory(lab.root)
+    lab = layout_of(workspace, tasks)
+    return lab, tasks_directory(lab.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +345,16 @@ def print_validated(checked: CheckedFiles) -> None:
         f"{checked.tasks} tasks, "
         + (f"{count} problem{'' if count == 1 else 's'}" if count else "no problem")
     )
+
+
+def print_added(result: ImportResult, path: Path) -> None:
+    """Show a task that was made, with its rows and what to do next."""
+    print_imported(result)
+    task = result.task
+    labels = ", ".join(task.label_names[:_MOST_LABELS]) or "numbers"
+    console = _console()
+    console.print(clean(f"{path}: {task.type}, {labels}"))
+    console.print(clean(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm"))
 
 
 def imported_json(result: ImportResult) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.overlap import Overlap, find_overlap
 from goldpan.datasets.provenance import Provenance, digest
 from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.table_survey import table_problems
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import task_batches
 from goldpan.datasets.task_file import plain_task
@@ -140,27 +141,36 @@ def import_files(
             "files": {path.name: digest(path) for path in files if path.is_file()},
             "found": counts,
         }
-        written = write_dataset(
-            workspace,
-            directory or workspace.dataset(task.name),
-            corrected_family(family, corrections),
-            corrected_batches(family.batches(rows()), family, task.label_names, corrections),
-            plan,
-            Provenance(
-                settings=settings,
-                counts=differs,
-                corrections=corrections.projects if corrections else {},
-            ),
-            CardInputs(
-                title=task.title,
-                tags=task.suites,
-                languages=(task.language,),
-                subjects="rows",
-                made=_made(task, names),
-                apart=plan.kind != "given",
-                redacted=False,
-            ),
-        )
+        try:
+            written = write_dataset(
+                workspace,
+                directory or workspace.dataset(task.name),
+                corrected_family(family, corrections),
+                corrected_batches(family.batches(rows()), family, task.label_names, corrections),
+                plan,
+                Provenance(
+                    settings=settings,
+                    counts=differs,
+                    corrections=corrections.projects if corrections else {},
+                ),
+                CardInputs(
+                    title=task.title,
+                    tags=task.suites,
+                    languages=(task.language,),
+                    subjects="rows",
+                    made=_made(task, names),
+                    apart=plan.kind != "given",
+                    redacted=False,
+                ),
+            )
+        except DatasetError as error:
+            problems = table_problems(task, files) if task.source.reader == "table" else []
+            if len(problems) < 2:
+                raise
+            raise DatasetError(
+                f"{len(problems)} things are wrong with the rows: {'; '.join(problems)}",
+                f"Correct them all, or the file of {task.name}",
+            ) from error
     return ImportResult(
         task,
         written,

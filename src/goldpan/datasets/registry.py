@@ -13,17 +13,15 @@ from importlib.resources import files
 from pathlib import Path
 
 from goldpan.core.errors import UsageError
+from goldpan.core.own_tasks import tasks_directory
 from goldpan.core.plugins import with_plugins
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import read_task
 
+__all__ = ["find_task", "load_tasks", "read_path", "task_paths", "tasks_directory"]
+
 _SHIPPED = files("goldpan.datasets") / "tasks"
 _ENDING = ".toml"
-
-
-def tasks_directory(workspace: Path) -> Path:
-    """Return where a workspace keeps tasks of one's own."""
-    return workspace / "tasks"
 
 
 def load_tasks(own: Path | None = None) -> dict[str, Task]:

@@ -18,6 +18,7 @@ from goldpan.datasets.licenses import UNKNOWN
 from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
+_TASK_KEYS = frozenset(field.name for field in fields(Task))
 _PARTS: dict[str, type] = {"source": TaskSource, "prompt": TaskPrompt, "columns": TaskColumns}
 
 
@@ -44,16 +45,31 @@ def read_task(file: str, text: str) -> Task:
 
 def task_of(values: Mapping[str, Any], source: str) -> Task:
     """Make a task of plain data; raises `UsageError` that begins with `source`."""
-    if problem := next(_unknown_keys(values), None):
-        raise UsageError(f"{source}: {problem[0]}", problem[1])
+    unknown = list(_unknown_keys(values))
+    problems = [f"{problem} ({remedy[:1].lower()}{remedy[1:]})" for problem, remedy in unknown]
+    known = {key: value for key, value in values.items() if key in _TASK_KEYS}
     try:
-        return _adapter().validate_python(_with_texts(_with_defaults(values)))
+        task = _adapter().validate_python(_with_texts(_with_defaults(known)))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = _path(first["loc"])
-        if first["type"] in ("missing", "missing_argument"):
-            raise UsageError(f"{source}: {key} is missing", f"Add it. {_HELP}") from None
-        raise UsageError(f"{source}: {key}: {first['msg']}", f"Correct it. {_HELP}") from None
+        problems += [_told(part) for part in error.errors(include_url=False)]
+        if len(problems) == 1:
+            missing = problems[0].endswith(" is missing")
+            remedy = f"{'Add' if missing else 'Correct'} it. {_HELP}"
+            raise UsageError(f"{source}: {problems[0]}", remedy) from None
+    if len(problems) == 1:
+        raise UsageError(f"{source}: {unknown[0][0]}", unknown[0][1])
+    if problems:
+        many = f"{len(problems)} things are missing or wrong: {'; '.join(problems)}"
+        raise UsageError(f"{source}: {many}", f"Correct them all. {_HELP}")
+    return task
+
+
+def _told(error: Any) -> str:
+    """Return what is wrong with one key."""
+    key = _path(error["loc"])
+    if error["type"] in ("missing", "missing_argument"):
+        return f"{key} is missing"
+    return f"{key}: {error['msg']}"
 
 
 def plain_task(task: Task) -> dict[str, Any]:
@@ -75,12 +91,15 @@ def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     These are tasks whose source has no address: nobody else can have written its licence, its
     citation or its prompts.
     """
-    source, labels = values.get("source"), values.get("labels", [])
+    source, labels = values.get("source", {}), values.get("labels", [])
     if not isinstance(source, Mapping) or "url" in source or not isinstance(labels, list | tuple):
         return dict(values)
     names = [repr(label.get("name")) for label in labels if isinstance(label, Mapping)]
     choice = f"one of {', '.join(names)}" if names else "what the task asks for"
+    title = str(values.get("title", values.get("name"))).replace("_", " ")
     unpublished = {
+        "title": title,
+        "reader": "table",
         "url": "",
         "license": UNKNOWN,
         "citation": "",
@@ -88,6 +107,9 @@ def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
         "dataset": str(values.get("name")).replace("_", "-"),
     }
     return {
+        "title": title,
+        "description": f"Answer with {choice}.",
+        "activity": "maintenance",
         "definition": f"The input is a text. The output is {choice}.",
         "category": "Other",
         "prompt": {
@@ -107,7 +129,9 @@ def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(labels, list | tuple):
         return dict(values)
     named = [
-        {"text": label.get("name"), **label} if isinstance(label, Mapping) else label
+        {"text": label.get("name"), "description": label.get("name"), **label}
+        if isinstance(label, Mapping)
+        else label
         for label in labels
     ]
     return {**values, "labels": named}

@@ -1,0 +1,173 @@
+"""Makes the file of a task of one's own from a table: its texts, its label, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.datasets.import_files import table_rows
+from goldpan.datasets.task import TaskType
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
+_MOST_LABELS = 100
+_FEWEST_ROWS = 10
+_SHOWN = 8
+_POSITIVE = ("1", "1.0", "true", "yes", "y")
+"""Values of which the label is the positive class, whatever the numbers of rows."""
+
+
+@dataclass(slots=True)
+class _Column:
+    """What the label's column holds."""
+
+    values: Counter[str] = field(default_factory=Counter)
+    numbers: bool = True
+    empty: int = 0
+
+
+def describe_task(
+    name: str,
+    files: Sequence[Path],
+    text: Sequence[str],
+    label: str,
+    *,
+    repo: str = "",
+    document: str = "",
+) -> str:
+    """Return the TOML of a task whose rows are tables with these columns.
+
+    Two values of `label` make a binary task, more a multi-class one, and numbers of more than
+    ten values a regression; of two, the positive class is 1, true or yes, else the rarer one.
+    Raises `UsageError` that names all that is missing or wrong, not the first thing alone.
+    """
+    column = _Column()
+    wanted = [*text, label, repo, document]
+    problems = list(_arguments(name, files, text, label))
+    for path in files:
+        problems += _read(path, [name for name in wanted if name], label, column)
+    if not problems:
+        problems += _label_problems(column, label)
+    if problems:
+        many = f"{len(problems)} things are missing or wrong: " if len(problems) > 1 else ""
+        raise UsageError(f"{many}{'; '.join(problems)}", "Correct them all, and run it again")
+    return _toml(name, files, text, label, column, {"repo": repo, "document": document})
+
+
+def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str) -> Iterator[str]:
+    if not _NAME.fullmatch(name):
+        yield f"{name!r} is no name for a task: small letters, digits and underscores make one"
+    if not files:
+        yield "no file is named: --file reports.csv"
+    if not text:
+        yield "no column of texts is named: --text title --text body"
+    if not label:
+        yield "no column of labels is named: --label urgent"
+
+
+def _read(path: Path, wanted: Sequence[str], label: str, column: _Column) -> Iterator[str]:
+    try:
+        for number, row in enumerate(table_rows(path), 1):
+            if number == 1 and (missing := [name for name in wanted if name not in row]):
+                yield (
+                    f"{path} has no column {', '.join(map(repr, missing))}; it has "
+                    f"{', '.join(map(repr, row))}"
+                )
+                return
+            _add(row.get(label), column)
+    except GoldpanError as error:
+        yield error.problem
+
+
+def _add(value: Any, column: _Column) -> None:
+    text = "" if value is None else str(value).strip()
+    if not text:
+        column.empty += 1
+        return
+    column.values[text] += 1
+    try:
+        float(text)
+    except ValueError:
+        column.numbers = False
+
+
+def _label_problems(column: _Column, label: str) -> Iterator[str]:
+    rows = sum(column.values.values())
+    if column.empty:
+        yield f"{column.empty:,} rows have no {label}"
+    if rows < _FEWEST_ROWS:
+        yield f"there are {rows} rows, and at least {_FEWEST_ROWS} are needed to train and test"
+    elif len(column.values) < 2:
+        yield f"all rows have the same {label}"
+    elif _type(column) == "multi-class" and len(column.values) > _MOST_LABELS:
+        few = ", ".join(repr(value[:40]) for value, _ in column.values.most_common(3))
+        yield f"{label} has {len(column.values):,} different values, such as {few}"
+
+
+def _type(column: _Column) -> TaskType:
+    if column.numbers and len(column.values) > 10:
+        return "regression"
+    return "binary" if len(column.values) == 2 else "multi-class"
+
+
+def _toml(
+    name: str,
+    files: Sequence[Path],
+    text: Sequence[str],
+    label: str,
+    column: _Column,
+    facts: dict[str, str],
+) -> str:
+    kind = _type(column)
+    number = kind == "regression"
+    title = name.replace("_", " ").capitalize()
+    lines = [
+        f"title = {_quoted(title)}",
+        f"type = {_quoted(kind)}",
+        f"description = {_quoted(f'Tell the {label} of the text.')}",
+        'activity = "maintenance"',
+        f"split = {_quoted('random:0.8,0.2' if number else 'stratified:0.8,0.2')}",
+        *(['metric = "smape"'] if number else []),
+        "",
+        "[columns]",
+        f"text = {_list(text)}",
+        f"target = {_list([label])}",
+    ]
+    settings = [f"{key} = {_quoted(value)}" for key, value in facts.items() if value]
+    if settings:
+        lines += ["", "[settings]", *settings]
+    lines += [
+        "",
+        "[source]",
+        f"title = {_quoted(title)}",
+        'reader = "table"',
+        f"files = {_list([path.name for path in files])}",
+    ]
+    for value in [] if number else _ordered(column):
+        lines += ["", "[[labels]]", f"name = {_quoted(value)}"]
+        lines.append(f"description = {_quoted(f'{label} is {value}.')}")
+    return "\n".join(lines) + "\n"
+
+
+def _ordered(column: _Column) -> list[str]:
+    """Return the labels, of two the positive class first."""
+    if len(column.values) == 2:
+        return sorted(
+            column.values,
+            key=lambda value: (value.lower() not in _POSITIVE, column.values[value], value),
+        )
+    return sorted(column.values)
+
+
+def _quoted(text: str) -> str:
+    # A TOML basic string takes the escapes of JSON.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _list(texts: Sequence[str]) -> str:
+    return f"[{', '.join(map(_quoted, texts))}]"

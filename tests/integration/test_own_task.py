@@ -1,0 +1,117 @@
+"""A task of one's own needs a file, its texts and its label; what lacks is said at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+from typer.testing import CliRunner, Result
+
+from goldpan.cli import app
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.datasets.registry import load_tasks, tasks_directory
+from goldpan.datasets.task_checks import check_files
+from goldpan.datasets.task_file import read_task
+
+
+def say(place: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(app, [*arguments, "--workspace", str(place)])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "reports.csv"
+    kinds = ["1,alpha", "0,beta", "0,alpha"]
+    rows = [f'"Crash ""{at}""",body of {at},{kinds[at % 3]},{at * 1.5}' for at in range(60)]
+    path.write_text("\n".join(["title,body,urgent,team,hours", *rows]), encoding="utf-8")
+    return path
+
+
+def test_text_label_and_file_make_a_task_that_runs(tmp_path: Path, table: Path) -> None:
+    place = tmp_path / "lab"
+    columns = ("--text", "title", "--text", "body", "--label", "urgent", "--repo", "team")
+    done = say(place, "tasks", "add", "urgent", "--file", str(table), *columns)
+    assert done.exit_code == 0, done.output
+    assert "binary, 1, 0" in done.stdout
+    assert not check_files(tasks_directory(place)).problems
+    ran = say(place, "evaluate", "run", "--task", "urgent", "--model", "majority", "--json")
+    (result,) = orjson.loads(ran.stdout)
+    assert result["scores"]["examples"] == 12
+    assert set(result["scores_by"]) == {"repo"}
+
+
+@pytest.mark.parametrize(
+    ("label", "kind", "labels"),
+    [("team", "binary", 2), ("hours", "regression", 0), ("body", "multi-class", 60)],
+)
+def test_the_column_says_what_kind_of_task_it_is(
+    tmp_path: Path, table: Path, label: str, kind: str, labels: int
+) -> None:
+    place = tmp_path / "lab"
+    made = say(
+        place, "tasks", "add", "mine", "--file", str(table), "--text", "title", "--label", label
+    )
+    assert made.exit_code == 0, made.output
+    task = load_tasks(tasks_directory(place))["mine"]
+    assert (task.type, len(task.labels)) == (kind, labels)
+
+
+def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:
+    nothing = say(tmp_path / "lab", "tasks", "add", "Mine")
+    assert isinstance(nothing.exception, UsageError)
+    for part in ("4 things", "no name for a task", "--file", "--text", "--label"):
+        assert part in str(nothing.exception)
+    wrong = say(
+        tmp_path / "lab",
+        *("tasks", "add", "mine", "--text", "subject", "--label", "kind"),
+        *("--file", str(table), "--file", str(tmp_path / "none.csv")),
+    )
+    for part in ("'subject', 'kind'", "'title', 'body', 'urgent'", "none.csv does not exist"):
+        assert part in str(wrong.exception)
+    assert not (tmp_path / "lab" / "tasks").exists()
+
+
+def test_a_task_file_says_all_that_is_wrong_with_it() -> None:
+    with pytest.raises(UsageError) as error:
+        read_task("mine.toml", 'type = "binry"\nmetrik = "f1"\nmax_length = "long"\n')
+    for part in ("3 things", "metrik", "did you mean metric", "type", "max_length"):
+        assert part in str(error.value).lower()
+    short = 'type = "binary"\nlabels = [{name = "a"}, {name = "b"}]\n'
+    task = read_task("mine.toml", f'{short}columns = {{text = ["t"], target = ["l"]}}\n')
+    assert (task.title, task.source.reader, task.labels[0].description) == ("mine", "table", "a")
+
+
+def test_rows_that_do_not_fit_are_all_named(tmp_path: Path, table: Path) -> None:
+    place = tmp_path / "lab"
+    say(place, "tasks", "add", "mine", "--file", str(table), "--text", "title", "--label", "team")
+    text = table.read_text(encoding="utf-8")
+    table.write_text(text.replace(",alpha", ",gamma").replace(",beta", ",delta"), encoding="utf-8")
+    failed = say(place, "tasks", "import", "mine", str(table))
+    assert isinstance(failed.exception, DatasetError)
+    for part in ("2 things", "'gamma', in 40 rows, first in row 1", "'delta', in 20 rows"):
+        assert part in str(failed.exception)
+
+
+def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path) -> None:
+    place, own = tmp_path / "lab", tmp_path / "tasks"
+    own.mkdir()
+    there = ("--tasks", str(own))
+    columns = ("--file", str(table), "--text", "title", "--label", "urgent")
+    assert say(place, "tasks", "add", "mine", *columns, *there).exit_code == 0
+    assert (own / "mine.toml").exists()
+    runs = [
+        ("evaluate", "run", "--task", "mine", "--model", "majority"),
+        ("evaluate", "score", "--task", "mine"),
+        ("evaluate", "lengths", "--task", "mine"),
+        ("evaluate", "compare", "--task", "mine"),
+        ("tasks", "show", "mine"),
+        ("tasks", "import", "mine", str(table)),
+    ]
+    for arguments in runs:
+        done = say(place, *arguments, *there)
+        assert done.exit_code == 0, (arguments, done.output, done.exception)
+    unknown = say(place, "evaluate", "run", "--task", "mine", "--model", "majority")
+    assert "no task 'mine'" in str(unknown.exception)
+    missing = say(place, "evaluate", "score", "--tasks", str(tmp_path / "nowhere"))
+    assert "is not a directory" in str(missing.exception)
