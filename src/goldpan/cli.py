@@ -101,6 +101,11 @@ class _Pipeline(LazyGroup):
             _BUILD,
             "Build a dataset: Parquet files, card, Croissant metadata and provenance.",
         ),
+        "verify": Entry(
+            "commands.verifying.verify",
+            _BUILD,
+            "Prove fixes by running their tests, isolated, before and after each.",
+        ),
         "tasks": Entry(
             "commands.tasks.tasks_app",
             _BUILD,

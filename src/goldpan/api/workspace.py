@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Evaluation, Plan
     from goldpan.check import CheckResult
+    from goldpan.core.engine import EngineName
     from goldpan.datasets.hub import PublishResult
     from goldpan.evaluation.label_errors import LabelErrors
+    from goldpan.execution.isolation import IsolationName
+    from goldpan.execution.verify_all import Verification
     from goldpan.explain import Explanation
     from goldpan.filters.basis import Basis
     from goldpan.filters.funnel import Funnel
@@ -301,6 +304,7 @@ class Workspace:
         gold: Sequence[str | Path] = (),
         output: str | Path | None = None,
         since: str | Path | Dataset | None = None,
+        verified: bool = False,
     ) -> Dataset:
         """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
@@ -308,7 +312,8 @@ class Workspace:
         are answers where the profile's choice shall not count; card and provenance tell how the
         rows fare against each `gold` set. The dataset is written to `output`, by
         default in the workspace; its `built` says what became of what was considered. Its
-        card tells what changed since the older version `since`, which it may replace.
+        card tells what changed since the older version `since`, which it may replace. Of
+        ``issue-resolution``, `verified` takes only fixes that `verify` proved.
         """
         from goldpan.api.dataset import Dataset, load
         from goldpan.builders.build import build, find_recipe
@@ -335,8 +340,56 @@ class Workspace:
                 answer=answer,
                 golds=[read_gold(Path(path)) for path in gold],
                 since=older.path if older else None,
+                verified=verified,
             )
         return Dataset(directory, built=built, workspace=self)
+
+    def verify(
+        self,
+        data: str | Path | Dataset,
+        *,
+        isolation: IsolationName = "auto",
+        image: str = "",
+        recipes: Sequence[str | Path] = (),
+        repeats: int = 3,
+        seconds: float = 1_800,
+        memory: int = 8 << 30,
+        workers: int = 1,
+        engine: EngineName = "local",
+        address: str = "",
+        again: bool = False,
+    ) -> Verification:
+        """Run the tests of a dataset's rows before and after each fix, and keep what that proves.
+
+        `data` is a dataset of the family ``issue-resolution``; histories come from the workspace.
+        Each state runs `repeats` times, a run at most `seconds` with `memory` bytes a process.
+        `build` with ``verified=True`` then takes the proved rows.
+        """
+        from goldpan.api.dataset import Dataset
+        from goldpan.builders.issue_resolution import FAMILY, instance_of
+        from goldpan.execution.records import Settings
+        from goldpan.execution.verify_all import verify_all
+
+        dataset = data if isinstance(data, Dataset) else Dataset(data)
+        if dataset.family != FAMILY:
+            raise UsageError(
+                f"{dataset.path} is of the family {dataset.family}, whose rows have no tests",
+                f"Run goldpan build {FAMILY} --profile verified",
+            )
+        rows = dataset.to_arrow().to_pylist()
+        settings = Settings(repeats, seconds, memory, isolation=isolation, image=image)
+        with self._reporter() as reporter:
+            return verify_all(
+                self._existing(),
+                [instance_of(row) for row in rows],
+                settings,
+                reporter,
+                recipes=[Path(path) for path in recipes],
+                workers=workers,
+                engine=engine,
+                address=address,
+                again=again,
+            )
 
     def datasets(self) -> list[Dataset]:
         """Return the finished datasets of the workspace, sorted by name."""

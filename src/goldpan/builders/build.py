@@ -17,7 +17,7 @@ from goldpan.annotation.review.stored import read_reviews, review_path, with_rev
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.annotation.studio.decisions import read_people
 from goldpan.annotation.studio.forms import FORMS
-from goldpan.builders import code_edit, fault_localization, qa
+from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.described import described_reviews, described_rules, mined_source
 from goldpan.core.errors import UsageError
@@ -30,6 +30,7 @@ from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.gold import Gold
+from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.made import read_made
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, read_provenance
@@ -75,6 +76,7 @@ RECIPES = {
         Recipe(QA, "issue", qa.rows, qa.EXPLAINED, required=("answered", "answer")),
         Recipe(FAULT_LOCALIZATION, "pair", fault_localization.rows, fault_localization.EXPLAINED),
         Recipe(CODE_EDIT, "pair", code_edit.rows, code_edit.EXPLAINED),
+        Recipe(ISSUE_RESOLUTION, "pair", issue_resolution.rows, issue_resolution.EXPLAINED),
     )
 }
 
@@ -120,16 +122,23 @@ def build(
     answer: Choice | None = None,
     golds: Sequence[Gold] = (),
     since: Path | None = None,
+    verified: bool = False,
 ) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
     Rows have to be kept by each of `reviews` too, such as question-answer. `answer` takes the
     place of the profile's choice of the reply that answers; card and provenance tell how the rows
-    fare against `golds`, and the card what changed since the older version in `since`. Raises
+    fare against `golds`, and the card what changed since the older version in `since`. Of
+    issue-resolution, `verified` takes only fixes that `goldpan verify` proved. Raises
     `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
     begun = time.monotonic()
+    if verified and recipe.family is not ISSUE_RESOLUTION:
+        raise UsageError(
+            f"{recipe.family.name} has no tests to verify by",
+            f"Leave --verified out, or build {ISSUE_RESOLUTION.name}",
+        )
     older = None if since is None else content_digest(read_provenance(since))
     required = recipe.required
     chosen = profile
@@ -164,7 +173,7 @@ def build(
                 bots = profile.settings["bots"]
                 with open_material(workspace, repo, bots, duplicates, 1) as view:
                     known = sources(workspace, repo)
-                    context = BuildContext(view, chosen, known, dropped, redacted)
+                    context = BuildContext(view, chosen, known, dropped, redacted, verified)
                     context.keep(judged, recipe.subject, (*required, *reviews))
                     with blamed("dataset", recipe.family.name):
                         for row in recipe.rows(context):
@@ -184,6 +193,7 @@ def build(
             "seed": plan.seed,
             "reviews": list(reviews),
             **({"since": older} if older else {}),
+            **({"verified": True} if verified else {}),
         },
         versions={package: version(package) for package in _PACKAGES},
         counts=dropped,

@@ -30,6 +30,8 @@ class BuildContext:
     """Subjects that passed the filters and have no row, by reason."""
     redacted: Counter[str] = field(default_factory=Counter)
     """Redactions in texts, by kind."""
+    only_verified: bool = False
+    """Whether only fixes that running their tests proved give rows."""
 
     def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
         """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.

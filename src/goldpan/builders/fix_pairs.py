@@ -20,7 +20,8 @@ WITH single AS (
   FROM changes GROUP BY number
 )
 SELECT k.issue, k.pull, i.title, i.body, i.created_at, i.updated_at, i.closed_at, i.labels,
-       p.title AS pull_title, p.body AS pull_body, p.merged_at, pairs.signals,
+       p.title AS pull_title, p.body AS pull_body, p.created_at AS pull_created_at,
+       p.merged_at, pairs.signals,
        r.state, r.before_sha, r.after_sha, r.merge_base, single.*
 FROM kept k
 JOIN pairs USING (issue, pull_repo, pull)
@@ -33,16 +34,17 @@ ORDER BY k.issue, k.pull_repo, k.pull
 
 
 def fix_pairs(
-    context: BuildContext, family: str
+    context: BuildContext, family: str, *, several_files: bool = False
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield each kept pair that can be built, and the columns that its examples share.
 
-    The others are counted in `context.dropped` with the reason.
+    The others are counted in `context.dropped` with the reason. Unless `several_files` are wanted,
+    a pair has the columns of the one file that it changes.
     """
     repository = context.repository()
     repo = repository["repo"]
     for pair in context.rows(_PAIRS, repo=repo):
-        reason = _obstacle(pair)
+        reason = _obstacle(pair, several_files)
         if reason:
             context.dropped[reason] += 1
             continue
@@ -67,12 +69,12 @@ def fix_pairs(
         )
 
 
-def _obstacle(pair: dict[str, Any]) -> str | None:
+def _obstacle(pair: dict[str, Any], several_files: bool) -> str | None:
     """Return why no example can be built of a pair, or None."""
     if pair["state"] is None:
         return "no-history"
     if pair["state"] == "none":
         return "no-state"
-    if pair["files"] != 1:
+    if pair["files"] != 1 and not several_files:
         return "several-files"
     return None

@@ -69,6 +69,7 @@ app = typer.Typer(
 @app.command("qa")
 @app.command("fault-localization")
 @app.command("code-edit")
+@app.command("issue-resolution")
 def kept_subjects(
     context: typer.Context,
     repo: Repos = None,
@@ -100,6 +101,9 @@ def kept_subjects(
         Path | None,
         typer.Option(help="An older version: the card tells what changed since it, and why."),
     ] = None,
+    verified: Annotated[
+        bool, typer.Option(help="Of issue-resolution: only fixes that goldpan verify proved.")
+    ] = False,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -121,6 +125,7 @@ def kept_subjects(
             gold=gold or (),
             output=output,
             since=since,
+            verified=verified,
         ).built
     assert built is not None
     print_result(json, built_json(built), lambda: print_built(built))

@@ -2,65 +2,25 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from goldpan.core.plugins import registered
+from goldpan.datasets.example_columns import (
+    COUNT,
+    FAUN_EVAL,
+    ISSUE,
+    ISSUE_NUMBER,
+    MERGED_AT,
+    MINED_LIMITS,
+    PULL_NUMBER,
+    RAW,
+    REPOSITORY,
+    SIGNALS,
+    TEXT,
+    TEXTS,
+    TIME,
+    list_of,
+)
 from goldpan.datasets.family import Column, Family
-
-_TEXT = pa.string()
-_COUNT = pa.int64()
-_TIME = pa.timestamp("us", tz="UTC")
-_TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
-
-
-def _list_of(**fields: pa.DataType) -> pa.DataType:
-    struct = pa.struct([pa.field(name, kind) for name, kind in fields.items()])
-    return pa.list_(pa.field("item", struct, nullable=False))
-
-
-_REPOSITORY = (
-    Column("repo", _TEXT, "The repository, as owner/name."),
-    Column("owner", _TEXT, "The owner of the repository."),
-    Column("name", _TEXT, "The name of the repository without its owner."),
-    Column("language", _TEXT, "The main programming language of the repository, by GitHub."),
-    Column("license", _TEXT, "The SPDX identifier of the repository's licence."),
-)
-_ISSUE_NUMBER = Column("issue", _COUNT, "The number of the issue.")
-_PULL_NUMBER = Column("pull", _COUNT, "The number of the pull request that fixed the issue.")
-_ISSUE = (
-    Column("title", _TEXT, "The title of the issue.", holds="prose"),
-    Column("body", _TEXT, "The first text of the issue, in Markdown.", holds="prose"),
-    Column("created_at", _TIME, "When the issue was opened; splits by time go by it."),
-    Column("updated_at", _TIME, "When the issue last changed, as of mining."),
-    Column("closed_at", _TIME, "When the issue was closed, if it was."),
-    Column("labels", _TEXTS, "The labels of the issue.", holds="prose"),
-)
-_MERGED_AT = Column("merged_at", _TIME, "When the pull request was merged.")
-_SIGNALS = Column(
-    "signals", _TEXTS, "What shows that the pull request fixes the issue, such as keyword."
-)
-_RAW = Column(
-    "raw",
-    _TEXTS,
-    "The archived replies of GitHub that the row was made of, as run-0001.zst@OFFSET.",
-)
-_FAUN_EVAL = """\
-@misc{hu2024fauneval,
-  title         = {A Real-World Benchmark for Evaluating Fine-Grained Issue Solving Capabilities
-                   of Large Language Models},
-  author        = {Hu, Ruida and Peng, Chao and Ren, Jingyi and Jiang, Bo and Meng, Xiangxin and
-                   Wu, Qinyun and Gao, Pengfei and Wang, Xinchen and Gao, Cuiyun},
-  year          = {2024},
-  eprint        = {2411.18019},
-  archivePrefix = {arXiv},
-  doi           = {10.48550/arXiv.2411.18019}
-}"""
-_MINED_LIMITS = (
-    "Texts are as they stood when the repository was mined; people may have edited them since "
-    "they were first written.",
-    "The texts are public, so models may have been trained on them. Split by time, or keep only "
-    "issues from after a model's training data, where that matters.",
-)
+from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 
 QA = Family(
     name="qa",
@@ -70,30 +30,30 @@ QA = Family(
         "answers; the whole dialogue is also a column."
     ),
     source="FAUN-Eval, sections 3.4.1 and 4.2, Figure 2a",
-    citation=_FAUN_EVAL,
+    citation=FAUN_EVAL,
     columns=(
         Column(
             "id",
-            _TEXT,
+            TEXT,
             "The identifier, as qa:owner/name#ISSUE, or ...:COMMENT where all count.",
         ),
-        *_REPOSITORY,
-        _ISSUE_NUMBER,
-        *_ISSUE,
-        Column("question_role", _TEXT, "The asker's author association with the repository."),
-        Column("answer", _TEXT, "The reply that serves as reference.", holds="prose"),
-        Column("answer_role", _TEXT, "The author association of that reply's author."),
-        Column("answer_comment_id", _COUNT, "GitHub's identifier of the comment that answers."),
-        Column("answer_created_at", _TIME, "When the reference was written."),
+        *REPOSITORY,
+        ISSUE_NUMBER,
+        *ISSUE,
+        Column("question_role", TEXT, "The asker's author association with the repository."),
+        Column("answer", TEXT, "The reply that serves as reference.", holds="prose"),
+        Column("answer_role", TEXT, "The author association of that reply's author."),
+        Column("answer_comment_id", COUNT, "GitHub's identifier of the comment that answers."),
+        Column("answer_created_at", TIME, "When the reference was written."),
         Column(
             "answer_points",
-            _COUNT,
+            COUNT,
             "The points of the reference; null where the first counts.",
         ),
-        Column("answer_because", _TEXTS, "What the reference has its points for."),
+        Column("answer_because", TEXTS, "What the reference has its points for."),
         Column(
             "dialogue",
-            _list_of(role=_TEXT, content=_TEXT, created_at=_TIME, comment_id=_COUNT),
+            list_of(role=TEXT, content=TEXT, created_at=TIME, comment_id=COUNT),
             "The issue and all human comments, in order of time.",
             holds="prose",
             parts={
@@ -103,8 +63,8 @@ QA = Family(
                 "comment_id": "GitHub's identifier of the comment; null for the issue itself.",
             },
         ),
-        Column("participants", _COUNT, "How many people take part in the dialogue."),
-        _RAW,
+        Column("participants", COUNT, "How many people take part in the dialogue."),
+        RAW,
     ),
     order=("repo", "issue"),
     subject=("repo", "issue"),
@@ -114,7 +74,7 @@ QA = Family(
     tags=("github-issues",),
     limits=(
         "The reference is one human reply, chosen by rule; other answers may be as good.",
-        *_MINED_LIMITS,
+        *MINED_LIMITS,
     ),
 )
 
@@ -126,22 +86,22 @@ FAULT_LOCALIZATION = Family(
         "the fix, name the one file that has to change."
     ),
     source="FAUN-Eval, sections 3.4.2 and 4.2, Figure 2b",
-    citation=_FAUN_EVAL,
+    citation=FAUN_EVAL,
     columns=(
-        Column("id", _TEXT, "The identifier, as fault-localization:owner/name#ISSUE+PULL."),
-        *_REPOSITORY,
-        _ISSUE_NUMBER,
-        _PULL_NUMBER,
-        *_ISSUE,
-        Column("base_sha", _TEXT, "The commit whose tree is drawn."),
-        Column("tree", _TEXT, "The pruned folder tree, drawn, with a last line of counts."),
-        Column("paths", _TEXTS, "The files of that tree, to draw it otherwise."),
-        Column("directories", _COUNT, "How many folders the tree has."),
-        Column("files", _COUNT, "How many files the tree has."),
-        Column("changed_path", _TEXT, "The file that the fix changed, as named in the tree."),
-        _SIGNALS,
-        _MERGED_AT,
-        _RAW,
+        Column("id", TEXT, "The identifier, as fault-localization:owner/name#ISSUE+PULL."),
+        *REPOSITORY,
+        ISSUE_NUMBER,
+        PULL_NUMBER,
+        *ISSUE,
+        Column("base_sha", TEXT, "The commit whose tree is drawn."),
+        Column("tree", TEXT, "The pruned folder tree, drawn, with a last line of counts."),
+        Column("paths", TEXTS, "The files of that tree, to draw it otherwise."),
+        Column("directories", COUNT, "How many folders the tree has."),
+        Column("files", COUNT, "How many files the tree has."),
+        Column("changed_path", TEXT, "The file that the fix changed, as named in the tree."),
+        SIGNALS,
+        MERGED_AT,
+        RAW,
     ),
     order=("repo", "issue", "pull"),
     subject=("repo", "issue"),
@@ -152,7 +112,7 @@ FAULT_LOCALIZATION = Family(
     limits=(
         "Only fixes of a single code file are here, which are easier to find than most.",
         "The tree has only files with the suffixes of programming languages.",
-        *_MINED_LIMITS,
+        *MINED_LIMITS,
     ),
 )
 
@@ -164,35 +124,35 @@ CODE_EDIT = Family(
         "the fix, write the change as SEARCH/REPLACE blocks."
     ),
     source="FAUN-Eval, sections 3.4.3 and 4.2, Figure 2c",
-    citation=_FAUN_EVAL,
+    citation=FAUN_EVAL,
     columns=(
-        Column("id", _TEXT, "The identifier of the example, as code-edit:owner/name#ISSUE+PULL."),
-        *_REPOSITORY,
-        _ISSUE_NUMBER,
-        _PULL_NUMBER,
-        *_ISSUE,
-        Column("pull_title", _TEXT, "The title of the pull request.", holds="prose"),
-        Column("pull_body", _TEXT, "The first text of the pull request.", holds="prose"),
-        Column("path", _TEXT, "The file that the fix changed, as named after it."),
-        Column("previous_path", _TEXT, "Its name before the fix, where the fix renamed it."),
-        Column("code_language", _TEXT, "The programming language of the file."),
-        Column("base_sha", _TEXT, "The commit of the state before the fix."),
-        Column("head_sha", _TEXT, "The commit that holds what was merged."),
-        Column("blob_before", _TEXT, "Git's identifier of the file before."),
-        Column("blob_after", _TEXT, "Git's identifier of the file after."),
-        Column("encoding", _TEXT, "The character encoding of the file in git."),
-        Column("line_ends", _TEXT, "How lines end in the file: lf, crlf, cr, mixed or none."),
-        Column("file_before", _TEXT, "The whole file before the fix.", holds="code"),
+        Column("id", TEXT, "The identifier of the example, as code-edit:owner/name#ISSUE+PULL."),
+        *REPOSITORY,
+        ISSUE_NUMBER,
+        PULL_NUMBER,
+        *ISSUE,
+        Column("pull_title", TEXT, "The title of the pull request.", holds="prose"),
+        Column("pull_body", TEXT, "The first text of the pull request.", holds="prose"),
+        Column("path", TEXT, "The file that the fix changed, as named after it."),
+        Column("previous_path", TEXT, "Its name before the fix, where the fix renamed it."),
+        Column("code_language", TEXT, "The programming language of the file."),
+        Column("base_sha", TEXT, "The commit of the state before the fix."),
+        Column("head_sha", TEXT, "The commit that holds what was merged."),
+        Column("blob_before", TEXT, "Git's identifier of the file before."),
+        Column("blob_after", TEXT, "Git's identifier of the file after."),
+        Column("encoding", TEXT, "The character encoding of the file in git."),
+        Column("line_ends", TEXT, "How lines end in the file: lf, crlf, cr, mixed or none."),
+        Column("file_before", TEXT, "The whole file before the fix.", holds="code"),
         Column(
             "patch",
-            _TEXT,
+            TEXT,
             "The fix as SEARCH/REPLACE blocks under the file's name before the fix; applied to the "
             "file before, they give the file after, byte for byte.",
             holds="code",
         ),
         Column(
             "edits",
-            _list_of(search=_TEXT, replace=_TEXT),
+            list_of(search=TEXT, replace=TEXT),
             "The same blocks as a list.",
             holds="code",
             parts={
@@ -200,10 +160,10 @@ CODE_EDIT = Family(
                 "replace": "What takes its place.",
             },
         ),
-        Column("diff", _TEXT, "The same change as a unified diff.", holds="code"),
-        _SIGNALS,
-        _MERGED_AT,
-        _RAW,
+        Column("diff", TEXT, "The same change as a unified diff.", holds="code"),
+        SIGNALS,
+        MERGED_AT,
+        RAW,
     ),
     order=("repo", "issue", "pull"),
     subject=("repo", "issue"),
@@ -215,11 +175,11 @@ CODE_EDIT = Family(
         "Only fixes of a single code file are here.",
         "The reference is the fix that was merged; other changes may solve the issue as well, "
         "and no tests were run.",
-        *_MINED_LIMITS,
+        *MINED_LIMITS,
     ),
 )
 
-FAMILIES = {family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)}
+FAMILIES = {family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT, ISSUE_RESOLUTION)}
 
 
 def find_family(name: str) -> Family | None:

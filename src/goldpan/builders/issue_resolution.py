@@ -1,0 +1,162 @@
+"""Issues with the fixes and tests that prove them, in SWE-bench's columns (its section 2).
+
+The change of a pull request is parted into `patch` and `test_patch` by what its files are. What
+running the tests proved comes from `goldpan verify`, if it ran.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from goldpan.builders.context import BuildContext
+from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
+from goldpan.code.split_patch import part_patch, split_patch
+from goldpan.code.test_files import is_test_file
+from goldpan.execution.outcome import EXPLAINED as VERDICTS
+from goldpan.execution.records import Instance, Record, read_record, record_directory
+from goldpan.git.objects import Objects
+from goldpan.git.patches import patches
+from goldpan.text.redaction import SECRETS_ONLY, find_private
+
+FAMILY = "issue-resolution"
+NOT_RUN = "not-run"
+EXPLAINED = {
+    **{reason: text for reason, text in PAIR_REASONS.items() if reason != "several-files"},
+    "no-text": "a changed file is binary, a submodule or not UTF-8, so a text patch lacks it",
+    "no-tests": "the pull request changes no test file",
+    "no-code": "the pull request changes tests alone",
+    "secret-in-file": "the change holds what looks like a secret",
+    NOT_RUN: "its tests were not run: goldpan verify does that",
+    **{verdict: text for verdict, text in VERDICTS.items() if verdict != "verified"},
+}
+_AT_ONCE = 64
+_CHANGES = "SELECT path, kind, blob_after FROM changes WHERE number = $number ORDER BY path"
+_HINTS = """
+SELECT text FROM texts
+WHERE number = $number AND source = 'comment' AND NOT robot AND created_at < $before
+ORDER BY created_at, comment_id
+"""
+_VERSION = re.compile(rb"""^\s*(?:version|__version__|VERSION)\s*=\s*["']?(\d+(?:\.\d+)*)""", re.M)
+_VERSION_FILES = (b"pyproject.toml", b"setup.cfg", b"setup.py")
+
+
+def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
+    """Yield an example for each kept fix pair that changes tests and code."""
+    with context.view.objects() as objects:
+        if objects is None:
+            context.drop_all("no-history")
+            return
+        clone = context.view.workspace.clone(context.view.repo)
+        waiting = fix_pairs(context, FAMILY, several_files=True)
+        while some := list(islice(waiting, _AT_ONCE)):
+            spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in some]
+            for (pair, shared), patch in zip(some, patches(clone, spans), strict=True):
+                change = _change(context, objects, pair, patch.text)
+                if isinstance(change, str):
+                    context.dropped[change] += 1
+                    continue
+                row = _row(context, objects, pair, shared, change)
+                record = _record(context, row)
+                verdict = record.proof.verdict if record else NOT_RUN
+                if context.only_verified and verdict != "verified":
+                    context.dropped[verdict] += 1
+                    continue
+                yield {**row, **_proved(record)}
+
+
+def instance_of(row: dict[str, Any]) -> Instance:
+    """Return what is run of a row."""
+    return Instance(
+        str(row["id"]),
+        str(row["repo"]),
+        int(row["issue"]),
+        int(row["pull"]),
+        str(row["base_commit"]),
+        str(row["patch"]),
+        str(row["test_patch"]),
+        tuple(row["test_files"]),
+    )
+
+
+def _change(
+    context: BuildContext, objects: Objects, pair: dict[str, Any], diff: str | None
+) -> dict[str, Any] | str:
+    """Return the two patches and the test files, or why there is no example."""
+    changes = list(context.rows(_CHANGES, number=pair["pull"]))
+    if diff is None or "\ufffd" in diff or any(change["kind"] != "text" for change in changes):
+        return "no-text"
+    tests = {change["path"] for change in changes if _is_test(change, objects)}
+    test_patch, patch = part_patch(diff, lambda path: path in tests)
+    if not test_patch:
+        return "no-tests"
+    if not patch:
+        return "no-code"
+    if find_private(patch, SECRETS_ONLY) or find_private(test_patch, SECRETS_ONLY):
+        return "secret-in-file"
+    return {
+        "patch": patch,
+        "test_patch": test_patch,
+        "test_files": sorted(part.path for part in split_patch(test_patch)),
+        "files": len(split_patch(patch)),
+    }
+
+
+def _is_test(change: dict[str, Any], objects: Objects) -> bool:
+    by_path = is_test_file(change["path"])
+    if by_path == is_test_file(change["path"], "") or not change["blob_after"]:
+        return by_path
+    data = objects.blob(change["blob_after"]) or b""
+    return is_test_file(change["path"], data.decode("utf-8", "replace"))
+
+
+def _row(
+    context: BuildContext,
+    objects: Objects,
+    pair: dict[str, Any],
+    shared: dict[str, Any],
+    change: dict[str, Any],
+) -> dict[str, Any]:
+    opened = pair["pull_created_at"]
+    hints = context.rows(_HINTS, number=pair["issue"], before=opened)
+    return {
+        **shared,
+        **change,
+        "instance_id": f"{shared['owner']}__{shared['name']}-{pair['pull']}",
+        "base_commit": pair["merge_base"],
+        "problem_statement": f"{shared['title']}\n{shared['body']}".strip(),
+        "hints_text": "\n".join(context.text(hint["text"]) for hint in hints),
+        "created_at": opened,
+        "issue_created_at": shared["created_at"],
+        "version": _version(objects, pair["merge_base"]),
+        "environment_setup_commit": pair["merge_base"],
+    }
+
+
+def _version(objects: Objects, commit: str) -> str:
+    """Return the version that a Python project declares; empty where it is computed, or none."""
+    for name in _VERSION_FILES:
+        entry = objects.find(commit, name)
+        data = objects.blob(entry.id) if entry else None
+        if data and (match := _VERSION.search(data)):
+            return match[1].decode()
+    return ""
+
+
+def _record(context: BuildContext, row: dict[str, Any]) -> Record | None:
+    instance = instance_of(row)
+    directory = record_directory(
+        context.view.workspace, instance.repo, instance.issue, instance.pull
+    )
+    return read_record(directory, instance)
+
+
+def _proved(record: Record | None) -> dict[str, Any]:
+    return {
+        "FAIL_TO_PASS": record.proof.fail_to_pass if record else (),
+        "PASS_TO_PASS": record.proof.pass_to_pass if record else (),
+        "verification": record.proof.verdict if record else None,
+        "verification_digest": record.digest if record else None,
+    }

@@ -1,0 +1,67 @@
+"""Tells test files from the code that they test, by path and, where that leaves it open, content.
+
+Each language has names that its test runner collects by (`test_x.py`, `x_test.go`, `x.spec.ts`,
+`src/test/`); what bears one is a test. A file that merely lies in a folder named for tests may be
+a test's data or helper, or a part of the product, as `django/test/client.py` and `numpy/testing/`
+are; there the content decides.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from goldpan.code.languages import CODE_SUFFIXES
+
+_COLLECTED = re.compile(
+    r"""
+    (?:^|/)(?:
+        test_[^/]*\.py | [^/]*_tests?\.py | (?:conftest|tests)\.py           # pytest, unittest
+      | [^/]*_test\.go                                                      # go test
+      | [^/]*[._-](?:test|spec)s?\.[cm]?[jt]sx? | __tests__/.* | __mocks__/.*  # Jest, Mocha, Vitest
+      | src/(?:test|androidTest|integrationTest|it)/.*                      # Maven, Gradle, sbt
+      | (?:[A-Z]\w*)?(?:Tests?|TestCase|IT|Spec)\.(?:java|kt|kts|scala|groovy|cs|swift|php)
+      | Test[A-Z]\w*\.(?:java|kt|scala|groovy|php)
+      | [^/]*_(?:test|spec)\.(?:rb|exs|dart|cc|cpp|cxx|c|lua|ml)
+      | [^/]*(?:_unittest|_gtest)\.(?:cc|cpp|cxx)
+    )$
+    """,
+    re.X,
+)
+_FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|testing|testdata|test_data|fixtures|e2e)/", re.I)
+_PLURAL_OR_TOP = re.compile(r"(?:^|/)(?:tests|specs|testdata|test_data|e2e)/|^(?:test|spec)/", re.I)
+_DEFINES = {
+    ".py": re.compile(r"^\s*(?:async\s+)?def\s+test_?\w*\s*\(|^\s*class\s+\w+\(.*TestCase\)", re.M),
+    ".rs": re.compile(r"^\s*#\[(?:\w+::)*test\b", re.M),
+    ".go": re.compile(r"^func\s+(?:Test|Benchmark|Fuzz)[A-Z_]\w*\(", re.M),
+    ".java": re.compile(r"^\s*@(?:Parameterized|Repeated)?Test\b", re.M),
+    ".kt": re.compile(r"^\s*@(?:Parameterized)?Test\b", re.M),
+    ".rb": re.compile(r"^\s*(?:describe|context|it)\b.*\bdo\b|^\s*def\s+test_", re.M),
+    ".php": re.compile(r"function\s+test\w+\s*\(|@test\b"),
+    ".c": re.compile(r"^\s*(?:TEST|START_TEST|static\s+void\s+test_?\w*)\s*\(", re.M),
+    ".cpp": re.compile(r"^\s*(?:TEST(?:_[FP])?|TEST_CASE|BOOST_AUTO_TEST_CASE)\s*\(", re.M),
+}
+_SCRIPT = re.compile(r"^\s*(?:describe|it|test|suite)(?:\.\w+)*\s*\(", re.M)
+_SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+_LONGEST = 2_000_000  # characters of a file that are looked at
+
+
+def is_test_file(path: str, content: str | None = None) -> bool:
+    """Say whether a file of a repository belongs to its tests.
+
+    `path` is relative to the root; `content` settles what the path leaves open. Without it, a
+    file below a folder named for tests counts as one.
+    """
+    if _COLLECTED.search(path):
+        return True
+    if not _FOLDER.search(path):
+        return False
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix not in CODE_SUFFIXES or _PLURAL_OR_TOP.search(path) or content is None:
+        return True
+    return _defines_tests(suffix, content[:_LONGEST])
+
+
+def _defines_tests(suffix: str, content: str) -> bool:
+    pattern = _SCRIPT if suffix in _SCRIPTS else _DEFINES.get(suffix)
+    return pattern is not None and pattern.search(content) is not None

@@ -1,0 +1,244 @@
+"""Builds the environment of a Python project as of a date, from what the project declares.
+
+`uv` resolves with `--exclude-newer`, so that packages are those of the time. The newest Python
+that had been out for half a year, and that the project admits, is taken, or the nearest that is
+installed; the record says which.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from goldpan.core.errors import GoldpanError
+from goldpan.execution.isolation import Command, Isolation, Limits
+from goldpan.execution.recipe import Recipe
+
+_RELEASED = {
+    "3.8": "2019-10-14",
+    "3.9": "2020-10-05",
+    "3.10": "2021-10-04",
+    "3.11": "2022-10-24",
+    "3.12": "2023-10-02",
+    "3.13": "2024-10-07",
+    "3.14": "2025-10-07",
+}
+_SETTLED = timedelta(days=180)
+_REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
+_INDEX = (
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX",
+    "UV_INDEX_URL",
+    "UV_EXTRA_INDEX_URL",
+    "UV_FIND_LINKS",
+    "SSL_CERT_FILE",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+)
+
+
+class EnvironmentBuildError(Exception):
+    """The environment of a commit cannot be built; the log says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonEnv:
+    """An environment and what it was made of."""
+
+    python: str
+    """The path of its interpreter."""
+    version: str
+    """The interpreter's version, as 3.11."""
+    wanted: str
+    """The version that the date and the project ask for."""
+    packages: tuple[str, ...]
+    """What is installed, as name==version, sorted."""
+    readable: tuple[Path, ...]
+    """What has to be seen to run it."""
+
+
+def find_uv() -> str:
+    """Return the path of uv; raises `GoldpanError` that says how to get it."""
+    path = shutil.which("uv")
+    if path is None:
+        raise GoldpanError(
+            "Environments of Python projects are built by uv, which is not there",
+            "Run pip install uv",
+        )
+    return os.path.realpath(path)
+
+
+def build_python_env(
+    recipe: Recipe,
+    isolation: Isolation,
+    testbed: Path,
+    directory: Path,
+    cache: Path,
+    date: str,
+    version: str,
+    limits: Limits,
+    log: Path,
+) -> PythonEnv:
+    """Install a project, what its tests declare and the recipe's packages into `directory`.
+
+    `date` is the moment, in ISO 8601, after whose packages nothing is taken; `version` is what the
+    project's own version is taken for where it comes from tags. Foreign code runs in isolation,
+    with the network and `cache`, which no other project should share. Raises `EnvironmentBuildError`.
+    """
+    uv = find_uv()
+    wanted, found, interpreter = choose_python(testbed, date, uv)
+    base = Path(os.path.realpath(interpreter)).parent.parent
+    readable = tuple(path for path in (base, Path(uv)) if not path.is_relative_to("/usr"))
+    python = directory / "bin" / "python"
+    settings = {
+        name: os.environ[name] for name in (*_INDEX, *map(str.lower, _INDEX)) if name in os.environ
+    }
+    settings |= {
+        "UV_CACHE_DIR": str(cache),
+        "UV_LINK_MODE": "copy",
+        "UV_NO_CONFIG": "1",
+        "UV_PYTHON_DOWNLOADS": "never",
+        "VIRTUAL_ENV": str(directory),
+        "SETUPTOOLS_SCM_PRETEND_VERSION": version,
+        "PBR_VERSION": version,
+    }
+    cache.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
+
+    def run(*arguments: str) -> bool:
+        command = Command(arguments, testbed, (directory, cache), readable, settings, network=True)
+        return isolation.run(command, limits, log).code == 0
+
+    if not run(uv, "venv", "--quiet", "--clear", "--python", str(interpreter), str(directory)):
+        raise EnvironmentBuildError
+    install = (uv, "pip", "install", "--python", str(python), "--exclude-newer", date)
+    extras, groups, requirements = declared(recipe, testbed)
+    here = f".[{','.join(extras)}]" if extras else "."
+    project = ["--editable", here] if _is_package(testbed) else []
+    chosen = [*project, *(part for name in requirements for part in ("--requirement", name))]
+    for group in groups:
+        chosen += ["--group", group]
+    # What a project pins for its tests may be gone; the project with a runner alone may still do.
+    attempts = [chosen, project] if chosen != project else [chosen]
+    if not any(run(*install, *attempt, *recipe.fields.packages) for attempt in attempts):
+        raise EnvironmentBuildError
+    return PythonEnv(str(python), found, wanted, _frozen(uv, python), (directory, *readable))
+
+
+def declared(
+    recipe: Recipe, testbed: Path
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the extras, dependency groups and requirement files that say what tests need."""
+    project = _pyproject(testbed)
+    extras = set(_table(_table(project, "project"), "optional-dependencies"))
+    extras |= _setup_extras(testbed)
+    groups = _table(project, "dependency-groups")
+    wanted = recipe.fields.extras
+    return (
+        tuple(name for name in wanted if name in extras),
+        tuple(name for name in wanted if name in groups),
+        tuple(name for name in recipe.fields.requirements if (testbed / name).is_file()),
+    )
+
+
+def choose_python(testbed: Path, date: str, uv: str) -> tuple[str, str, str]:
+    """Return the version that the date and the project ask for, the nearest one at hand, its path.
+
+    Raises `EnvironmentBuildError` where no Python of this machine is admitted.
+    """
+    moment = datetime.fromisoformat(date)
+    admitted = _requires(testbed)
+    versions = [version for version in _RELEASED if admitted.contains(f"{version}.99")]
+    if not versions:
+        raise EnvironmentBuildError
+    settled = [
+        version
+        for version in versions
+        if datetime.fromisoformat(f"{_RELEASED[version]}T00:00:00+00:00") + _SETTLED <= moment
+    ]
+    wanted = settled[-1] if settled else versions[0]
+    at = versions.index(wanted)
+    for version in (*versions[at:], *reversed(versions[:at])):
+        ended = subprocess.run(  # noqa: S603 - uv with our own arguments
+            [uv, "python", "find", "--no-config", "--system", "--no-python-downloads", version],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ended.returncode == 0:
+            return wanted, version, os.path.realpath(ended.stdout.strip())
+    raise EnvironmentBuildError
+
+
+def _requires(testbed: Path) -> SpecifierSet:
+    told = _table(_pyproject(testbed), "project").get("requires-python")
+    if not isinstance(told, str):
+        text = "\n".join(_read(testbed / name) for name in ("setup.cfg", "setup.py"))
+        match = _REQUIRES.search(text)
+        told = match[1].strip() if match else ""
+    try:
+        return SpecifierSet(told)
+    except InvalidSpecifier:
+        return SpecifierSet()
+
+
+def _is_package(testbed: Path) -> bool:
+    if (testbed / "setup.py").is_file():
+        return True
+    project = _pyproject(testbed)
+    return "build-system" in project or "project" in project
+
+
+def _setup_extras(testbed: Path) -> set[str]:
+    """Return the extras of setup.cfg, and the likely ones of setup.py, which is not run here."""
+    names: set[str] = set()
+    section = ""
+    for line in _read(testbed / "setup.cfg").splitlines():
+        if line.startswith("["):
+            section = line.strip()
+        elif section == "[options.extras_require]" and (match := re.match(r"([\w.-]+)\s*=", line)):
+            names.add(match[1])
+    script = _read(testbed / "setup.py")
+    if "extras_require" in script:
+        names |= set(re.findall(r"""["']([\w.-]+)["']\s*:""", script))
+    return names
+
+
+def _pyproject(testbed: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_read(testbed / "pyproject.toml"))
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
+    table = values.get(name)
+    return table if isinstance(table, dict) else {}
+
+
+def _read(path: Path) -> str:
+    """Return a text of the repository; a link may lead anywhere, so it is not followed."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > 1 << 20:
+        return ""
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _frozen(uv: str, python: Path) -> tuple[str, ...]:
+    ended = subprocess.run(  # noqa: S603 - reads metadata, runs nothing of the environment
+        [uv, "pip", "freeze", "--no-config", "--exclude-editable", "--python", str(python)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return tuple(sorted(ended.stdout.split("\n")[:-1])) if ended.returncode == 0 else ()

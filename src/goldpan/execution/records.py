@@ -1,0 +1,131 @@
+"""What is kept of each instance whose tests were run: a record, and every log beside it.
+
+WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/
+├── record.json      the verdict with all that it rests on; the same run gives the same bytes
+├── build.log        what building the environment printed
+└── after-1.log ...  what each run of the tests printed, with its report beside it
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
+from goldpan.core.workspace import Workspace, write_whole
+from goldpan.execution.isolation import IsolationName
+from goldpan.execution.outcome import Proof
+
+RECORD = "record.json"
+_VERSION = 1
+"""Raised where the same instance and settings would give another record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A fix with the tests that it brings, in SWE-bench's terms."""
+
+    id: str
+    repo: str
+    issue: int
+    pull: int
+    base_commit: str
+    patch: str = field(repr=False)
+    test_patch: str = field(repr=False)
+    test_files: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is run: another fix of the same issue has another."""
+        told = [self.repo.lower(), self.base_commit, self.patch, self.test_patch, *self.test_files]
+        return _digest(told)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the tests of instances are run; part of each record."""
+
+    repeats: int = 3
+    """How often the tests run in each state that counts."""
+    seconds: float = 1_800
+    """The most seconds of one run of the tests, and of one step of building."""
+    memory: int = 8 << 30
+    """The most bytes of one process."""
+    processes: int = 512
+    isolation: IsolationName = "auto"
+    image: str = ""
+    """The image of a container engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The outcome of one instance."""
+
+    instance: Instance
+    proof: Proof
+    detail: str
+    """What failed, for people; empty where nothing did."""
+    digest: str
+    """SHA-256 of the record's file."""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+def record_directory(workspace: Workspace, repo: str, issue: int, pull: int) -> Path:
+    """Return where the record and the logs of an instance lie."""
+    return workspace.root / "verification" / repo.lower() / f"{issue}-{pull}"
+
+
+def run_digest(settings: Settings, recipes: Mapping[str, str]) -> str:
+    """Return the SHA-256 of how tests are run: settings, and recipes by name with their digests."""
+    return _digest([_VERSION, asdict(settings), dict(sorted(recipes.items()))])
+
+
+def write_record(
+    directory: Path,
+    instance: Instance,
+    run: str,
+    proof: Proof,
+    detail: str,
+    environment: Mapping[str, Any],
+) -> Record:
+    """Write the record of an instance, whole or not at all, and return it."""
+    plain = {
+        "id": instance.id,
+        "repo": instance.repo,
+        "issue": instance.issue,
+        "pull": instance.pull,
+        "base_commit": instance.base_commit,
+        "instance": instance.digest,
+        "run": run,
+        **asdict(proof),
+        "detail": detail,
+        "environment": dict(environment),
+    }
+    write_whole(directory / RECORD, sealed_json(plain))
+    return Record(instance, proof, detail, file_digest(directory / RECORD), environment)
+
+
+def read_record(directory: Path, instance: Instance, run: str | None = None) -> Record | None:
+    """Return the record of an instance, None where there is none of this fix, or of this run.
+
+    A damaged record counts as none: running the tests again makes it anew.
+    """
+    path = directory / RECORD
+    try:
+        plain = read_json(path)
+        if plain["instance"] != instance.digest or run not in (None, plain["run"]):
+            return None
+        lists = ("fail_to_pass", "pass_to_pass", "broken", "flaky")
+        proof = Proof(plain["verdict"], *(tuple(plain[name]) for name in lists))
+        return Record(instance, proof, plain["detail"], file_digest(path), plain["environment"])
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def _digest(plain: object) -> str:
+    return hashlib.sha256(orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)).hexdigest()

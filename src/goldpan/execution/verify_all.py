@@ -1,0 +1,94 @@
+"""Proves many instances: each once, in parallel, and again only where something changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldpan.core.engine import EngineName, open_engine
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.execution.isolation import find_isolation
+from goldpan.execution.outcome import Verdict
+from goldpan.execution.recipe import load_recipes
+from goldpan.execution.records import Instance, Record, Settings
+from goldpan.execution.verify import Job, verify_instance
+from goldpan.git.clone import promisor
+from goldpan.git.objects import Objects
+from goldpan.git.prefetch import prefetch
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What running the tests of a dataset's rows proved."""
+
+    records: tuple[Record, ...]
+    """One an instance, in the order of rows."""
+    isolation: str
+    """What kept foreign code apart."""
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """How many instances have each verdict, the most first."""
+        return dict(Counter(record.proof.verdict for record in self.records).most_common())
+
+
+def verify_all(
+    workspace: Workspace,
+    instances: Iterable[Instance],
+    settings: Settings,
+    reporter: Reporter,
+    *,
+    recipes: Sequence[Path] = (),
+    workers: int = 1,
+    engine: EngineName = "local",
+    address: str = "",
+    again: bool = False,
+    token: str | None = None,
+) -> Verification:
+    """Prove instances whose repositories were cloned into the workspace.
+
+    `recipes` are files of one's own, tried before the shipped ones. Instances that were proved with
+    the same settings are not run again unless `again`. Of partial clones the files of each base
+    commit are fetched first. Raises `IsolationError`, `UsageError` where a history is missing.
+    """
+    wanted = tuple(instances)
+    isolation = find_isolation(settings.isolation, settings.image)
+    load_recipes(recipes)  # a wrong one is told before anything runs
+    for repo in sorted({instance.repo for instance in wanted}):
+        clone = workspace.clone(repo)
+        if not clone.exists():
+            raise UsageError(
+                f"The history of {repo} is not in {workspace.root}",
+                f"Run goldpan clone --repo {repo}",
+            )
+        bases = {instance.base_commit for instance in wanted if instance.repo == repo}
+        _bring_files(clone, bases, reporter, token)
+    jobs = [Job(workspace, instance, settings, tuple(recipes), again) for instance in wanted]
+    records = []
+    with open_engine(engine, workers, address) as running:
+        with reporter.task("Running tests", len(jobs)) as task:
+            for record in running.map(verify_instance, jobs):
+                reporter.note(f"{record.instance.id}: {record.proof.verdict}")
+                records.append(record)
+                task.advance()
+    return Verification(tuple(records), isolation.name)
+
+
+def _bring_files(
+    clone: Path, commits: Iterable[str], reporter: Reporter, token: str | None
+) -> None:
+    """Fetch the files of commits that a partial clone lacks."""
+    if promisor(clone) is None:
+        return
+    with Objects(clone) as objects:
+        files = {
+            file.id
+            for commit in sorted(commits)
+            for file in objects.files(commit)
+            if file.kind != "submodule"
+        }
+    prefetch(clone, files, reporter, token=token)
