@@ -23,14 +23,14 @@ from goldpan.text.redaction import SECRETS_ONLY, find_private
 
 FAMILY = "issue-resolution"
 NOT_RUN = "not-run"
-EXPLAINED = {
+EXPLAINED: dict[str, str] = {
     **{reason: text for reason, text in PAIR_REASONS.items() if reason != "several-files"},
     "no-text": "a changed file is binary, a submodule or not UTF-8, so a text patch lacks it",
     "no-tests": "the pull request changes no test file",
     "no-code": "the pull request changes tests alone",
     "secret-in-file": "the change holds what looks like a secret",
     NOT_RUN: "its tests were not run: goldpan verify does that",
-    **{verdict: text for verdict, text in VERDICTS.items() if verdict != "verified"},
+    **{str(verdict): text for verdict, text in VERDICTS.items() if verdict != "verified"},
 }
 _AT_ONCE = 64
 _CHANGES = "SELECT path, kind, blob_after FROM changes WHERE number = $number ORDER BY path"

@@ -94,7 +94,8 @@ def build_python_env(
 
     `date` is the moment, in ISO 8601, after whose packages nothing is taken; `version` is what the
     project's own version is taken for where it comes from tags. Foreign code runs in isolation,
-    with the network and `cache`, which no other project should share. Raises `EnvironmentBuildError`.
+    with the network and `cache`, which no other project should share. Raises
+    `EnvironmentBuildError`.
     """
     uv = find_uv()
     wanted, found, interpreter = choose_python(testbed, date, uv)

@@ -69,12 +69,14 @@ def verify_all(
         _bring_files(clone, bases, reporter, token)
     jobs = [Job(workspace, instance, settings, tuple(recipes), again) for instance in wanted]
     records = []
-    with open_engine(engine, workers, address) as running:
-        with reporter.task("Running tests", len(jobs)) as task:
-            for record in running.map(verify_instance, jobs):
-                reporter.note(f"{record.instance.id}: {record.proof.verdict}")
-                records.append(record)
-                task.advance()
+    with (
+        open_engine(engine, workers, address) as running,
+        reporter.task("Running tests", len(jobs)) as task,
+    ):
+        for record in running.map(verify_instance, jobs):
+            reporter.note(f"{record.instance.id}: {record.proof.verdict}")
+            records.append(record)
+            task.advance()
     return Verification(tuple(records), isolation.name)
 
 
