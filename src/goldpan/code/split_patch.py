@@ -32,8 +32,10 @@ def split_patch(diff: str) -> tuple[FilePatch, ...]:
 
     Raises `ValueError` where a part does not tell its file, so it is no diff of git.
     """
+    if not diff:
+        return ()
     starts = [match.start() for match in _FILE.finditer(diff)]
-    if diff and (not starts or starts[0] != 0):
+    if not starts or starts[0] != 0:
         raise ValueError("the text does not begin with 'diff --git'")
     parts = (diff[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True))
     return tuple(

@@ -37,7 +37,7 @@ def check_out(clone: Path, commit: str, directory: Path) -> None:
             )
             if ended.returncode:
                 raise GitError(
-                    f"Commit {commit[:12]} cannot be laid out of {clone}: "
+                    f"Commit {commit[:12]} cannot be laid out: "
                     f"{ended.stderr.decode('utf-8', 'replace').strip()[:200]}",
                     "Run goldpan clone again, with --whole for all files",
                 )

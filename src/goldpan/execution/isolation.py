@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
 TESTBED = "/testbed"
 """Where the repository's files lie for isolated code."""
 _ANSWER_SECONDS = 20
+_LOOK_SECONDS = 0.5
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/passwd", "/etc/group")
 _NETWORK = (
@@ -46,7 +48,7 @@ class Limits:
 
     seconds: float = 1_800
     memory: int = 8 << 30
-    """Bytes of address space of one process, of the whole container where an engine runs it."""
+    """Bytes, of one process's addresses and of what all processes hold together."""
     processes: int = 512
 
 
@@ -67,8 +69,10 @@ class Command:
 class Finished:
     """How a command ended."""
 
-    code: int | None
-    """The exit status; None where its time was spent."""
+    code: int
+    """The exit status."""
+    exceeded: Literal["time", "memory", "processes"] | None = None
+    """The limit at which it was stopped."""
 
 
 class Isolation(Protocol):
@@ -255,7 +259,6 @@ def _environment(command: Command) -> dict[str, str]:
         "HOME": "/tmp/home",  # noqa: S108 - inside the namespace
         "LANG": "C.UTF-8",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "TZ": "UTC",
         **command.environment,
@@ -296,11 +299,43 @@ def _run(
             start_new_session=True,
         )
         try:
-            return Finished(process.wait(limits.seconds))
-        except subprocess.TimeoutExpired:
-            output.write(f"\n[stopped after {limits.seconds:g} s]\n".encode())
-            return Finished(None)
+            return _watch(process, limits)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _watch(process: subprocess.Popen[bytes], limits: Limits) -> Finished:
+    """Wait for a command's end, or until it and its children take more than they may.
+
+    The kernel does not count the processes of root, nor the memory of several together.
+    """
+    end = time.monotonic() + limits.seconds
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return Finished(process.wait(_LOOK_SECONDS))
+        processes, memory = _usage(process.pid)
+        if time.monotonic() > end:
+            return Finished(-1, "time")
+        if processes > limits.processes:
+            return Finished(-1, "processes")
+        if memory > limits.memory:
+            return Finished(-1, "memory")
+
+
+def _usage(root: int) -> tuple[int, int]:
+    """Return how many processes there are below one, and the bytes that they hold."""
+    children: dict[int, list[tuple[int, int]]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it ended meanwhile
+            # The name, in parentheses, may hold anything.
+            fields = path.read_text(errors="replace").rpartition(")")[2].split()
+            children.setdefault(int(fields[1]), []).append((int(path.parent.name), int(fields[21])))
+    count = pages = 0
+    waiting = [root]
+    while waiting:
+        for process, resident in children.get(waiting.pop(), ()):
+            count, pages = count + 1, pages + resident
+            waiting.append(process)
+    return count, pages * os.sysconf("SC_PAGE_SIZE")

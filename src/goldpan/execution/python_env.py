@@ -107,6 +107,7 @@ def build_python_env(
     }
     settings |= {
         "UV_CACHE_DIR": str(cache),
+        "UV_COMPILE_BYTECODE": "1",  # each run of the tests would compile all anew
         "UV_LINK_MODE": "copy",
         "UV_NO_CONFIG": "1",
         "UV_PYTHON_DOWNLOADS": "never",

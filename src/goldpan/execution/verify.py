@@ -75,7 +75,8 @@ def verify_instance(job: Job) -> Record:
     directory = record_directory(job.workspace, instance.repo, instance.issue, instance.pull)
     recipes = load_recipes(job.recipes)
     run = run_digest(job.settings, {recipe.name: recipe.digest for recipe in recipes})
-    if not job.again and (known := read_record(directory, instance, run)):
+    known = None if job.again else read_record(directory, instance, run)
+    if known and known.proof.verdict != "lost-base":  # it may have been cloned meanwhile
         return known
     isolation = find_isolation(job.settings.isolation, job.settings.image)
     shutil.rmtree(directory, ignore_errors=True)
@@ -254,7 +255,7 @@ class _Runner:
     def run(self, testbed: Path, files: Sequence[str], name: str) -> Run:
         """Run the tests of those files that are there, all where none is for the runner.
 
-        Raises `_EndedError` where time ran out.
+        Raises `_EndedError` where they take more than they may.
         """
         runnable = self._recipe.runnable(files)
         there = [path for path in runnable if (testbed / path).is_file()]
@@ -272,8 +273,8 @@ class _Runner:
                 self._limits,
                 log,
             )
-            if ended.code is None:
-                raise _EndedError("timeout", name)
+            if ended.exceeded:
+                raise _EndedError("limit-exceeded", f"{ended.exceeded}, {name}")
             outcomes = self._read(report)
             if outcomes:
                 self._command = number  # the others run in the same way

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldpan.core.engine import EngineName, open_engine
@@ -56,6 +56,7 @@ def verify_all(
     commit are fetched first. Raises `IsolationError`, `UsageError` where a history is missing.
     """
     wanted = tuple(instances)
+    workspace = replace(workspace, root=workspace.root.absolute())  # commands run elsewhere
     isolation = find_isolation(settings.isolation, settings.image)
     load_recipes(recipes)  # a wrong one is told before anything runs
     for repo in sorted({instance.repo for instance in wanted}):

@@ -1,0 +1,224 @@
+"""Fixes are proved by running tests, in isolation, whatever the repository's code does.
+
+The repositories here are of shell scripts, so that no environment has to be installed.
+"""
+
+from __future__ import annotations
+
+import http.server
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.workspace import Workspace
+from goldpan.execution.isolation import IsolationError, find_isolation
+from goldpan.execution.records import RECORD, Instance, Record, Settings, record_directory
+from goldpan.execution.verify_all import verify_all
+from goldpan.git.clone import clone
+from goldpan.git.patches import patches
+from tests.git_repositories import REPO, Repository
+from tests.mining import Notes
+
+RUNNER = b"""#!/bin/sh
+report=$1; shift
+echo '<testsuite>' > "$report"
+for file in "$@"; do
+  if sh "$file"; then echo "<testcase name='$file'/>" >> "$report"
+  else echo "<testcase name='$file'><failure/></testcase>" >> "$report"; fi
+done
+echo '</testsuite>' >> "$report"
+"""
+RECIPE = """
+files = ["run.sh"]
+suffixes = [".sh"]
+tests = [["/bin/sh", "run.sh", "{report}", "{files}"]]
+format = "junit"
+compiled = [".c"]
+"""
+QUICK = Settings(repeats=2, seconds=60)
+
+
+def _isolated() -> bool:
+    try:
+        find_isolation("bubblewrap")
+    except IsolationError:
+        return False
+    return True
+
+
+needs_isolation = pytest.mark.skipif(not _isolated(), reason="bubblewrap does not work here")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+class Lab:
+    """A repository whose `value` is 1, and fixes of it with the tests that they bring."""
+
+    def __init__(self, root: Path) -> None:
+        self.repository = Repository.create(root / "source.git")
+        self.workspace = Workspace(root / "workspace")
+        self.recipe = root / "shell.toml"
+        self.recipe.write_text(RECIPE, encoding="utf-8")
+        self.files = {b"run.sh": RUNNER, b"value": b"1\n"}
+
+    def instance(self, test: str, value: bytes = b"2\n", **more: bytes) -> Instance:
+        """Commit a fix that sets `value` and brings a test."""
+        base = self.repository.commit(self.files, ref="refs/heads/main")
+        tests = {b"tests/check.sh": test.encode()}
+        extra = {name.encode(): content for name, content in more.items()}
+        fixed = {**self.files, **extra, b"value": value}
+        with_tests = self.repository.commit({**self.files, **tests}, base, ref="refs/heads/tests")
+        with_fix = self.repository.commit(fixed, base, ref="refs/heads/fix")
+        clone(self.workspace, REPO, Notes(), source=self.repository.path)
+        diffs = patches(self.workspace.clone(REPO), [(1, base, with_fix), (2, base, with_tests)])
+        fix, test_patch = (patch.text or "" for patch in diffs)
+        return Instance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, ("tests/check.sh",))
+
+    def verify(self, instance: Instance, settings: Settings = QUICK, again: bool = False) -> Record:
+        """Run one instance with the recipe of these repositories."""
+        if not _isolated():
+            settings = replace(settings, isolation="none")
+        return verify_all(
+            self.workspace, [instance], settings, Notes(), recipes=[self.recipe], again=again
+        ).records[0]
+
+    @property
+    def kept(self) -> Path:
+        """Where the record and logs lie."""
+        return record_directory(self.workspace, REPO, 1, 2)
+
+
+def test_a_fix_is_verified_and_its_logs_are_kept(lab: Lab) -> None:
+    record = lab.verify(lab.instance("echo checked; grep -q 2 value"))
+    assert record.proof.verdict == "verified"
+    assert record.proof.fail_to_pass == ("tests/check.sh",)
+    names = {path.name for path in lab.kept.iterdir()}
+    assert {RECORD, "after-1.log", "before-2.log", "after-2.report"} <= names
+    assert "checked" in (lab.kept / "after-1.log").read_text()
+
+
+def test_the_same_run_gives_the_same_record_and_is_not_repeated(lab: Lab) -> None:
+    instance = lab.instance("grep -q 2 value")
+    first = lab.verify(instance)
+    stamp = (lab.kept / "after-1.log").stat().st_mtime_ns
+    assert lab.verify(instance).digest == first.digest
+    assert (lab.kept / "after-1.log").stat().st_mtime_ns == stamp
+    assert lab.verify(instance, again=True).digest == first.digest
+    assert (lab.kept / "after-1.log").stat().st_mtime_ns != stamp
+
+
+def test_other_settings_or_a_damaged_record_are_run_again(lab: Lab) -> None:
+    instance = lab.instance("grep -q 2 value")
+    lab.verify(instance)
+    (lab.kept / RECORD).write_bytes((lab.kept / RECORD).read_bytes()[:-9] + b"\n")
+    assert lab.verify(instance).proof.verdict == "verified"
+    lab.verify(instance, replace(QUICK, repeats=3))
+    assert (lab.kept / "after-3.log").exists()
+
+
+@pytest.mark.parametrize(
+    ("test", "value", "verdict"),
+    [
+        ("true", b"2\n", "no-test-fails-before"),
+        ("grep -q 3 value", b"2\n", "no-test-passes-after"),
+        ("grep -q 2 value && n=$(cat $HOME/n); echo x$n > $HOME/n; "
+         "grep -q 2 value && [ ${#n} -lt 1 ]", b"2\n", "flaky"),
+    ],
+)  # fmt: skip
+def test_what_proves_nothing_is_said_so(lab: Lab, test: str, value: bytes, verdict: str) -> None:
+    assert lab.verify(lab.instance(test, value)).proof.verdict == verdict
+
+
+def test_tests_without_end_are_stopped(lab: Lab) -> None:
+    record = lab.verify(lab.instance("sleep 600"), replace(QUICK, seconds=2))
+    assert record.proof.verdict == "limit-exceeded"
+    assert record.detail == "time, after-1"
+
+
+def test_a_patch_that_does_not_apply_is_told(lab: Lab) -> None:
+    instance = lab.instance("grep -q 2 value")
+    wrong = replace(instance, patch=instance.patch.replace("-1\n", "-7\n"))
+    record = lab.verify(wrong)
+    assert (record.proof.verdict, record.detail) == ("does-not-apply", "the fix")
+
+
+def test_compiled_code_is_not_judged_by_its_old_build(lab: Lab) -> None:
+    instance = lab.instance("grep -q 2 value", **{"core.c": b"int x;\n"})
+    assert lab.verify(instance).proof.verdict == "needs-rebuild"
+
+
+def test_a_repository_of_no_known_kind_or_a_lost_base_is_told(lab: Lab) -> None:
+    del lab.files[b"run.sh"]
+    instance = lab.instance("true")
+    assert lab.verify(instance).proof.verdict == "no-recipe"
+    assert lab.verify(replace(instance, base_commit="f" * 40)).proof.verdict == "lost-base"
+
+
+@pytest.fixture
+def listener() -> Iterator[int]:
+    """A server of this machine, which isolated code must not reach."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@needs_isolation
+def test_foreign_code_reaches_neither_network_nor_secrets_nor_files(
+    lab: Lab, listener: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
+    probes = {
+        "network": f"exec 3<>/dev/tcp/127.0.0.1/{listener}",
+        "variable": 'test -n "$GOLDPAN_GITHUB_TOKEN"',
+        "file": f"cat {secret}",
+        "home": f"ls {Path.home()}",
+        "write": "touch /usr/goldpan-was-here",
+        "processes": f"kill -0 {os.getpid()}",
+    }
+    body = "\n".join(
+        f"if bash -c '{probe}' 2>/dev/null; then echo reached {name}; fi"
+        for name, probe in probes.items()
+    )
+    record = lab.verify(lab.instance(f"echo begins\n{body}\ngrep -q 2 value"))
+    log = (lab.kept / "after-1.log").read_text()
+    assert record.proof.verdict == "verified"
+    assert "begins" in log
+    assert "reached" not in log
+
+
+@pytest.mark.parametrize(
+    ("test", "settings", "exceeded"),
+    [
+        ("for i in $(seq 60); do sleep 30 & done; wait", Settings(processes=20), "processes"),
+        (
+            "for i in 1 2 3; do head -c 90m /dev/zero | tail -c 60m | sleep 30 & done; wait",
+            Settings(memory=100 << 20),
+            "memory",
+        ),
+    ],
+)
+def test_processes_and_memory_are_bounded(
+    lab: Lab, test: str, settings: Settings, exceeded: str
+) -> None:
+    record = lab.verify(lab.instance(test), settings)
+    assert record.proof.verdict == "limit-exceeded"
+    assert record.detail == f"{exceeded}, after-1"
+
+
+def test_no_isolation_has_to_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(IsolationError, match="keeps the code of repositories apart"):
+        find_isolation()
+    assert find_isolation("none").name == "none"

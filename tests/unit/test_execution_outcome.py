@@ -1,0 +1,104 @@
+"""What runs of tests prove, and how reports are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.errors import UsageError
+from goldpan.execution.outcome import prove
+from goldpan.execution.recipe import load_recipes
+from goldpan.execution.reports import Outcome, ReportError, read_reports
+
+Runs = list[dict[str, Outcome]]
+JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
+<testcase classname="tests.test_a" name="test_one" file="tests/test_a.py"/>
+<testcase classname="tests.test_a.TestX" name="test_two[a::b]" file="tests/test_a.py">
+  <failure message="no">trace</failure></testcase>
+<testcase classname="tests.test_a" name="test_three" file="tests/test_a.py"><skipped/></testcase>
+<testcase classname="tests.test_a" name="test_four" file="tests/test_a.py"/>
+<testcase classname="tests.test_a" name="test_four" file="tests/test_a.py"><error/></testcase>
+<testcase classname="org.x.ReaderTest" name="reads"/>
+<testcase classname="tests.test_a" name="test_at[&lt;f at 0x7f00aa11bb22&gt;]"/>
+</testsuite></testsuites>"""
+
+
+def test_a_fix_is_proved_by_tests_that_fail_before_and_pass_after() -> None:
+    before: Runs = [{"old": "passed", "new": "failed"}] * 3
+    after: Runs = [{"old": "passed", "new": "passed", "fresh": "passed"}] * 3
+    proof = prove(before, after)
+    assert proof.verdict == "verified"
+    assert proof.fail_to_pass == ("fresh", "new")
+    assert proof.pass_to_pass == ("old",)
+
+
+def test_a_module_that_cannot_be_imported_before_fails_all_its_tests() -> None:
+    proof = prove([{}], [{"a": "passed", "b": "failed"}])
+    assert (proof.verdict, proof.fail_to_pass) == ("verified", ("a",))
+
+
+def test_what_passes_without_the_fix_proves_nothing() -> None:
+    proof = prove([{"a": "passed"}], [{"a": "passed"}])
+    assert proof.verdict == "no-test-fails-before"
+    assert prove([{"a": "skipped"}], [{"a": "passed"}]).verdict == "no-test-fails-before"
+
+
+def test_one_run_that_differs_makes_a_test_flaky() -> None:
+    failing: Outcome = "failed"
+    before: Runs = [{"a": failing}, {"a": failing}, {"a": failing}]
+    after: Runs = [{"a": "passed"}, {"a": failing}, {"a": "passed"}]
+    proof = prove(before, after)
+    assert (proof.verdict, proof.flaky, proof.fail_to_pass) == ("flaky", ("a",), ())
+
+
+def test_what_the_fix_breaks_is_told() -> None:
+    proof = prove([{"a": "failed", "b": "passed"}], [{"a": "passed", "b": "failed"}])
+    assert (proof.verdict, proof.broken) == ("verified", ("b",))
+
+
+def test_nothing_reported_or_nothing_passed_is_said_so() -> None:
+    assert prove([{}], [{}]).verdict == "no-tests-run"
+    assert prove([{}], [{"a": "failed"}]).verdict == "no-test-passes-after"
+
+
+def test_junit_gives_pytests_identifiers(tmp_path: Path) -> None:
+    path = tmp_path / "report.xml"
+    path.write_text(JUNIT, encoding="utf-8")
+    assert read_reports([path], "junit") == {
+        "tests/test_a.py::test_one": "passed",
+        "tests/test_a.py::TestX::test_two[a::b]": "failed",
+        "tests/test_a.py::test_three": "skipped",
+        "tests/test_a.py::test_four": "failed",  # passed, and its teardown failed
+        "org.x.ReaderTest.reads": "passed",
+    }
+
+
+def test_events_of_go_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(
+        "# a line of the compiler\n"
+        '{"Action":"run","Package":"x/y","Test":"TestA"}\n'
+        '{"Action":"pass","Package":"x/y","Test":"TestA"}\n'
+        '{"Action":"fail","Package":"x/y","Test":"TestB/sub"}\n'
+        '{"Action":"fail","Package":"x/y"}\n',
+        encoding="utf-8",
+    )
+    assert read_reports([path], "go-json") == {"x/y.TestA": "passed", "x/y.TestB/sub": "failed"}
+
+
+@pytest.mark.parametrize(
+    "content", ["<testsuite>", '<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', ""]
+)
+def test_a_hostile_or_broken_report_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "report.xml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ReportError):
+        read_reports([path], "junit")
+
+
+def test_a_recipe_names_the_key_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('files = ["x"]\nsuffixes = []\ntests = [["t"]]\nformat = "tap"\n')
+    with pytest.raises(UsageError, match=r"own\.toml has a wrong format"):
+        load_recipes([path])
