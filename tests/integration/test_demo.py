@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert "0 requests sent, 25 answered from the archive" in done.out
     for built in ("qa: 13", "fault-localization: 8", "code-edit: 9"):
         assert f"{built} examples" in done.out
+    assert "issue-resolution: 9 examples" in done.out
+    assert re.search(r"verified +8", done.out) or "No tests were run." in done.out
     assert f"Open {root / 'report.html'} in a browser" in done.out
     assert "issue #1 fixed by prospector/sluice#2" in done.out
     assert f"goldpan status --workspace '{root}'" in done.out

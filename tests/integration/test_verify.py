@@ -6,6 +6,7 @@ The repositories here are of shell scripts, so that no environment has to be ins
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import threading
 from collections.abc import Iterator
@@ -14,14 +15,19 @@ from pathlib import Path
 
 import pytest
 
+from goldpan import load
+from goldpan.code.split_patch import split_patch
 from goldpan.core.workspace import Workspace
+from goldpan.execution.checkout import applies, check_out
 from goldpan.execution.isolation import IsolationError, find_isolation
 from goldpan.execution.records import RECORD, Instance, Record, Settings, record_directory
 from goldpan.execution.verify_all import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
+from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.git_repositories import REPO, Repository
 from tests.mining import Notes
+from tests.places import ROOT
 
 RUNNER = b"""#!/bin/sh
 report=$1; shift
@@ -222,3 +228,47 @@ def test_no_isolation_has_to_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path:
     with pytest.raises(IsolationError, match="keeps the code of repositories apart"):
         find_isolation()
     assert find_isolation("none").name == "none"
+
+
+@needs_isolation
+def test_the_demos_proved_fixes_are_built_and_resolve_what_they_say(tmp_path: Path) -> None:
+    lab = make_demo(tmp_path / "lab")
+    candidates = lab / "datasets" / "issue-resolution"
+    recipe = str(ROOT / "src" / "goldpan" / "demo" / "recipe.toml")
+    known = json.loads(
+        goldpan("verify", str(candidates), "--workspace", str(lab), "--recipe", recipe,
+                "--timeout", "60", "--memory", "1", "--json")
+    )  # fmt: skip
+    assert known["counts"] == {"verified": 8, "no-test-passes-after": 1}
+    output = tmp_path / "proved"
+    built = goldpan("build", "issue-resolution", "--profile", "verified", "--verified",
+                    "--workspace", str(lab), "--output", str(output))  # fmt: skip
+    assert "issue-resolution: 8 examples" in built
+    assert "1 without an example: no-test-passes-after" in built
+    rows = load(output).to_arrow().to_pylist()
+    assert {row["verification"] for row in rows} == {"verified"}
+    assert all(row["FAIL_TO_PASS"] and row["environment_setup_commit"] for row in rows)
+    wrong = attempt("build", "qa", "--verified", "--workspace", str(lab))
+    assert wrong.code == 2
+    assert "qa has no tests to verify by" in wrong.err
+    other = attempt("verify", str(lab / "datasets" / "qa"), "--workspace", str(lab))
+    assert other.code == 2
+    assert "of the family qa" in other.err
+
+
+def test_an_instance_has_both_patches_and_what_was_said_before_the_fix(tmp_path: Path) -> None:
+    lab = make_demo(tmp_path / "lab")
+    rows = load(lab / "datasets" / "issue-resolution").to_arrow().to_pylist()
+    row = next(row for row in rows if row["issue"] == 3)
+    assert row["instance_id"] == "prospector__sluice-4"
+    assert row["problem_statement"].startswith("Header names keep a byte-order mark\nSeen with")
+    assert row["hints_text"] == "Thanks, I can reproduce this."
+    assert [part.path for part in split_patch(row["patch"])] == ["src/sluice/header.py"]
+    assert row["test_files"] == ["tests/test_header_3.py"]
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    check_out(lab / "git" / "prospector" / "sluice.git", row["base_commit"], tree)
+    assert applies(tree, row["test_patch"])
+    assert applies(tree, row["patch"])
+    assert "ufeff" in (tree / "src" / "sluice" / "header.py").read_text()
+    assert not applies(tree, row["patch"])

@@ -79,7 +79,7 @@ def verify(
             address=address,
             again=again,
         )
-    print_result(json, _plain(result), lambda: _print(result))
+    print_result(json, _plain(result), lambda: print_verified(result))
 
 
 def _plain(result: Verification) -> dict[str, Any]:
@@ -101,7 +101,8 @@ def _plain(result: Verification) -> dict[str, Any]:
     }
 
 
-def _print(result: Verification) -> None:
+def print_verified(result: Verification) -> None:
+    """Show what running the tests proved."""
     from goldpan.execution.outcome import EXPLAINED
 
     console = Terminal()

@@ -26,6 +26,7 @@ EXTRAS = {
     "tree_sitter_lua": "languages",
     "tree_sitter_scala": "languages",
     "tree_sitter_swift": "languages",
+    "uv": "verify",
     "xgboost": "evaluation",
     "xlrd": "xlsx",
 }

@@ -10,9 +10,12 @@ import shlex
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from goldpan.annotation.review.run import estimate_review, run_review
 from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.builders.build import RECIPES, build
+from goldpan.builders import issue_resolution
+from goldpan.builders.build import build, find_recipe
 from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
@@ -25,6 +28,7 @@ from goldpan.commands import (
     issue_type,
     mining,
     reviewing,
+    verifying,
 )
 from goldpan.commands.ran import print_ran
 from goldpan.core.archive import Archive
@@ -43,6 +47,9 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.execution.isolation import IsolationError
+from goldpan.execution.records import Settings as VerificationSettings
+from goldpan.execution.verify_all import verify_all
 from goldpan.explain import explain
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile
@@ -62,6 +69,8 @@ REVIEW = ReviewSettings(models=("demo-reviewer",), concurrency=1)
 BUNDLE = "sluice.bundle"
 REPORT = "report.html"
 COMPARISON = "comparison.html"
+FAMILIES = ("qa", "fault-localization", "code-edit")
+QUICK = VerificationSettings(seconds=60.0, memory=1 << 30)
 TASK = "nlbse23_issue_type"
 MODELS = ("majority", "tfidf-xgboost")
 DEMO = "demo"
@@ -96,12 +105,8 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
         history.print_histories([(cloned, read_history(workspace, REPO, reporter))])
         filtering.print_filtered(run_filters(workspace, [REPO], profile, reporter))
         _review(workspace, profile, reporter, console)
-        made = [workspace.dataset(name) for name in RECIPES]
-        for recipe, directory in zip(RECIPES.values(), made, strict=True):
-            plan = SplitPlan.parse("none")
-            building.print_built(
-                build(workspace, recipe, [REPO], profile, plan, directory, reporter)
-            )
+        made = [_build(workspace, name, profile, reporter) for name in FAMILIES]
+        _verify(workspace, reporter, console)
         report = workspace.root / REPORT
         console.print()
         datasets.print_reported(write_report(workspace, [REPO], profile, made, report))
@@ -125,6 +130,32 @@ def _review(workspace: Workspace, profile: Profile, reporter: Reporter, console:
         console.print(f"No review: {workspace.root / 'reviews'} has none of the demo's answers.")
     else:
         reviewing.print_reviewed(run_review(workspace, [REPO], profile, REVIEW, reporter))
+
+
+def _build(workspace: Workspace, family: str, profile: Profile, reporter: Reporter) -> Path:
+    directory = workspace.dataset(family)
+    recipe, plan = find_recipe(family), SplitPlan.parse("none")
+    building.print_built(build(workspace, recipe, [REPO], profile, plan, directory, reporter))
+    return directory
+
+
+def _verify(workspace: Workspace, reporter: Reporter, console: Terminal) -> None:
+    """Prove fixes by running their tests, or say what lacks to do so."""
+    console.print("\nFixes proved by running their tests\n")
+    profile = load_profile("verified")
+    run_filters(workspace, [REPO], profile, reporter)
+    dataset = _build(workspace, issue_resolution.FAMILY, profile, reporter)
+    rows = pq.read_table(dataset / "data").to_pylist()
+    instances = [issue_resolution.instance_of(row) for row in rows]
+    with as_file(files("goldpan.demo")) as shipped:
+        recipes = [shipped / "recipe.toml"]
+        try:
+            proved = verify_all(workspace, instances, QUICK, reporter, recipes=recipes)
+        except IsolationError as error:
+            console.print(f"No tests were run. {error}")
+            return
+    console.print()
+    verifying.print_verified(proved)
 
 
 def _evaluate(workspace: Workspace, reporter: Reporter, console: Terminal) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,6 +21,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
+from goldpan.core.extras import install_remedy
 from goldpan.execution.isolation import Command, Isolation, Limits
 from goldpan.execution.recipe import Recipe
 
@@ -70,11 +72,12 @@ class PythonEnv:
 
 def find_uv() -> str:
     """Return the path of uv; raises `GoldpanError` that says how to get it."""
-    path = shutil.which("uv")
+    beside = Path(sys.executable).parent / "uv"  # the extra puts it there, on PATH or not
+    path = str(beside) if beside.exists() else shutil.which("uv")
     if path is None:
         raise GoldpanError(
             "Environments of Python projects are built by uv, which is not there",
-            "Run pip install uv",
+            install_remedy("uv"),
         )
     return os.path.realpath(path)
 

@@ -35,8 +35,11 @@ class _Fields(BaseModel):
     requirements: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     tests: tuple[tuple[str, ...], ...]
-    """Commands of the tests with ``{report}``, ``{python}``, and ``{files}`` for the test files;
-    the first that reports a test is taken."""
+    """Commands of the tests; the first that reports a test is taken. In them, ``{report}`` is the
+    file to write, ``{files}`` the test files, ``{python}`` the environment's interpreter or else
+    the one that runs Goldpan, ``{recipe}`` the directory of this file."""
+    readable: tuple[Path, ...] = ()
+    """What the commands need to see beside the system's own folders, such as a compiler's."""
     format: ReportFormat
     compiled: tuple[str, ...] = ()
     """Suffixes whose change needs another build."""
@@ -49,6 +52,8 @@ class Recipe:
     name: str
     digest: str
     """SHA-256 of its file."""
+    directory: Path
+    """Where its file lies, and scripts that its commands run."""
     fields: _Fields
 
     def fits(self, names: Collection[str]) -> bool:
@@ -72,13 +77,17 @@ class Recipe:
                 argument
                 for part in command
                 for argument in (
-                    paths
-                    if part == "{files}"
-                    else [part.replace("{python}", python).replace("{report}", report)]
+                    paths if part == "{files}" else [self._filled(part, python, report)]
                 )
             ]
             for command in self.fields.tests
         ]
+
+    def _filled(self, part: str, python: str, report: str) -> str:
+        values = {"{python}": python, "{report}": report, "{recipe}": str(self.directory)}
+        for name, value in values.items():
+            part = part.replace(name, value)
+        return part
 
 
 def load_recipes(own: Sequence[Path] = ()) -> tuple[Recipe, ...]:
@@ -106,4 +115,4 @@ def _read(path: Path) -> Recipe:
             f"The recipe {path} has a wrong {key}: {first['msg']}",
             "See docs/verification.md for what stands in a recipe",
         ) from None
-    return Recipe(path.stem, hashlib.sha256(content).hexdigest(), fields)
+    return Recipe(path.stem, hashlib.sha256(content).hexdigest(), path.absolute().parent, fields)

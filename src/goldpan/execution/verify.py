@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -234,8 +236,12 @@ class _Runner:
         self._home = scratch / "home"
         self._reports = scratch / "reports"
         self._command = 0
-        self.python = ""
-        self.readable: tuple[Path, ...] = ()
+        self.python = os.path.realpath(sys.executable)
+        self.readable: tuple[Path, ...] = (
+            Path(self.python).parent.parent,
+            recipe.directory,
+            *recipe.fields.readable,
+        )
         for path in (self._home, self._reports):
             path.mkdir()
 
@@ -245,7 +251,14 @@ class _Runner:
         for command in self._recipe.fields.build:
             arguments = [part.format(**values) for part in command]
             ended = self._isolation.run(
-                Command(arguments, testbed, (self._home,), (), self._variables(), network=True),
+                Command(
+                    arguments,
+                    testbed,
+                    (self._home,),
+                    self.readable,
+                    self._variables(),
+                    network=True,
+                ),
                 self._limits,
                 log,
             )
