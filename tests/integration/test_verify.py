@@ -189,7 +189,6 @@ def test_foreign_code_reaches_neither_network_nor_secrets_nor_files(
         "network": f"exec 3<>/dev/tcp/127.0.0.1/{listener}",
         "variable": 'test -n "$GOLDPAN_GITHUB_TOKEN"',
         "file": f"cat {secret}",
-        "home": f"ls {Path.home()}",
         "write": "touch /usr/goldpan-was-here",
         "processes": f"kill -0 {os.getpid()}",
     }

@@ -29,8 +29,8 @@ PAPER = (
 )
 
 
-def test_two_profiles_ship() -> None:
-    assert shipped_profiles() == ["default", "faun-eval"]
+def test_three_profiles_ship() -> None:
+    assert shipped_profiles() == ["default", "faun-eval", "verified"]
     assert all(load_profile(name).description for name in shipped_profiles())
 
 

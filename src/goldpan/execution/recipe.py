@@ -37,7 +37,7 @@ class _Fields(BaseModel):
     tests: tuple[tuple[str, ...], ...]
     """Commands of the tests; the first that reports a test is taken. In them, ``{report}`` is the
     file to write, ``{files}`` the test files, ``{python}`` the environment's interpreter or else
-    the one that runs Goldpan, ``{recipe}`` the directory of this file."""
+    the one that runs Goldpan, ``{recipe}/NAME`` a file beside this one."""
     readable: tuple[Path, ...] = ()
     """What the commands need to see beside the system's own folders, such as a compiler's."""
     format: ReportFormat
@@ -53,7 +53,7 @@ class Recipe:
     digest: str
     """SHA-256 of its file."""
     directory: Path
-    """Where its file lies, and scripts that its commands run."""
+    """Where its file lies, and the scripts that its commands name."""
     fields: _Fields
 
     def fits(self, names: Collection[str]) -> bool:
@@ -82,6 +82,17 @@ class Recipe:
             ]
             for command in self.fields.tests
         ]
+
+    @property
+    def scripts(self) -> tuple[Path, ...]:
+        """The files beside the recipe that its commands name."""
+        names = {
+            part.removeprefix("{recipe}/")
+            for command in (*self.fields.build, *self.fields.tests)
+            for part in command
+            if part.startswith("{recipe}/")
+        }
+        return tuple(self.directory / name for name in sorted(names))
 
     def _filled(self, part: str, python: str, report: str) -> str:
         values = {"{python}": python, "{report}": report, "{recipe}": str(self.directory)}

@@ -239,7 +239,7 @@ class _Runner:
         self.python = os.path.realpath(sys.executable)
         self.readable: tuple[Path, ...] = (
             Path(self.python).parent.parent,
-            recipe.directory,
+            *recipe.scripts,
             *recipe.fields.readable,
         )
         for path in (self._home, self._reports):

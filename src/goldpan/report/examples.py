@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from goldpan.code.split_patch import split_patch
 from goldpan.code.unified_diff import Sides, blocks_as_diff, side_by_side
 from goldpan.core.errors import DatasetError
 from goldpan.core.sanitize import line
@@ -166,7 +167,7 @@ def draw_examples(
 def _family(columns: set[str]) -> Family | None:
     """Return the kind of dataset that has these columns."""
     for family in FAMILIES.values():
-        if {"id", "repo", "issue", "title", "body", family.target} <= columns:
+        if {"id", "repo", "issue", *family.inputs, family.target} <= columns:
             return family
     return None
 
@@ -177,6 +178,7 @@ def _split(filename: str) -> str:
 
 
 def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> Example:
+    title, _, body = str(row.get("problem_statement") or "").partition("\n")
     subject = {"repo": row["repo"], "issue": row["issue"], "pull": row.get("pull") or 0}
     return Example(
         id=row["id"],
@@ -184,8 +186,8 @@ def _example(connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> E
         repo=row["repo"] or "",
         issue=row["issue"] or 0,
         pull=row.get("pull"),
-        title=row["title"] or "",
-        body=excerpt(row["body"]),
+        title=row.get("title") or title,
+        body=excerpt(row.get("body") or body),
         role=row.get("question_role") or "",
         opened=_day(row.get("created_at")),
         labels=tuple(row.get("labels") or ())[:12],
@@ -222,12 +224,13 @@ def _location(row: Mapping[str, Any]) -> Location:
 
 
 def _edit(row: Mapping[str, Any]) -> Edit:
-    sides = side_by_side(row.get("diff") or "")
+    whole = row["patch"] if "test_patch" in row else ""  # of several files, a git diff
+    sides = side_by_side(row.get("diff") or whole)
     if not sides.rows:  # git takes UTF-16 for binary
         blocks = [(edit["search"], edit["replace"]) for edit in row.get("edits") or ()]
         sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
     return Edit(
-        path=row.get("path") or "",
+        path=row.get("path") or ", ".join(part.path for part in split_patch(whole)),
         previous_path=row.get("previous_path"),
         language=row.get("code_language") or "",
         pull_title=row.get("pull_title") or "",
