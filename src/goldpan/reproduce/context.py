@@ -29,11 +29,6 @@ class Effort:
     quick: bool = False
     """Whether models take small grids; cells are then `in part`."""
 
-    @property
-    def in_part(self) -> bool:
-        """Return whether this is less than the paper's."""
-        return self.quick or self.limit is not None
-
 
 @dataclass(frozen=True)
 class Context:

@@ -6,7 +6,7 @@ import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from goldpan.datasets.task_data import TaskData, read_task_data, task_data
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.reproduce.context import Context
-from goldpan.reproduce.data import FoundFile, read_text
+from goldpan.reproduce.data import FoundFile, MissingFileError, read_text
 from goldpan.reproduce.recipe import SplitRecipe, TaskRecipe
 
 _MARK = ".recipe.json"
@@ -38,14 +38,23 @@ def laboratory(context: Context) -> Workspace:
     return Workspace(context.directory)
 
 
-def prepared(context: Context, recipe: TaskRecipe) -> TaskData:
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A task's rows, and in what they differ from the paper's."""
+
+    data: TaskData
+    notes: tuple[str, ...] = ()
+
+
+def prepared(context: Context, recipe: TaskRecipe) -> Prepared:
     """Return a task's rows, split as the recipe says; imported once and then read.
 
+    Where the authors' file of the split is missing, Goldpan splits, and a note says so.
     Raises `MissingFileError` where a file lacks, and `DatasetError` where the rows do not have
     the counts that the recipe tells: nothing is computed on other data than the paper's.
     """
     files = context.files(recipe.files)
-    order = [context.file(recipe.split.file)] if recipe.split.file else []
+    order, notes = _order(context, recipe)
     task = with_prompt(context, find_task(recipe.task), recipe)
     directory = laboratory(context).dataset(task.name)
     key = _key(recipe, [*files, *order])
@@ -55,7 +64,9 @@ def prepared(context: Context, recipe: TaskRecipe) -> TaskData:
             _import(context, recipe, task, files, order, directory)
             (directory.with_name(directory.name + _MARK)).write_bytes(sealed_json({"key": key}))
         data = replace(read_task_data(directory, task), task=task)
-    return data if context.effort.limit is None else limited(data, context.effort.limit)
+    if context.effort.limit is not None:
+        data = limited(data, context.effort.limit)
+    return Prepared(data, notes)
 
 
 def with_prompt(context: Context, task: Task, recipe: TaskRecipe) -> Task:
@@ -76,7 +87,10 @@ def with_prompt(context: Context, task: Task, recipe: TaskRecipe) -> Task:
         task.prompt.negative_examples,
         template=text,
     )
-    return replace(task, prompt=prompt)
+    labels = tuple(
+        replace(label, text=recipe.answers.get(label.name, label.name)) for label in task.labels
+    )
+    return replace(task, prompt=prompt, labels=labels)
 
 
 def limited(data: TaskData, most: int) -> TaskData:
@@ -105,6 +119,16 @@ def check_counts(task: Task, expected: Mapping[str, int], counts: Mapping[str, i
         )
 
 
+def _order(context: Context, recipe: TaskRecipe) -> tuple[list[FoundFile], tuple[str, ...]]:
+    """Return the file of the split, where there is one, and what to tell where it is missing."""
+    if recipe.split.file is None:
+        return [], ()
+    try:
+        return [context.file(recipe.split.file)], ()
+    except MissingFileError:
+        return [], ("a split by Goldpan, as the authors' is missing",)
+
+
 def _drawn(rows: pa.Table, count: int) -> pa.Table:
     ids = rows["id"].to_pylist()
     order = sorted(range(len(ids)), key=lambda index: draw_number(0, ids[index]))
@@ -126,14 +150,18 @@ def _import(
     ]
     check_counts(task, recipe.counts, _counts(row["target"] for row in rows))
     split = recipe.split
-    partitions = None if split.kind == "plan" else _partitions(split, rows, order)
+    own = split.kind == "plan" or (split.kind == "file" and not order)
+    partitions = None if own else _partitions(split, rows, order)
+    steps = recipe.steps
+    if not isinstance(steps, str):
+        task, steps = replace(task, steps=steps), "default"
     shutil.rmtree(directory, ignore_errors=True)
     import_files(
         laboratory(context),
         task,
         paths,
         context.reporter,
-        steps=recipe.steps,
+        steps=steps,
         split=split.plan if partitions is None else "given",
         seed=split.seed,
         directory=directory,

@@ -82,7 +82,8 @@ class SplitRecipe(_Part):
 
     kind: Literal["file", "shuffled", "plan"] = "plan"
     """`file`: a CSV file of the authors with a line a row; `shuffled`: scikit-learn's
-    train_test_split on the rows in the order of the files; `plan`: a split of Goldpan."""
+    train_test_split on the rows in the order of the files; `plan`: a split of Goldpan, which also
+    takes the place of a file that is missing."""
     file: Key | None = None
     column: str = ""
     test: str = ""
@@ -103,13 +104,16 @@ class TaskRecipe(_Part):
     """The name in Goldpan's registry."""
     files: tuple[Key, ...] = ()
     """In the order in which the authors put them together: splits depend on it."""
-    steps: str = "default"
-    """The profile of preprocessing: default, none or one that is named after a paper."""
+    steps: str | tuple[str, ...] = "default"
+    """The profile of preprocessing: default, none or one that is named after a paper; or the
+    steps themselves, in order."""
     counts: Mapping[str, int] = {}
     """Rows by `total` and `label:NAME`; rows that differ from them are not used."""
     split: SplitRecipe = SplitRecipe()
     prompt: Key | None = None
     """The file that holds the authors' prompt, with {text} for the row's text."""
+    answers: Mapping[str, str] = {}
+    """What that prompt calls a label, where it differs from the task's name of it."""
 
 
 class ModelRecipe(_Part):

@@ -20,7 +20,7 @@ from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.models import find_models, make_model, takes
-from goldpan.reproduce.prepare import laboratory, prepared
+from goldpan.reproduce.prepare import Prepared, laboratory, prepared
 from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, TaskRecipe
 from goldpan.reproduce.scores import parsed
 
@@ -50,7 +50,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             continue
         wanted = [model for model in models if model.name in cells]
         try:
-            data = prepared(context, task)
+            ready = prepared(context, task)
         except (MissingFileError, DatasetError) as error:
             for row, column in cells.values():
                 yield Outcome(row, column, None, "untested", error.problem)
@@ -58,8 +58,8 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 wrong.append(error)
             continue
         for model in wanted:
-            if takes(model, data.task):
-                yield _outcome(context, task, data, model, cells[model.name], chosen)
+            if takes(model, ready.data.task):
+                yield _outcome(context, task, ready, model, cells[model.name], chosen)
     if wrong:  # the others went ahead
         raise wrong[0]
 
@@ -75,14 +75,14 @@ def _cell(table: TableRecipe, task: str, model: ModelRecipe) -> tuple[str, str] 
 def _outcome(
     context: Context,
     task: TaskRecipe,
-    data: TaskData,
+    ready: Prepared,
     model: ModelRecipe,
     cell: tuple[str, str],
     settings: _Settings,
 ) -> Outcome:
     effort = context.effort
     try:
-        ran = _run(context, data, model)
+        ran = _run(context, ready.data, model)
     except (EvaluationError, UsageError) as error:
         return Outcome(*cell, None, "untested", str(error))
     if ran is None:
@@ -92,10 +92,11 @@ def _outcome(
     if value is not None and record.scores.main in settings.one_minus:
         value = 1 - value
     rows = sum(record.rows.values())
-    note = ""
-    if effort.in_part:
-        grid = ", a small grid" if effort.quick and model.quick else ""
-        note = f"{rows:,} of {task.counts.get('total', rows):,} rows{grid}"
+    notes = list(ready.notes)
+    if rows < (total := task.counts.get("total", rows)):
+        notes.append(f"{rows:,} of {total:,} rows")
+    if effort.quick and model.quick:
+        notes.append("a small grid")
     facts = {
         "run": ran.directory.relative_to(context.workspace.root).as_posix(),
         "metric": record.scores.main,
@@ -104,7 +105,7 @@ def _outcome(
         "candidates": record.learning.candidates,
         "seconds": round(record.costs.wall_seconds, 1),
     }
-    return Outcome(*cell, value, "in part" if effort.in_part else "run", note, facts)
+    return Outcome(*cell, value, "in part" if notes else "run", "; ".join(notes), facts)
 
 
 def _run(context: Context, data: TaskData, recipe: ModelRecipe) -> RunResult | None:
