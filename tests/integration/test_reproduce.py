@@ -152,6 +152,7 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
     script = (output / "big--requirement_type.sbatch").read_text(encoding="utf-8")
     assert "#SBATCH --gpus=2" in script
     assert "#SBATCH --requeue" in script
+    assert f"--models big@{'0123456789' * 4} --tasks requirement_type" in script
     for name in ("big--requirement_type.sbatch", "submit.sh"):
         subprocess.run(["bash", "-n", output / name], check=True)
     assert os.access(output / "submit.sh", os.X_OK)
@@ -168,6 +169,7 @@ def test_jobs_are_written_and_run_the_command(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--models", "c"), "nobody has no model 'c'. Choose a, big"),
+        (("--models", "big@main"), "'main' is not a commit"),
         (("--data", "absent"), "absent is not a folder"),
         (("--table", "7"), "The recipe nobody has no table '7'"),
     ],

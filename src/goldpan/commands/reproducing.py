@@ -50,7 +50,9 @@ def reproduce(
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option("--models", help="Models to run, or all. (default: the baselines)"),
+        typer.Option(
+            "--models", help="Models to run, as NAME, NAME@COMMIT, or all. (default: the baselines)"
+        ),
     ] = None,
     tasks: Annotated[
         list[str] | None, typer.Option("--tasks", help="Tasks to run. (default: all with data)")
@@ -147,7 +149,8 @@ def _models(recipe: Recipe, names: Sequence[str]) -> tuple[str, ...]:
     wanted = [part for name in names for part in name.split(",") if part]
     if "all" in wanted:
         return tuple(model.name for model in recipe.models)
-    return tuple(model.name for model in find_models(recipe, tuple(wanted))) if wanted else ()
+    find_models(recipe, tuple(wanted))  # a name that is wrong is told before any work
+    return tuple(wanted)
 
 
 def _write_slurm(context: Context, directory: Path, json: bool) -> None:

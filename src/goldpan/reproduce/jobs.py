@@ -129,7 +129,8 @@ def write_jobs(jobs: Iterable[Job], directory: Path) -> tuple[Path, ...]:
 
 def _command(context: Context, model: ModelRecipe, task: str) -> Iterable[str]:
     workspace = context.workspace.root.resolve()
-    yield from ("goldpan", "reproduce", context.recipe_argument, "--models", model.name)
+    named = f"{model.name}@{model.commit}" if model.commit else model.name
+    yield from ("goldpan", "reproduce", context.recipe_argument, "--models", named)
     yield from ("--tasks", task, "--data", str(context.data.root.resolve()))
     yield from ("--workspace", str(workspace), "--seed", str(context.seed))
     yield from ("--output", str(context.directory.resolve() / "jobs" / f"{model.name}--{task}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from goldpan.core.errors import UsageError
@@ -10,20 +11,29 @@ from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.reproduce.recipe import ModelRecipe, Recipe
 
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
 
 def find_models(recipe: Recipe, names: tuple[str, ...]) -> tuple[ModelRecipe, ...]:
-    """Return the models of those names, the baselines without any; raises `UsageError`."""
+    """Return the models of those names, the baselines without any.
+
+    NAME@COMMIT takes other weights than the recipe's. Raises `UsageError` for a model that the
+    recipe has not, or what is no commit.
+    """
     if not names:
         return tuple(model for model in recipe.models if model.kind == "baseline")
     chosen = []
-    for name in names:
+    for argument in names:
+        name, sign, commit = argument.partition("@")
         model = recipe.model(name)
         if model is None:
             raise UsageError(
                 f"{recipe.name} has no model {name!r}",
                 f"Choose {', '.join(known.name for known in recipe.models)}",
             )
-        chosen.append(model)
+        if sign and not _COMMIT.fullmatch(commit):
+            raise UsageError(f"{commit!r} is not a commit", "Write its 40 hexadecimal digits")
+        chosen.append(model.model_copy(update={"commit": commit}) if sign else model)
     return tuple(chosen)
 
 
@@ -53,7 +63,6 @@ def weights_of(recipe: ModelRecipe) -> str:
     if not recipe.commit:
         raise UsageError(
             f"The recipe knows no commit of {recipe.hub or recipe.name}",
-            f"Choose one on the model's page, and write it into a recipe of your own: "
-            f"commit of the model {recipe.name}",
+            f"Name one of the model's page: --models {recipe.name}@COMMIT",
         )
     return f"{recipe.hub}@{recipe.commit}"
