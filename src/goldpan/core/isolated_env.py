@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import goldpan
@@ -64,9 +65,14 @@ class IsolatedEnv:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             (directory / _BEGUN).touch()
-            self._run([sys.executable, "-m", "venv", str(directory)])
-            pip = [str(interpreter(directory)), "-m", "pip", "--disable-pip-version-check"]
-            install = ["install", "--no-deps", "--require-hashes", "--requirement", str(self.lock)]
+            # Our own pip serves another environment, which need not install one first.
+            lent = ["--without-pip"] if find_spec("pip") else []
+            self._run([sys.executable, "-m", "venv", *lent, str(directory)])
+            python = str(interpreter(directory))
+            pip = [sys.executable, "-m", "pip", "--python", python] if lent else [python, "-m", "pip"]
+            # What is never imported need not be compiled; Python compiles the rest once.
+            install = ["install", "--disable-pip-version-check", "--no-compile", "--no-deps"]
+            install += ["--require-hashes", "--requirement", str(self.lock)]
             packages = len(_PINNED.findall(self.lock.read_text(encoding="utf-8")))
             with reporter.task(f"Installing {self.name}, packages", packages) as task:
                 self._run([*pip, *install], task)
