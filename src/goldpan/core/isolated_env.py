@@ -69,7 +69,9 @@ class IsolatedEnv:
             lent = ["--without-pip"] if find_spec("pip") else []
             self._run([sys.executable, "-m", "venv", *lent, str(directory)])
             python = str(interpreter(directory))
-            pip = [sys.executable, "-m", "pip", "--python", python] if lent else [python, "-m", "pip"]
+            pip = (
+                [sys.executable, "-m", "pip", "--python", python] if lent else [python, "-m", "pip"]
+            )
             # What is never imported need not be compiled; Python compiles the rest once.
             install = ["install", "--disable-pip-version-check", "--no-compile", "--no-deps"]
             install += ["--require-hashes", "--requirement", str(self.lock)]
