@@ -27,7 +27,7 @@ from tests.planning import (
     write_plan,
 )
 from tests.program import goldpan, start
-from tests.twin import Twin
+from tests.twin import Editor, Twin, synthetic_world
 
 UNITS = {
     f"mine/{SLUICE}": "done",
@@ -266,3 +266,34 @@ def test_killed_again_and_again_it_goes_on_and_repeats_nothing(
 
 def _has(path: Path) -> bool:
     return path.exists()
+
+
+def test_a_renamed_repository_is_worked_on_under_its_new_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
+    world = synthetic_world()
+    Editor(world).rename("prospector/flume")
+    text = REPOSITORIES + "[clone]\nenabled = false\n"
+    nothing = '[[dataset]]\nname = "none"\nfamily = "qa"\nleave_out = true\n'
+    write_plan(tmp_path, text + nothing.replace("leave", 'repositories = ["x/y"]\nleave'))
+    with Twin(world) as twin:
+        monkeypatch.setenv("GOLDPAN_API_URL", twin.url)
+        with pytest.raises(api.UsageError, match="x/y is not listed"):
+            api.run_plan(tmp_path / "plan.toml")
+        path = write_plan(tmp_path, text.replace('"]', '", "x/y"]') + nothing)
+        result = api.run_plan(path, only=["filter", "pair", "mine"])
+        assert {unit.unit.name: unit.state for unit in result.units} == {
+            f"mine/{SLUICE}": "done",
+            "mine/x/y": "failed",
+            f"pair/{SLUICE}": "done",
+            "pair/x/y": "skipped",
+            f"filter/{SLUICE}": "done",
+            "filter/x/y": "skipped",
+        }
+        again = api.run_plan(path, only=[SLUICE])
+        assert [unit.state for unit in again.units] == ["fresh"] * 3
+        write_plan(tmp_path, text.replace(SLUICE, "x/y") + nothing)
+        (data,) = api.run_plan(path, only=["dataset"]).units
+        assert data.problem == "No repository of none was filtered"
+    assert api.Workspace(tmp_path / "lab").repositories() == ["prospector/flume"]

@@ -56,6 +56,7 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
         (LISTED + '[mine]\nvia = "soap"', "mine.via", "docs/plans.md"),
         (LISTED + "[mine]\nconcurrency = true", "mine.concurrency", ""),
         (LISTED + '[clone]\nenabled = "no"', "clone.enabled", ""),
+        (LISTED + '[clone]\nsource = "https://me:secret@host/x.git"', "clone.source", "Take them"),
         (DATASET + '[[dataset]]\nname = "qa"\nfamily = "qa"', "have the name 'qa'", "another"),
         (LISTED + '[[dataset]]\nname = "../qa"\nfamily = "qa"', "dataset[0].name", ""),
         (DATASET + 'repositories = ["numpy/nunpy"]', "is not listed", "numpy/numpy"),
@@ -83,6 +84,8 @@ def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str)
         (LISTED + '[pair]\nrules = "faun"', "pair.rules: --rules faun is unknown", "faun-eval"),
         (LISTED + '[filter]\nprofiles = ["faun-evl"]', "did you mean faun-eval", "default"),
         (LISTED + '[[dataset]]\nname = "q"\nfamily = "qq"', "dataset[0].family", "Choose qa"),
+        (LISTED + "[review.options]\nmodel = 3", "review: A review has no setting", "models"),
+        (LISTED + '[review.options]\napi_key = "x"', "review: A review", "OPENAI_API_KEY"),
         (DATASET + 'split = "random:2"', "dataset[0].split", ""),
         (
             DATASET + '[[evaluation]]\nname = "e"\ndatasets = ["qa"]\nmodels = ["majorty"]',

@@ -112,7 +112,7 @@ def status_of_plan(plan: Path, workspace: Path | None, page: Path | None, json: 
 
     with reporting(json) as reporter:
         opened = open_plan(plan, workspace, reporter, keep=False)
-        judged = opened.assess(Wish())
+        judged = opened.assess(Wish(refresh=False))  # which says when, not whether all is well
         if page is not None:
             write_overview(opened.lab.path, page, judged)
     told = [assessment_json(one) for one in judged]

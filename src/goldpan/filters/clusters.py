@@ -13,6 +13,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.query import open_tables
 from goldpan.core.resources import named
 from goldpan.core.schemas import DUPLICATES
+from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
@@ -99,6 +100,5 @@ def _digest(workspace: Workspace, repos: Sequence[str], settings: DuplicateSetti
     """Return a hash of all that the clusters depend on."""
     whole = hashlib.sha256(settings.digest().encode())
     for repo in repos:
-        with workspace.table(repo, "entries").open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
+        whole.update(bytes.fromhex(file_digest(workspace.table(repo, "entries"))))
     return whole.hexdigest().encode()

@@ -34,6 +34,8 @@ class Wish:
     """Whether GitHub is asked for what changed."""
     force: bool = False
     """Whether units are run that are up to date."""
+    refresh: bool = True
+    """Whether the plan's `refresh` counts."""
 
     def takes(self, unit: Unit) -> bool:
         """Tell whether a unit is one of those that are asked for."""
@@ -104,7 +106,7 @@ def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) 
 def _wanted(step: Step, record: Record, wish: Wish) -> Iterable[Change]:
     if record.lacks and record.again:
         yield Change(f"something is missing ({'; '.join(record.lacks[:3])})")
-    if reason := step.due(record, wish.update):
+    if wish.refresh and (reason := step.due(record, wish.update)):
         yield Change(reason)
     if wish.force:
         yield Change("it is forced")

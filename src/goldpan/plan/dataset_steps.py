@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import GoldpanError
+from goldpan.core.errors import DatasetError, GoldpanError
 from goldpan.plan.file import LAST
 from goldpan.plan.record import Record, digest_of, digests_of
 from goldpan.plan.repository_steps import Setting, table_digests
@@ -154,6 +154,10 @@ class DatasetStep(Step):
     def run(self) -> Outcome:
         """Build it."""
         wanted, lab = self.wanted, self.setting.lab
+        if not self._present():  # of which all of the workspace would be built
+            raise DatasetError(
+                f"No repository of {wanted.name} was filtered", "See why with goldpan status --plan"
+            )
         older = self._older()
         data = lab.build(
             wanted.family,

@@ -83,6 +83,7 @@ def check_plan(file: PlanFile) -> None:
 
     Plugins of the workspace have to be loaded.
     """
+    from goldpan.annotation.review.settings import load_review_settings
     from goldpan.builders.build import find_recipe
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.models.catalogue import find_model
@@ -94,6 +95,10 @@ def check_plan(file: PlanFile) -> None:
     _told(file, "pair.rules", find_rules, plan.pair.rules)
     for profile in file.profiles:
         _told(file, "profile", load_profile, profile)
+    if plan.review is not None:
+        named = plan.review.settings
+        settings = None if named is None else file.beside(named)
+        _told(file, "review", load_review_settings, settings, plan.review.options)
     for number, dataset in enumerate(plan.dataset):
         _told(file, f"dataset[{number}].family", find_recipe, dataset.family)
         _told(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)

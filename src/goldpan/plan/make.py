@@ -13,7 +13,7 @@ from goldpan.plan.file import PlanFile, check_plan
 from goldpan.plan.output_steps import EvaluateStep, PublishStep
 from goldpan.plan.record import Record
 from goldpan.plan.repository_steps import CloneStep, FilterStep, MineStep, PairStep, Setting
-from goldpan.plan.sections import DatasetPlan
+from goldpan.plan.sections import DatasetPlan, Review
 from goldpan.plan.unit import Step, Unit
 
 
@@ -90,7 +90,7 @@ def make_steps(setting: Setting, store: Store, repos: Sequence[str]) -> list[Ste
     steps += [FilterStep(Unit("filter", repo, (f"{before}/{repo}",)), setting) for repo in repos]
     filtered = tuple(f"filter/{repo}" for repo in repos)
     if plan.review is not None:
-        unit = Unit("review", plan.review.profile, filtered)
+        unit = Unit("review", _review_name(setting, plan.review), filtered)
         steps.append(ReviewStep(unit, setting, plan.review, tuple(repos)))
     steps += _datasets(setting, store, repos)
     for evaluation in plan.evaluation:
@@ -109,10 +109,14 @@ def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[
         chosen = tuple(_chosen(dataset, repos))
         needs = [] if dataset.leave_out else [f"filter/{repo}" for repo in chosen]
         if review is not None and dataset.require:
-            needs.append(f"review/{review.profile}")
+            needs.append(f"review/{_review_name(setting, review)}")
         unit = Unit("dataset", dataset.name, tuple(needs))
         previous, changes = store.previous(dataset.name), store.changelog(dataset.name)
         yield DatasetStep(unit, setting, dataset, chosen, previous, changes)
+
+
+def _review_name(setting: Setting, review: Review) -> str:
+    return setting.profile(review.profile).name
 
 
 def _chosen(dataset: DatasetPlan, repos: Sequence[str]) -> list[str]:

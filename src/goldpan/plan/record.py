@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.sealed import EMPTY, KEY, DamagedError, file_digest, read_json, sealed_json
+from goldpan.core.secrets import mask
 from goldpan.core.workspace import make_directory, write_whole
 
 State = Literal["begun", "done", "partial", "failed"]
@@ -135,14 +136,14 @@ def size_of(paths: Iterable[Path]) -> int:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings by dotted keys, as JSON holds them."""
+    """Return nested settings by dotted keys, as JSON holds them, without secrets."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         key = f"{prefix}{name}"
         if isinstance(value, Mapping) and value:
             found |= flat(value, f"{key}.")
         else:
-            found[key] = orjson.loads(orjson.dumps(value, default=str))
+            found[key] = orjson.loads(mask(orjson.dumps(value, default=str).decode()))
     return found
 
 

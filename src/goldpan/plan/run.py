@@ -171,8 +171,8 @@ class OpenPlan:
         record = self.record(unit.name)
         try:
             judged = assess(step, self.lab.path, record, wish)
-        except GoldpanError as error:
-            return self._failed(step, record, None, error, 0.0)
+        except Exception as error:  # noqa: BLE001 - no unit stops the others
+            return self._failed(step, record, None, _told(step.unit, error), 0.0)
         if not judged.why:
             assert record is not None
             state: Ended = "partial" if record.lacks else "fresh"
@@ -192,11 +192,9 @@ class OpenPlan:
             outcome = step.run()
         except StoppedError:
             raise
-        except GoldpanError as error:
-            return self._failed(step, record, judged, error, time.monotonic() - begun)
         except Exception as error:  # noqa: BLE001 - no unit stops the others
-            known = explain(error) or _defect(step.unit, error)
-            return self._failed(step, record, judged, known, time.monotonic() - begun)
+            told = _told(step.unit, error)
+            return self._failed(step, record, judged, told, time.monotonic() - begun)
         finally:
             self.setting.memory.clear()
         seconds = time.monotonic() - begun
@@ -268,7 +266,11 @@ def _begun(unit: Unit, record: Record | None, recipe: Recipe) -> Record:
     )
 
 
-def _defect(unit: Unit, error: Exception) -> GoldpanError:
+def _told(unit: Unit, error: Exception) -> GoldpanError:
+    """Return what people are told of a failure."""
+    known = error if isinstance(error, GoldpanError) else explain(error)
+    if known is not None:
+        return known
     LOG.exception("%s", unit.name)
     return GoldpanError(
         f"Goldpan itself failed ({type(error).__name__}: {error})",

@@ -5,6 +5,7 @@ Keys may be written with hyphens, too: ``min-stars`` is ``min_stars``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from difflib import get_close_matches
@@ -21,6 +22,7 @@ UNKNOWN_KEY = "unknown_key"
 MOST_SELECTED = 1_000
 """GitHub's search shows no more."""
 
+_CREDENTIALS = re.compile(r"(?!ssh:)[a-z]+://[^/]*@|ssh://[^/@]*:[^/]*@", re.I)
 Refresh = Literal["never", "daily", "always"]
 
 
@@ -140,6 +142,17 @@ class Clone(Section):
     source: str | None = None
     """A git address, local mirror or bundle; {owner} and {name} stand for the repository's."""
     network: bool | None = None
+
+    @field_validator("source")
+    @classmethod
+    def _without_password(cls, source: str | None) -> str | None:
+        if source is not None and _CREDENTIALS.match(source):
+            raise PydanticCustomError(
+                "credentials",
+                "the address holds a name or a password",
+                {"remedy": "Take them out, and put a token into GITHUB_TOKEN"},
+            )
+        return source
 
 
 class Pair(Section):
