@@ -12,7 +12,14 @@ from goldpan.plan.dataset_steps import DatasetStep, ReviewStep
 from goldpan.plan.file import PlanFile, check_plan
 from goldpan.plan.output_steps import EvaluateStep, PublishStep
 from goldpan.plan.record import Record
-from goldpan.plan.repository_steps import CloneStep, FilterStep, MineStep, PairStep, Setting
+from goldpan.plan.repository_steps import (
+    CloneStep,
+    FilterStep,
+    MineStep,
+    PairStep,
+    Setting,
+    told_profiles,
+)
 from goldpan.plan.sections import DatasetPlan, Review
 from goldpan.plan.unit import Step, Unit
 
@@ -76,7 +83,8 @@ def make_setting(
     file: PlanFile, lab: Workspace, record_of: Callable[[str], Record | None]
 ) -> Setting:
     """Return what all steps work with."""
-    return Setting(file, lab, record_of, {name: load_profile(name) for name in file.profiles})
+    profiles = {name: load_profile(name) for name in file.profiles}
+    return Setting(file, lab, record_of, profiles, told_profiles(profiles.values()))
 
 
 def make_steps(setting: Setting, store: Store, repos: Sequence[str]) -> list[Step]:

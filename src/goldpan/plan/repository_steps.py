@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from goldpan.core.errors import GoldpanError, MiningError, WorkspaceError
 from goldpan.core.lineage import read_lineage
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.plan.file import PlanFile
-from goldpan.plan.record import Record, digest_of, digests_of
+from goldpan.plan.record import Record, digest_of, digests_of, flat
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:  # these take long to import
@@ -39,6 +39,8 @@ class Setting:
     """Returns what is kept of a unit, by its name."""
     profiles: Mapping[str, Profile]
     """By the names that the plan gives them."""
+    told_profiles: Mapping[str, Any]
+    """What verdicts depend on of the profiles: settings, and digests of the criteria."""
     memory: dict[str, str] = field(default_factory=dict)
     """What need not be computed again until a unit is run."""
 
@@ -226,19 +228,7 @@ class FilterStep(Step):
 
     def settings(self) -> Mapping[str, Any]:
         """Return the profiles with their settings, and the digests of the criteria."""
-        from goldpan.filters.catalogue import criteria
-
-        rules = self.setting.file.plan.pair.rules
-        known = criteria()
-        told: dict[str, Any] = {"rules": rules}
-        for name in self.setting.file.profiles:
-            profile = self.setting.profile(name)
-            told[f"profile {profile.name}"] = {
-                "decide": list(profile.decide),
-                **profile.plain()["settings"],
-                "criteria": {one: profile.digest(known[one]) for one in known},
-            }
-        return told
+        return {"rules": self.setting.file.plan.pair.rules, **self.setting.told_profiles}
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of all tables that criteria read.
@@ -263,6 +253,22 @@ class FilterStep(Step):
             )
             made.append(self.setting.layout.verdicts(repo, result.profile))
         return Outcome("; ".join(said), made=tuple(made))
+
+
+def told_profiles(profiles: Iterable[Profile]) -> dict[str, Any]:
+    """Return what verdicts depend on of profiles, by dotted key."""
+    from goldpan.filters.catalogue import criteria
+
+    known = criteria()
+    told = {
+        f"profile {profile.name}": {
+            "decide": list(profile.decide),
+            **profile.plain()["settings"],
+            "criteria": {one: profile.digest(known[one]) for one in known},
+        }
+        for profile in profiles
+    }
+    return flat(told)
 
 
 def table_digests(setting: Setting, repos: tuple[str, ...], profile: str) -> dict[str, str]:
