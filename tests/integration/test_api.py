@@ -82,13 +82,13 @@ def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
     data = lab.build("qa", REPO, split="random:0.5,0.5", seed=7)
     assert data.built is not None
     assert data.built.kept == 16
-    assert len(data) == sum(data.splits.values()) == 13
+    assert len(data) == sum(data.splits.values()) == 14
     assert list(data.splits) == ["train", "test"]
     assert data.columns[:2] == ["id", "repo"]
     assert data.card.startswith("---")
     assert data.provenance["settings"]["seed"] == 7
     assert repr(data).endswith(f"qa, train: {data.splits['train']}, test: {data.splits['test']})")
-    assert data.to_arrow().num_rows == 13
+    assert data.to_arrow().num_rows == 14
     assert len(data.to_pandas("train")) == data.splits["train"]
     assert dict(data.to_datasets().num_rows) == dict(data.splits)
     counted = data.sql("SELECT split, count(*) AS n FROM data GROUP BY split ORDER BY split")
@@ -169,6 +169,6 @@ def test_a_dataset_on_the_hub_is_loaded(
 
         load = partial(run, program=script)
         done = load("lab/questions")
-        assert done.out.split() == ["13", "13", "qa"], done.err
+        assert done.out.split() == ["14", "14", "qa"], done.err
         assert "holds no provenance.json" in load("lab/other").err
         assert "PublishError" in load("lab/nothing").err

@@ -29,8 +29,8 @@ PAPER = (
 )
 
 
-def test_three_profiles_ship() -> None:
-    assert shipped_profiles() == ["default", "faun-eval", "verified"]
+def test_four_profiles_ship() -> None:
+    assert shipped_profiles() == ["default", "faun-eval", "precise", "verified"]
     assert all(load_profile(name).description for name in shipped_profiles())
 
 
@@ -137,3 +137,11 @@ def test_profiles_that_cannot_be_extended(
     with pytest.raises(UsageError, match=problem) as told:
         load_profile(write(tmp_path, **profiles))
     assert told.value.remedy.startswith(remedy)
+
+
+def test_precise_asks_for_a_surer_answer_and_is_else_the_default() -> None:
+    precise, default = load_profile("precise"), load_profile("default")
+    assert precise.decide == default.decide
+    assert precise.settings["answer"].least > default.settings["answer"].least
+    others = {name for name in default.settings if name != "answer"}
+    assert all(precise.settings[name] == default.settings[name] for name in others)

@@ -5,7 +5,7 @@ the others each earns points for what answers have: it is the first reply of ano
 somebody who knows the repository, holds steps, reasons and code, takes up words of the title, is
 thanked for or confirmed, or closes the issue; and loses some for what discussions have. The best
 reply answers if it reaches the threshold. `tests/gold` has what the points were weighed on, and
-docs/datasets.md how often the choice is right.
+docs/labels.md how often the choice is right.
 """
 
 from __future__ import annotations
@@ -39,6 +39,20 @@ _PLAN = re.compile(
     r"|umbrella|follow-?ups?|brainstorm\w*)\b",
     re.IGNORECASE,
 )
+_ASKS = re.compile(
+    r"\W*(?:questions?|how|why|what|who|(?:is|are|does|do|did|can|could|should|would)"
+    r"(?!['’]|n't| not))\b",
+    re.IGNORECASE,
+)
+_WISHES = re.compile(
+    r"\W*(?:[\w/-]{1,30}: )?(?:add|allow|avoid|bring|change|clean|consider|document|drop|enable"
+    r"|expose|feature|implement|improve|include|increase|introduce|make|merge|move|policy|propos\w{1,4}"
+    r"|provide|publish|reduce|refactor|release|remove|rename|replace|request|split|suggest\w{0,4}"
+    r"|support|switch|update|use|write)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"^[ \t]{0,3}(?:>[ \t]?)+(\S.{15,})$", re.MULTILINE)
+_ALIKE = 40  # characters by which a quoted line is known again
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,7 @@ class Question:
     title: str
     closed_at: datetime | None
     closed_by: str | None
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +125,36 @@ def rated_answers(question: Question, replies: Sequence[Reply]) -> list[Answer]:
     """Return the replies that are no notes, in order of time, with their points."""
     remarks = [read_remarks(reply.text) for reply in replies]
     title = set(_TERM.findall(question.title.lower()))
+    of_question = _of_question(question)
+    said: set[str] = set()
     rated = []
     for index, reply in enumerate(replies):
         if not is_note(remarks[index]):
-            earned = _earned(question, replies, remarks, index, title)
+            earned = {**_earned(question, replies, remarks, index, title), **of_question}
+            quotes = {line[:_ALIKE] for line in _QUOTED.findall(reply.text)}
+            earned["to another reply"] = -1 if quotes & said else 0
             because = tuple(why for why, points in earned.items() if points > 0)
             rated.append(Answer(reply, sum(earned.values()), because))
+        said.update(line.strip()[:_ALIKE] for line in reply.text.splitlines())
     return rated
+
+
+def _of_question(question: Question) -> dict[str, int]:
+    """Return the points that every reply has for what the issue asks.
+
+    A question has an answer more often than a report, and a wish has opinions.
+    """
+    asks = (
+        question.title.rstrip().endswith("?")
+        or question.body.rstrip().endswith("?")
+        or _ASKS.match(question.title) is not None
+    )
+    wish = not asks and _WISHES.match(question.title) is not None
+    return {
+        "a question": 2 if asks else 0,
+        "a wish, no question": -2 if wish else 0,
+        "a plan, no question": -2 if _PLAN.search(question.title) else 0,
+    }
 
 
 def is_note(remarks: Remarks) -> bool:
@@ -167,7 +205,7 @@ def _earned(
         "quotes much": -1 if said.quotes >= 3 else 0,
         "late": -1 if index >= _LATE else 0,
         "long discussion": -2 if len(replies) - index - 1 >= _LONG else 0,
-        "a plan, no question": -2 if _PLAN.search(question.title) else 0,
+        "unsure": -1 if said.unsure else 0,
     }
 
 

@@ -25,6 +25,15 @@ def _cues(*alternatives: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(alternatives)})")
 
 
+_TODAY = _cues(
+    r"(?:now|no longer) (?:also )?(?:compiles?|works?|builds?|passes|runs|fails?|crash(?:es)?"
+    r"|reproduces?|ices?|segfaults?)\b",
+    r"(?:compiles|works|builds|passes|runs) (?:\w{1,12} ){0,2}(?:now|today)\b",
+    r"(?:do|does|did)(?:n'?t| not) repro(?:duce)?\b|current output\b|updated (?:code|example)\b",
+    r"today,? the (?:\w{1,12} )?(?:code|error|example|message|output|program|sample)\b",
+)
+"""How the problem stands today: that it is gone explains nothing."""
+
 _NOTES = (
     # triage
     _cues(
@@ -58,7 +67,8 @@ _NOTES = (
         r" (?:\w{1,20} ){0,2}(?:open|submit|send|work|take|look|try|check|test|fix|do|pick|prepare"
         r"|investigat\w+|create|file|report|push|write|add|get|update|post|make|pr)\b",
         r"i(?:'m| am) (?:working|looking|on it)|working on (?:it|this|a)\b|wip\b|take this\b",
-        r"(?:opened|created|submitted|filed|made|pushed|posted|sent|here'?s) (?:a |an |my |the )?"
+        r"(?:opened|created|submitted|filed|made|pushed|posted|sent|here'?s) (?:in )?"
+        r"(?:a |an |my |the )?"
         r"(?:pr|pull[ -]request|issue|patch|fix|upstream)\b",
         r"(?:pr|pull request) (?:is )?(?:up|open|here|welcome)\b|pick(?:ing)? (?:it|this) up",
     ),
@@ -71,6 +81,7 @@ _NOTES = (
         r"still (?:an issue|happen\w*|present|relevant|occurs?|reproduc\w+|valid|the case)",
         r"any (?:updates?|news|progress|eta)\b",
     ),
+    _TODAY,
     # requests
     _cues(
         r"(?:please|pls|kindly) (?:\w{1,20} )?(?:provide|share|post|try|test|check|attach|open|file"
@@ -82,6 +93,12 @@ _THANKS = re.compile(
     r"^\W*(?:(?:very|so) )?(?:thank\w*|thx|cheers|great|awesome|nice|cool|perfect|sorry"
     r"|oh,? thank|(?:concept |approach )?n?ack\b|(?:i )?agree\w*|love\b|yes please"
     r"|same|me too|sounds|as i)\b"
+)
+_TRIAGE = re.compile(r"\W*triage\b")
+_BRIEF = 40  # words; what opens with how the problem stands today may explain it in more
+_UNSURE = _cues(
+    r"i (?:guess|wonder|suspect|suppose)|not (?:\w{1,12} )?(?:sure|convinced)|unsure|no idea",
+    r"maybe|perhaps|possibly|presumably|i (?:don'?t|do not) (?:know|recall|remember)|my feeling",
 )
 _REASON = _cues(
     r"because|since|due to|caused? by|cause of|so that|in order to|otherwise|therefore|hence|thus",
@@ -134,13 +151,15 @@ class Remarks:
     solved: bool
     """Whether it says that something solved the problem."""
     code: bool
-    """Whether it holds a block of code."""
+    """Whether it holds a block of code, and is no mere report of how the problem stands."""
     spans: bool
-    """Whether it holds code within a line."""
+    """The same for code within a line."""
     quotes: int
     """Lines that it quotes."""
     thanks: bool
     """Whether it opens with thanks or agreement."""
+    unsure: bool
+    """Whether a sentence that is no question guesses."""
     addressed: str | None
     """The login with which it opens, in lower case."""
 
@@ -152,18 +171,20 @@ def read_remarks(text: str) -> Remarks:
     stretches = split_sentences(written, "join")[:_MOST_SENTENCES]
     sentences = [written[part.start : part.end][:_LONGEST].lower() for part in stretches]
     words = told = asked = 0
-    reasons = steps = solved = False
+    reasons = steps = solved = unsure = False
+    status = _is_status(sentences)
     for sentence in sentences:
         size = len(_WORD.findall(sentence))
         words += size
         if sentence.endswith("?"):
             asked += size
             continue
-        if not any(note.search(sentence) for note in _NOTES):
+        if not status and not any(note.search(sentence) for note in _NOTES):
             told += size
         reasons = reasons or _REASON.search(sentence) is not None
         steps = steps or _ADVICE.search(sentence) is not None or _STEP.search(sentence) is not None
         solved = solved or _SOLVED.search(sentence) is not None
+        unsure = unsure or _UNSURE.search(sentence) is not None
     opening = next((line.text for line in lines if line.kind is Kind.PROSE and line.text), "")
     addressed = _ADDRESSED.match(opening)
     return Remarks(
@@ -173,9 +194,20 @@ def read_remarks(text: str) -> Remarks:
         reasons=reasons,
         steps=steps,
         solved=solved,
-        code=any(line.kind is Kind.CODE for line in lines),
-        spans=_SPAN.search(text) is not None,
+        code=not status and any(line.kind is Kind.CODE for line in lines),
+        spans=not status and _SPAN.search(text) is not None,
         quotes=sum(line.kind is Kind.QUOTE for line in lines),
         thanks=bool(sentences) and _THANKS.match(sentences[0]) is not None,
+        unsure=unsure,
         addressed=addressed[1].lower() if addressed else None,
     )
+
+
+def _is_status(sentences: list[str]) -> bool:
+    """Tell whether a reply only reports how the problem stands, whatever else it says."""
+    if not sentences:
+        return False
+    if _TRIAGE.match(sentences[0]):
+        return True
+    brief = sum(len(_WORD.findall(sentence)) for sentence in sentences) < _BRIEF
+    return brief and _TODAY.search(sentences[0]) is not None

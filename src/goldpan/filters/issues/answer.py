@@ -35,7 +35,7 @@ class Settings:
 
 
 _DISCUSSIONS = """
-SELECT i.number, i.author AS asker, i.title, i.closed_at, c.actor AS closed_by,
+SELECT i.number, i.author AS asker, i.title, i.body, i.closed_at, c.actor AS closed_by,
        t.comment_id, t.author, t.author_association AS role, t.created_at AS said_at, t.text
 FROM issues i LEFT JOIN closings c USING (number)
 LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robot
@@ -70,12 +70,16 @@ def _rows(view: RepoView) -> Iterator[dict[str, Any]]:
 def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply]]:
     """Return an issue's number, what it asks and its replies from rows of a query.
 
-    A row is a reply, or an issue without one: number, asker, title, closed_at, closed_by and
+    A row is a reply, or an issue without one: number, asker, title, body, closed_at, closed_by and
     comment_id, author, role, said_at, text.
     """
     issue = rows[0]
     question = Question(
-        issue["asker"], issue["title"] or "", issue["closed_at"], issue["closed_by"]
+        issue["asker"],
+        issue["title"] or "",
+        issue["closed_at"],
+        issue["closed_by"],
+        issue["body"] or "",
     )
     replies = [
         Reply(row["comment_id"], row["author"], row["role"], row["said_at"], row["text"])
@@ -118,4 +122,5 @@ CRITERION = Criterion(
     settings=Settings,
     judge=_judge,
     uses=("bots",),
+    version=2,
 )
