@@ -50,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert "issues: 68 in, 16 kept" in done.out
     assert "fix pairs: 32 in, 9 kept" in done.out
     assert "0 requests sent, 25 answered from the archive" in done.out
-    for built in ("qa: 13", "fault-localization: 8", "code-edit: 9"):
+    for built in ("qa: 14", "fault-localization: 8", "code-edit: 9"):
         assert f"{built} examples" in done.out
     assert "issue-resolution: 9 examples" in done.out
     assert re.search(r"verified +8", done.out) or "No tests were run." in done.out
