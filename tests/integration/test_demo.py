@@ -95,7 +95,7 @@ def test_runs_again_with_the_same_tables(place: Workspace) -> None:
 def test_a_dataset_takes_what_the_review_kept(place: Workspace) -> None:
     done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", place.root)
     assert done.code == 0, done.err
-    assert "qa: 12 examples" in done.out
+    assert "qa: 13 examples" in done.out
 
 
 def test_the_report_passes_over_imported_tasks(place: Workspace, tmp_path: Path) -> None:
