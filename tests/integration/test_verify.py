@@ -28,6 +28,7 @@ from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.git_repositories import REPO, Repository
 from tests.mining import Notes
 from tests.places import ROOT
+from tests.verifying import is_isolated, needs_isolation
 
 RUNNER = b"""#!/bin/sh
 report=$1; shift
@@ -46,17 +47,6 @@ format = "junit"
 compiled = [".c"]
 """
 QUICK = Settings(repeats=2, seconds=60)
-
-
-def _isolated() -> bool:
-    try:
-        find_isolation("bubblewrap")
-    except IsolationError:
-        return False
-    return True
-
-
-needs_isolation = pytest.mark.skipif(not _isolated(), reason="bubblewrap does not work here")
 
 
 @pytest.fixture
@@ -89,7 +79,7 @@ class Lab:
 
     def verify(self, instance: Instance, settings: Settings = QUICK, again: bool = False) -> Record:
         """Run one instance with the recipe of these repositories."""
-        if not _isolated():
+        if not is_isolated():
             settings = replace(settings, isolation="none")
         return verify_all(
             self.workspace, [instance], settings, Notes(), recipes=[self.recipe], again=again

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from goldpan.core.engine import EngineName
     from goldpan.datasets.hub import PublishResult
     from goldpan.evaluation.label_errors import LabelErrors
+    from goldpan.evaluation.resolved import ResolvedResult
     from goldpan.execution.isolation import IsolationName
     from goldpan.execution.verify_all import Verification
     from goldpan.explain import Explanation
@@ -365,30 +366,43 @@ class Workspace:
         Each state runs `repeats` times, a run at most `seconds` with `memory` bytes a process.
         `build` with ``verified=True`` then takes the proved rows.
         """
-        from goldpan.api.dataset import Dataset
-        from goldpan.builders.issue_resolution import FAMILY, instance_of
+        from goldpan.api.verification import verify
         from goldpan.execution.records import Settings
-        from goldpan.execution.verify_all import verify_all
 
-        dataset = data if isinstance(data, Dataset) else Dataset(data)
-        if dataset.family != FAMILY:
-            raise UsageError(
-                f"{dataset.path} is of the family {dataset.family}, whose rows have no tests",
-                f"Run goldpan build {FAMILY} --profile verified",
-            )
-        rows = dataset.to_arrow().to_pylist()
         settings = Settings(repeats, seconds, memory, isolation=isolation, image=image)
+        layout = self._existing()
         with self._reporter() as reporter:
-            return verify_all(
-                self._existing(),
-                [instance_of(row) for row in rows],
-                settings,
-                reporter,
-                recipes=[Path(path) for path in recipes],
-                workers=workers,
-                engine=engine,
-                address=address,
-                again=again,
+            return verify(
+                layout, data, settings, reporter, recipes, workers, engine, address, again
+            )
+
+    def resolved(
+        self,
+        data: str | Path | Dataset,
+        predictions: str | Path,
+        *,
+        isolation: IsolationName = "auto",
+        image: str = "",
+        recipes: Sequence[str | Path] = (),
+        seconds: float = 1_800,
+        memory: int = 8 << 30,
+        workers: int = 1,
+        engine: EngineName = "local",
+        address: str = "",
+    ) -> ResolvedResult:
+        """Score a model's patches by running the tests of a dataset whose rows are verified.
+
+        `predictions` is a file of JSON lines with ``instance_id`` and ``model_patch`` (a git diff
+        or SEARCH/REPLACE blocks), or a run's ``predictions.parquet``. A row without one scores 0.
+        """
+        from goldpan.api.verification import resolved
+        from goldpan.execution.records import Settings
+
+        settings = Settings(1, seconds, memory, isolation=isolation, image=image)
+        layout, file = self._existing(), Path(predictions)
+        with self._reporter() as reporter:
+            return resolved(
+                layout, data, file, settings, reporter, recipes, workers, engine, address
             )
 
     def datasets(self) -> list[Dataset]:

@@ -16,7 +16,7 @@ from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
 from goldpan.code.split_patch import part_patch, split_patch
 from goldpan.code.test_files import is_test_file
 from goldpan.execution.outcome import EXPLAINED as VERDICTS
-from goldpan.execution.records import Instance, Record, read_record, record_directory
+from goldpan.execution.records import Record, instance_of, read_record, record_directory
 from goldpan.git.objects import Objects
 from goldpan.git.patches import patches
 from goldpan.text.redaction import SECRETS_ONLY, find_private
@@ -65,20 +65,6 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                     context.dropped[verdict] += 1
                     continue
                 yield {**row, **_proved(record)}
-
-
-def instance_of(row: dict[str, Any]) -> Instance:
-    """Return what is run of a row."""
-    return Instance(
-        str(row["id"]),
-        str(row["repo"]),
-        int(row["issue"]),
-        int(row["pull"]),
-        str(row["base_commit"]),
-        str(row["patch"]),
-        str(row["test_patch"]),
-        tuple(row["test_files"]),
-    )
 
 
 def _change(

@@ -11,7 +11,7 @@ import orjson
 import typer
 from rich.table import Table
 
-from goldpan.commands import comparing, finetuning, labelling
+from goldpan.commands import comparing, finetuning, labelling, verifying
 from goldpan.commands.ran import print_ran
 from goldpan.commands.shared import (
     PARTIAL,
@@ -45,6 +45,7 @@ app = typer.Typer(
 app.command()(comparing.compare)
 app.command()(finetuning.finetune)
 app.command("label-errors")(labelling.label_errors)
+app.command()(verifying.resolved)
 
 Tasks = Annotated[
     list[str] | None, typer.Option("--task", help="A task; may be given several times.")

@@ -54,6 +54,7 @@ EXAMPLES: Mapping[str, str] = {
     "evaluate label-errors": "goldpan evaluate label-errors --task requirement_type",
     "evaluate lengths": "goldpan evaluate lengths --task issue_type --model bert-base-cased",
     "evaluate labels": "goldpan evaluate labels lab/datasets/qa --gold answers.csv",
+    "evaluate resolved": "goldpan evaluate resolved proved --predictions patches.jsonl",
     "evaluate models": "goldpan evaluate models",
     "evaluate protocols": "goldpan evaluate protocols",
     "reproduce": "goldpan reproduce selu --table 3 --data papers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from goldpan.commands.shared import Directory, Json, opened, print_result
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # it takes long to import
+    from goldpan.evaluation.resolved import ResolvedResult
     from goldpan.execution.verify_all import Verification
 
 
@@ -33,27 +35,35 @@ class EngineChoice(StrEnum):
     RAY = "ray"
 
 
+Isolated = Annotated[
+    IsolationChoice,
+    typer.Option(help="What keeps the repositories' code from this machine; none is a risk."),
+]
+Image = Annotated[str, typer.Option(help="The image, for docker and podman.")]
+Recipes = Annotated[
+    list[Path] | None,
+    typer.Option(help="A TOML file on how to run tests, tried before the shipped ones."),
+]
+Timeout = Annotated[float, typer.Option(min=1, help="The most seconds of one run.")]
+Memory = Annotated[int, typer.Option(min=1, help="The most GiB that a run holds.")]
+Workers = Annotated[int, typer.Option(min=1, help="Instances at a time.")]
+Engine = Annotated[EngineChoice, typer.Option(help="This machine, or a cluster.")]
+Address = Annotated[str, typer.Option(help="The address of a Ray cluster.")]
+
+
 def verify(
     dataset: Annotated[Path, typer.Argument(help="A dataset that build issue-resolution wrote.")],
-    isolation: Annotated[
-        IsolationChoice,
-        typer.Option(help="What keeps the repositories' code from this machine; none is a risk."),
-    ] = IsolationChoice.AUTO,
-    image: Annotated[str, typer.Option(help="The image, for docker and podman.")] = "",
-    recipe: Annotated[
-        list[Path] | None,
-        typer.Option(help="A TOML file on how to run tests, tried before the shipped ones."),
-    ] = None,
+    isolation: Isolated = IsolationChoice.AUTO,
+    image: Image = "",
+    recipe: Recipes = None,
     repeats: Annotated[
         int, typer.Option(min=1, help="How often the tests run in each state, against flakiness.")
     ] = 3,
-    timeout: Annotated[float, typer.Option(min=1, help="The most seconds of one run.")] = 1_800,
-    memory: Annotated[int, typer.Option(min=1, help="The most GiB of one process.")] = 8,
-    workers: Annotated[int, typer.Option(min=1, help="Instances at a time.")] = 1,
-    engine: Annotated[EngineChoice, typer.Option(help="This machine, or a cluster.")] = (
-        EngineChoice.LOCAL
-    ),
-    address: Annotated[str, typer.Option(help="The address of a Ray cluster.")] = "",
+    timeout: Timeout = 1_800,
+    memory: Memory = 8,
+    workers: Workers = 1,
+    engine: Engine = EngineChoice.LOCAL,
+    address: Address = "",
     again: Annotated[bool, typer.Option("--again", help="Run all, whatever is known.")] = False,
     workspace: Directory = None,
     json: Json = False,
@@ -80,6 +90,44 @@ def verify(
             again=again,
         )
     print_result(json, _plain(result), lambda: print_verified(result))
+
+
+def resolved(
+    dataset: Annotated[Path, typer.Argument(help="A dataset built with --verified.")],
+    predictions: Annotated[
+        Path,
+        typer.Option(help="JSON lines with instance_id and model_patch, or a run's predictions."),
+    ],
+    isolation: Isolated = IsolationChoice.AUTO,
+    image: Image = "",
+    recipe: Recipes = None,
+    timeout: Timeout = 1_800,
+    memory: Memory = 8,
+    workers: Workers = 1,
+    engine: Engine = EngineChoice.LOCAL,
+    address: Address = "",
+    workspace: Directory = None,
+    json: Json = False,
+) -> None:
+    """Score a model's patches by running tests: an issue is resolved where all of them pass.
+
+    Patches are git diffs or SEARCH/REPLACE blocks; what they do to the tests of the fix is undone.
+    Beside the share of issues resolved stands what similarity says of the same patches.
+    """
+    with opened(json, workspace=workspace) as lab:
+        result = lab.resolved(
+            dataset,
+            predictions,
+            isolation=isolation.value,
+            image=image,
+            recipes=recipe or (),
+            seconds=timeout,
+            memory=memory << 30,
+            workers=workers,
+            engine=engine.value,
+            address=address,
+        )
+    print_result(json, _plain_resolved(result), lambda: print_resolved(result))
 
 
 def _plain(result: Verification) -> dict[str, Any]:
@@ -113,3 +161,45 @@ def print_verified(result: Verification) -> None:
     console.print(clean(f"Isolated by: {result.isolation}"))
     if result.counts.get("verified"):
         console.print("Next: goldpan build issue-resolution --profile verified --verified")
+
+
+def _plain_resolved(result: ResolvedResult) -> dict[str, Any]:
+    return {
+        "resolved": asdict(result.resolved),
+        "counts": result.counts,
+        "similarity": {"resolved": asdict(result.right), "not_resolved": asdict(result.wrong)},
+        "instances": [
+            {
+                "id": resolution.instance.id,
+                "outcome": resolution.outcome,
+                "failed": resolution.failed,
+            }
+            for resolution in result.resolutions
+        ],
+    }
+
+
+def print_resolved(result: ResolvedResult) -> None:
+    """Show how many issues are resolved, and what similarity says of the same patches."""
+    from goldpan.execution.resolve import EXPLAINED
+
+    console = Terminal()
+    count = result.counts.get("resolved", 0)
+    share = result.resolved
+    if share.value is not None:
+        console.print(
+            clean(
+                f"{count:,} of {len(result.resolutions):,} issues are resolved, {share.value:.1%} "
+            )
+            + clean(f"[{share.low:.1%}, {share.high:.1%}]")
+        )
+    table = Table("outcome", "rows", "meaning", box=None, header_style="dim")
+    for outcome, number in result.counts.items():
+        table.add_row(outcome, f"{number:,}", EXPLAINED[outcome])
+    console.print(table)
+    for name, similarity in (("resolve", result.right), ("do not", result.wrong)):
+        if similarity.codebleu is not None:
+            console.print(
+                clean(f"Of {similarity.patches:,} patches that {name}, CodeBLEU is ")
+                + clean(f"{similarity.codebleu:.3f}, {similarity.exact:,} are the merged fix")
+            )

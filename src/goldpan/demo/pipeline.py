@@ -49,6 +49,7 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.execution.isolation import IsolationError
 from goldpan.execution.records import Settings as VerificationSettings
+from goldpan.execution.records import instance_of
 from goldpan.execution.verify_all import verify_all
 from goldpan.explain import explain
 from goldpan.filters.pipeline import run_filters
@@ -146,7 +147,7 @@ def _verify(workspace: Workspace, reporter: Reporter, console: Terminal) -> None
     run_filters(workspace, [REPO], profile, reporter)
     dataset = _build(workspace, issue_resolution.FAMILY, profile, reporter)
     rows = pq.read_table(dataset / "data").to_pylist()
-    instances = [issue_resolution.instance_of(row) for row in rows]
+    instances = [instance_of(row) for row in rows]
     with as_file(files("goldpan.demo")) as shipped:
         recipes = [shipped / "recipe.toml"]
         try:

@@ -46,6 +46,20 @@ class Instance:
         return _digest(told)
 
 
+def instance_of(row: Mapping[str, Any]) -> Instance:
+    """Return what is run of a row of the family issue-resolution."""
+    return Instance(
+        str(row["id"]),
+        str(row["repo"]),
+        int(row["issue"]),
+        int(row["pull"]),
+        str(row["base_commit"]),
+        str(row["patch"]),
+        str(row["test_patch"]),
+        tuple(row["test_files"]),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How the tests of instances are run; part of each record."""

@@ -15,7 +15,8 @@ from goldpan.execution.isolation import find_isolation
 from goldpan.execution.outcome import Verdict
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import Instance, Record, Settings
-from goldpan.execution.verify import Job, verify_instance
+from goldpan.execution.trial import Job
+from goldpan.execution.verify import verify_instance
 from goldpan.git.clone import promisor
 from goldpan.git.objects import Objects
 from goldpan.git.prefetch import prefetch

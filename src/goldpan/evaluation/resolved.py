@@ -1,0 +1,175 @@
+"""How many issues a model's patches resolve, and how far similarity is from that.
+
+CodeBLEU and exact match compare texts: a correct patch in other words scores low, and a wrong one
+that copies most lines scores high. Execution tells them apart, so both stand beside each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.code.edits.edit import EditError
+from goldpan.code.edits.parse import parse_edits
+from goldpan.code.split_patch import split_patch
+from goldpan.core.errors import EvaluationError
+from goldpan.core.shares import Estimate, wilson
+from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
+from goldpan.execution.resolve import Outcome, Resolution
+
+_IDS = ("instance_id", "id")
+_ANSWERS = ("model_patch", "answer", "patch")
+_REMEDY = (
+    "Give JSON lines with instance_id and model_patch, as SWE-bench has them, or a run's "
+    "predictions.parquet"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """What text alone says of patches with one outcome."""
+
+    patches: int
+    codebleu: float | None
+    """The mean CodeBLEU of the lines that they write, in [0, 1]."""
+    exact: int
+    """How many write exactly the lines of the merged fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedResult:
+    """The score of a set of patches by execution."""
+
+    resolutions: tuple[Resolution, ...]
+    resolved: Estimate
+    """The share of instances that are resolved, with its 95 % interval (Wilson)."""
+    right: Similarity
+    """Of patches that resolve their issue."""
+    wrong: Similarity
+    """Of patches that do not."""
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """How many instances have each outcome, the most first."""
+        outcomes = Counter(resolution.outcome for resolution in self.resolutions)
+        return dict(outcomes.most_common())
+
+
+def read_patches(path: Path) -> dict[str, str | None]:
+    """Return the patch of each instance by what names it: an `instance_id` or an example's id.
+
+    Reads JSON lines as SWE-bench has them and the predictions of a run. Raises `EvaluationError`
+    naming the file and the line, also where an instance has two patches.
+    """
+    patches: dict[str, str | None] = {}
+    for number, row in _rows(path):
+        name = next((row[key] for key in _IDS if isinstance(row.get(key), str)), None)
+        answer = next((row[key] for key in _ANSWERS if key in row), None)
+        if name is None or not (answer is None or isinstance(answer, str)):
+            raise EvaluationError(f"{path}:{number} names no instance, or no patch", _REMEDY)
+        if name in patches:
+            raise EvaluationError(
+                f"{path}:{number} has a second patch for {name}", "Give one patch an instance"
+            )
+        patches[name] = answer
+    return patches
+
+
+def patches_of(
+    rows: Sequence[Mapping[str, Any]], patches: Mapping[str, str | None]
+) -> dict[str, str | None]:
+    """Return the patches by the ids of a dataset's rows.
+
+    A patch may be named by `instance_id`, by the row's id, or by the id of the code edit of the
+    same fix. Raises `EvaluationError` where none of them is for a row.
+    """
+    found: dict[str, str | None] = {}
+    for row in rows:
+        fix = str(row["id"]).partition(":")[2]
+        for name in (row["instance_id"], row["id"], f"code-edit:{fix}"):
+            if name in patches:
+                found[row["id"]] = patches[name]
+                break
+    if patches and not found:
+        raise EvaluationError(
+            f"None of {len(patches):,} patches is for a row of the dataset, such as "
+            f"{next(iter(patches))}",
+            "Name instances as the dataset's column instance_id does",
+        )
+    return found
+
+
+def summarize(
+    resolutions: Sequence[Resolution], patches: Mapping[str, str | None]
+) -> ResolvedResult:
+    """Set what execution found beside what the texts of the same patches say."""
+    right = [resolution for resolution in resolutions if resolution.outcome == "resolved"]
+    wrong = [
+        resolution
+        for resolution in resolutions
+        if resolution.outcome not in ("resolved", "no-answer")
+    ]
+    return ResolvedResult(
+        tuple(resolutions),
+        wilson(len(right), len(resolutions)),
+        _similarity(right, patches),
+        _similarity(wrong, patches),
+    )
+
+
+def _similarity(resolutions: Sequence[Resolution], patches: Mapping[str, str | None]) -> Similarity:
+    pairs = []
+    for resolution in resolutions:
+        instance = resolution.instance
+        path = next((part.path for part in split_patch(instance.patch)), "")
+        pairs.append(
+            CodePair(path, written(instance.patch), written(patches.get(instance.id) or ""))
+        )
+    scores = [result.score for result in codebleu(pairs)]
+    exact = sum(pair.reference.split() == pair.answer.split() for pair in pairs)
+    return Similarity(len(pairs), fmean(scores) if scores else None, exact)
+
+
+def written(patch: str) -> str:
+    """Return the lines that a patch writes: added ones of a diff, REPLACE parts of blocks."""
+    try:
+        edits = parse_edits(patch)
+    except EditError:
+        edits = ()
+    if edits:
+        return "\n".join(edit.replace for file in edits for edit in file.edits)
+    lines = patch.splitlines()
+    return "\n".join(
+        line[1:] for line in lines if line.startswith("+") and not line.startswith("+++ ")
+    )
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        if path.suffix == ".parquet":
+            table = pq.read_table(path)
+            kept = [name for name in (*_IDS, *_ANSWERS) if name in table.column_names]
+            yield from enumerate(table.select(kept).to_pylist(), 1)
+            return
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                row = orjson.loads(line)
+                if not isinstance(row, dict):
+                    raise EvaluationError(f"{path}:{number} is no JSON object", _REMEDY)
+                yield number, row
+    except OSError as error:
+        raise EvaluationError(f"{path} cannot be read: {error.strerror}", _REMEDY) from None
+    except orjson.JSONDecodeError as error:
+        raise EvaluationError(f"{path}:{number} is no JSON: {error}", _REMEDY) from None
+    except pa.ArrowInvalid as error:
+        raise EvaluationError(f"{path} is no Parquet file: {error}", _REMEDY) from None

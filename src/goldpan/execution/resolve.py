@@ -1,0 +1,169 @@
+"""Scores a model's patch by execution: whether it makes the tests of a proved fix pass."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import orjson
+
+from goldpan.code.edits.edit import EditError
+from goldpan.code.edits.files import apply_patch_files
+from goldpan.core.engine import EngineName, open_engine
+from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
+from goldpan.core.sealed import DamagedError, read_json, sealed_json
+from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.execution.isolation import find_isolation
+from goldpan.execution.outcome import Run
+from goldpan.execution.records import Instance, Record, Settings, read_record, record_directory
+from goldpan.execution.runner import EndedError
+from goldpan.execution.trial import Job, open_trial
+
+Outcome = Literal[
+    "resolved", "tests-fail", "no-answer", "does-not-apply", "limit-exceeded", "does-not-build"
+]
+EXPLAINED: Mapping[Outcome, str] = {
+    "resolved": "all tests pass that the fix makes pass, and all that passed before",
+    "tests-fail": "some of these tests do not pass",
+    "no-answer": "no patch was given",
+    "does-not-apply": "the patch does not apply to the base commit",
+    "limit-exceeded": "the tests took more time, memory or processes than they may",
+    "does-not-build": "the environment cannot be built any more",
+}
+"""What each outcome means, for people."""
+_ANSWER = "answer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The outcome of one model's patch for one instance."""
+
+    instance: Instance
+    outcome: Outcome
+    failed: tuple[str, ...] = ()
+    """Tests that should pass and do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A patch to be scored, for an instance that was proved."""
+
+    job: Job
+    record: Record
+    text: str = field(repr=False)
+    """SEARCH/REPLACE blocks or a git diff."""
+
+    def __str__(self) -> str:
+        return self.job.instance.id
+
+
+def resolve_all(
+    workspace: Workspace,
+    instances: Sequence[Instance],
+    answers: Mapping[str, str | None],
+    settings: Settings,
+    reporter: Reporter,
+    *,
+    recipes: Sequence[Path] = (),
+    workers: int = 1,
+    engine: EngineName = "local",
+    address: str = "",
+) -> tuple[Resolution, ...]:
+    """Score the answer to each instance, by the instances' ids; a missing one scores as none.
+
+    Answers that were scored by the same tests are not run again. Raises `UsageError` where an
+    instance was not proved in this workspace: its tests could not tell right from wrong.
+    """
+    workspace = _absolute(workspace)
+    find_isolation(settings.isolation, settings.image)
+    waiting: list[Answer] = []
+    scored: dict[str, Resolution] = {}
+    for instance in instances:
+        directory = record_directory(workspace, instance.repo, instance.issue, instance.pull)
+        record = read_record(directory, instance)
+        if record is None or record.proof.verdict != "verified":
+            raise UsageError(
+                f"{instance.id} is not verified in {workspace.root}",
+                "Run goldpan verify on the dataset, and build it again with --verified",
+            )
+        text = answers.get(instance.id)
+        if text is None or not text.strip():
+            scored[instance.id] = Resolution(instance, "no-answer", record.proof.fail_to_pass)
+        else:
+            job = Job(workspace, instance, settings, tuple(recipes))
+            waiting.append(Answer(job, record, text))
+    with (
+        open_engine(engine, workers, address) as running,
+        reporter.task("Running tests", len(waiting)) as task,
+    ):
+        for resolution in running.map(resolve_answer, waiting):
+            scored[resolution.instance.id] = resolution
+            task.advance()
+    return tuple(scored[instance.id] for instance in instances)
+
+
+def resolve_answer(answer: Answer) -> Resolution:
+    """Score one answer, or return what came of the same answer before."""
+    instance = answer.job.instance
+    digest = hashlib.sha256(answer.text.encode("utf-8", "surrogateescape")).hexdigest()
+    directory = record_directory(answer.job.workspace, instance.repo, instance.issue, instance.pull)
+    logs = directory / "answers" / digest[:16]
+    known = _read(logs, answer, digest)
+    if known:
+        return known
+    with open_trial(answer.job, logs) as trial:
+        shutil.rmtree(logs, ignore_errors=True)
+        make_directory(logs)
+
+        def change(testbed: Path) -> None:
+            try:
+                apply_patch_files(answer.text, testbed, write=True)
+            except EditError as error:
+                (logs / "patch.log").write_text(str(error), encoding="utf-8")
+                raise EndedError("does-not-apply") from None
+            trial.restore_tests(testbed)
+
+        try:
+            trial.prepare()
+            resolution = _judge(answer, trial.run("answer", change))
+        except EndedError as ended:
+            outcome: Outcome = (
+                ended.verdict
+                if ended.verdict in ("does-not-apply", "limit-exceeded")
+                else "does-not-build"
+            )
+            resolution = Resolution(instance, outcome, answer.record.proof.fail_to_pass)
+    plain = {
+        "record": answer.record.digest,
+        "answer": digest,
+        "outcome": resolution.outcome,
+        "failed": resolution.failed,
+    }
+    write_whole(logs / _ANSWER, sealed_json(plain))
+    return resolution
+
+
+def _judge(answer: Answer, run: Run) -> Resolution:
+    proof = answer.record.proof
+    wanted = (*proof.fail_to_pass, *proof.pass_to_pass)
+    failed = tuple(test for test in wanted if run.get(test) != "passed")
+    return Resolution(answer.job.instance, "tests-fail" if failed else "resolved", failed)
+
+
+def _read(logs: Path, answer: Answer, digest: str) -> Resolution | None:
+    try:
+        plain = read_json(logs / _ANSWER)
+        if (plain["record"], plain["answer"]) != (answer.record.digest, digest):
+            return None
+        return Resolution(answer.job.instance, plain["outcome"], tuple(plain["failed"]))
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def _absolute(workspace: Workspace) -> Workspace:
+    return Workspace(workspace.root.absolute(), workspace.rules)

@@ -1,0 +1,165 @@
+"""One instance laid out and built, so that its tests can be run in any state of its files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldpan.code.split_patch import split_patch
+from goldpan.core.errors import GitError
+from goldpan.core.workspace import Workspace
+from goldpan.execution.checkout import (
+    applies,
+    check_out,
+    committed_at,
+    copy_tree,
+    nearest_version,
+)
+from goldpan.execution.isolation import Isolation, Limits, find_isolation
+from goldpan.execution.outcome import Run
+from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
+from goldpan.execution.recipe import Recipe, load_recipes
+from goldpan.execution.records import Instance, Settings
+from goldpan.execution.runner import EndedError, Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One instance whose tests are run; it travels to other processes and machines."""
+
+    workspace: Workspace
+    instance: Instance
+    settings: Settings
+    recipes: tuple[Path, ...] = ()
+    """Recipes of one's own, tried before the shipped ones."""
+    again: bool = False
+    """Whether it is run although what came of it is known."""
+
+    def __str__(self) -> str:
+        return self.instance.id
+
+
+class Trial:
+    """An instance's base commit with its environment, from which each run starts anew."""
+
+    def __init__(self, job: Job, isolation: Isolation, scratch: Path, logs: Path) -> None:
+        self._instance = job.instance
+        self._clone = job.workspace.clone(job.instance.repo)
+        # Foreign code may write to it, so no two repositories share one.
+        self._cache = job.workspace.root / "verification" / ".packages" / job.instance.repo.lower()
+        self._settings = job.settings
+        self._recipes = load_recipes(job.recipes)
+        self._isolation = isolation
+        self._scratch = scratch
+        self._logs = logs
+        self._base = scratch / "testbed"
+        self._runner: Runner | None = None
+        self.environment: dict[str, Any] = {}
+        """What the tests run in."""
+
+    def prepare(self) -> None:
+        """Lay out the base commit, try the patches, build the environment.
+
+        Raises `EndedError` with the verdict where one of these fails.
+        """
+        recipe = self._lay_out()
+        limits = Limits(self._settings.seconds, self._settings.memory, self._settings.processes)
+        runner = Runner(recipe, self._isolation, limits, self._logs, self._scratch)
+        date = committed_at(self._clone, self._instance.base_commit)
+        version = nearest_version(self._clone, self._instance.base_commit)
+        log = self._logs / "build.log"
+        try:
+            if recipe.fields.environment == "uv":
+                made = build_python_env(
+                    recipe,
+                    self._isolation,
+                    self._base,
+                    self._scratch / "environment",
+                    self._cache,
+                    date,
+                    version,
+                    limits,
+                    log,
+                )
+                runner.python, runner.readable = made.python, made.readable
+                self.environment |= {
+                    "python": made.version,
+                    "python_wanted": made.wanted,
+                    "packages": list(made.packages),
+                }
+            else:
+                runner.build(self._base, log)
+        except EnvironmentBuildError:
+            raise EndedError("does-not-build", runner.tail(log.name)) from None
+        self.environment |= {"newest_packages": date, "version": version}
+        self._runner = runner
+
+    def run(self, name: str, change: Callable[[Path], None]) -> Run:
+        """Run the tests in a fresh copy of the base commit's files, changed as told."""
+        assert self._runner is not None, "it is prepared"
+        with self._copy() as testbed:
+            change(testbed)
+            return self._runner.run(testbed, self._instance.test_files, name)
+
+    def restore_tests(self, testbed: Path) -> None:
+        """Give the test files the state that the fix brings, whatever was done to them."""
+        for path in self._instance.test_files:
+            target, source = testbed / path, self._base / path
+            target.unlink(missing_ok=True)
+            if source.is_file() and not source.is_symlink():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target)
+        apply_or_end(testbed, self._instance.test_patch)
+
+    def tail(self, name: str) -> str:
+        """Return the end of a log."""
+        return self._runner.tail(name) if self._runner else ""
+
+    def _lay_out(self) -> Recipe:
+        """Write the base commit, try the patches on a copy, and return the recipe that fits."""
+        self._base.mkdir()
+        try:
+            check_out(self._clone, self._instance.base_commit, self._base)
+        except GitError as error:
+            raise EndedError("lost-base", error.problem) from None
+        names = {path.name for path in self._base.iterdir()}
+        recipe = next((recipe for recipe in self._recipes if recipe.fits(names)), None)
+        if recipe is None:
+            raise EndedError("no-recipe")
+        self.environment |= {"recipe": recipe.name, "recipe_digest": recipe.digest}
+        patches = {"the test patch": self._instance.test_patch, "the fix": self._instance.patch}
+        with self._copy() as trial:
+            for kind, patch in patches.items():
+                apply_or_end(trial, patch, kind)
+        if recipe.rebuilds(part.path for part in split_patch(self._instance.patch)):
+            raise EndedError("needs-rebuild")
+        return recipe
+
+    @contextmanager
+    def _copy(self) -> Iterator[Path]:
+        target = self._scratch / "copy"
+        copy_tree(self._base, target)
+        try:
+            yield target
+        finally:
+            shutil.rmtree(target, ignore_errors=True)
+
+
+@contextmanager
+def open_trial(job: Job, logs: Path) -> Iterator[Trial]:
+    """Give a trial in directories of its own; raises `IsolationError` where nothing isolates."""
+    isolation = find_isolation(job.settings.isolation, job.settings.image)
+    with job.workspace.scratch() as scratch:
+        trial = Trial(job, isolation, scratch, logs)
+        trial.environment["isolation"] = isolation.name
+        yield trial
+
+
+def apply_or_end(testbed: Path, patch: str, kind: str = "what building left is in the way") -> None:
+    """Apply a git diff; raises `EndedError` where it does not apply."""
+    if not applies(testbed, patch):
+        raise EndedError("does-not-apply", kind)

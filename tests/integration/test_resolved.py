@@ -1,0 +1,150 @@
+"""A model's patch counts where the tests of the fix pass, however it is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan import Workspace, load
+from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.evaluation.resolved import ResolvedResult, read_patches, written
+from tests.demo_workspace import attempt, make_demo
+from tests.places import ROOT
+from tests.verifying import needs_isolation
+
+RECIPE = ROOT / "src" / "goldpan" / "demo" / "recipe.toml"
+BLOCKS = """\
+src/sluice/header.py
+```python
+<<<<<<< SEARCH
+    return [name.strip() for name in line.split(",")]
+=======
+    if line[:1] == "\\ufeff":
+        line = line[1:]
+    return [name.strip() for name in line.split(",")]
+>>>>>>> REPLACE
+```
+"""
+OF_ANOTHER_FILE = """\
+diff --git a/none.py b/none.py
+--- a/none.py
++++ b/none.py
+@@ -1 +1 @@
+-x
++y
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Return the demo's workspace with a dataset of proved fixes."""
+    root = make_demo(tmp_path_factory.mktemp("resolved") / "lab")
+    lab = Workspace(root, progress=False)
+    lab.build("issue-resolution", profile="verified", verified=True, output=root / "proved")
+    return lab
+
+
+def score(lab: Workspace, folder: Path, patches: dict[str, str | None]) -> ResolvedResult:
+    """Score patches by the instances' identifiers."""
+    file = folder / "patches.jsonl"
+    rows = [{"instance_id": name, "model_patch": patch} for name, patch in patches.items()]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return lab.resolved(lab.path / "proved", file, recipes=[RECIPE], seconds=60, memory=1 << 30)
+
+
+@needs_isolation
+def test_each_merged_fix_resolves_its_issue_and_no_empty_patch_does(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    rows = load(lab.path / "proved").to_arrow().to_pylist()
+    gold = score(lab, tmp_path, {row["instance_id"]: row["patch"] for row in rows})
+    assert gold.counts == {"resolved": len(rows)}
+    assert gold.right.codebleu == pytest.approx(1.0)
+    assert gold.right.exact == len(rows)
+    empty = score(lab, tmp_path, {row["instance_id"]: "" for row in rows})
+    assert empty.counts == {"no-answer": len(rows)}
+    assert empty.resolved.value == 0
+
+
+@needs_isolation
+def test_a_correct_alternative_counts_and_a_near_copy_that_is_wrong_does_not(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    rows = {row["issue"]: row for row in load(lab.path / "proved").to_arrow().to_pylist()}
+    lines = rows[5]["patch"].splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if line.startswith("+"))
+    lines[last] = "+    return iter(())\n"
+    patches: dict[str, str | None] = {
+        rows[3]["instance_id"]: BLOCKS,
+        rows[5]["instance_id"]: "".join(lines),
+        rows[1]["instance_id"]: OF_ANOTHER_FILE,
+    }
+    result = score(lab, tmp_path, patches)
+    outcomes = {row.instance.issue: row.outcome for row in result.resolutions}
+    assert outcomes[3] == "resolved"
+    assert outcomes[5] == "tests-fail"
+    assert outcomes[1] == "does-not-apply"
+    assert result.right.exact == 0
+    assert result.right.codebleu is not None
+    assert result.right.codebleu < 1
+
+
+@needs_isolation
+def test_a_patch_that_bends_the_tests_gains_nothing(lab: Workspace, tmp_path: Path) -> None:
+    rows = {row["issue"]: row for row in load(lab.path / "proved").to_arrow().to_pylist()}
+    bent = rows[3]["test_patch"].replace('["a", "b"]', '["\\ufeffa", "b"]')
+    assert bent != rows[3]["test_patch"]
+    result = score(lab, tmp_path, {rows[3]["instance_id"]: bent})
+    scored = {row.instance.issue: row for row in result.resolutions}[3]
+    assert scored.outcome == "tests-fail"
+    assert list(scored.failed) == list(rows[3]["FAIL_TO_PASS"])
+
+
+@needs_isolation
+def test_rows_that_were_not_proved_cannot_tell_right_from_wrong(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    file = tmp_path / "patches.jsonl"
+    file.write_text('{"instance_id": "prospector__sluice-4", "model_patch": ""}\n')
+    with pytest.raises(UsageError, match="is not verified"):
+        lab.resolved(lab.path / "datasets" / "issue-resolution", file, recipes=[RECIPE])
+
+
+def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> None:
+    run = tmp_path / "predictions.parquet"
+    rows = [{"id": "code-edit:o/n#1+2", "repo": "o/n", "truth": "t", "answer": None}]
+    pq.write_table(pa.Table.from_pylist(rows), run)
+    assert read_patches(run) == {"code-edit:o/n#1+2": None}
+    file = tmp_path / "patches.jsonl"
+    for content, message in (
+        ("{}\n", "1 names no instance"),
+        ('{"instance_id": "a", "model_patch": "x"}\n' * 2, "2 has a second patch for a"),
+        ('{"instance_id"', "1 is no JSON"),
+        ("[1]\n", "1 is no JSON object"),
+    ):
+        file.write_text(content)
+        with pytest.raises(EvaluationError, match=message):
+            read_patches(file)
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        read_patches(tmp_path / "none.jsonl")
+
+
+def test_a_file_of_other_instances_is_refused(tmp_path: Path) -> None:
+    root = make_demo(tmp_path / "lab")
+    file = tmp_path / "patches.jsonl"
+    file.write_text('{"instance_id": "django__django-1", "model_patch": "x"}\n')
+    done = attempt(
+        "evaluate", "resolved", str(root / "datasets" / "issue-resolution"),
+        "--predictions", str(file), "--workspace", str(root),
+    )  # fmt: skip
+    assert done.code == 1
+    assert "None of 1 patches is for a row of the dataset" in done.err
+
+
+def test_what_a_patch_writes_is_read_from_diffs_and_blocks() -> None:
+    assert written(BLOCKS).startswith('    if line[:1] == "')
+    assert written("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n") == "new"
