@@ -114,6 +114,15 @@ def _partitioned(split: str, table: pa.Table) -> pa.Table:
     return table.set_column(place, "partition", pa.array([split] * len(table), pa.string()))
 
 
+def independent(data: TaskData) -> TaskData:
+    """Return the data with a document of its own for each row."""
+
+    def told_apart(table: pa.Table) -> pa.Table:
+        return table.set_column(table.schema.get_field_index("document"), "document", table["id"])
+
+    return replace(data, splits={name: told_apart(table) for name, table in data.splits.items()})
+
+
 def add_run(
     workspace: Workspace,
     data: TaskData,

@@ -29,7 +29,7 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.errors import StatisticsError
 from goldpan.evaluation.suites import ORGANIZERS, comment_ranking
-from tests.comparing import SIX, add_run, six_tasks, split_rows, two_labels
+from tests.comparing import SIX, add_run, independent, six_tasks, split_rows, two_labels
 
 pytest.importorskip("scipy")
 
@@ -61,7 +61,10 @@ def test_models_are_ranked_over_tasks(place: Workspace) -> None:
     found = compared(place)
     told = comparison(found)
     assert told.tasks == SIX
-    assert told.test.name == "bayesian signed rank"
+    assert (told.test.name, told.test.question) == ("hierarchical resampling", "new rows")
+    assert (told.test.units, told.test.unit) == (24, "documents")
+    assert found.new_tasks is not None
+    assert found.new_tasks.test.question == "new tasks"
     assert told.models[-1] == "bad"
     assert told.decision("good", "bad") == told.decision("near", "bad") == "better"
     assert told.decision("good", "near") != "better"
@@ -75,18 +78,44 @@ def test_a_frequentist_comparison_is_there_to_choose(place: Workspace) -> None:
     told = comparison(compared(place, Question("frequentist")))
     assert told.test.approach == "frequentist"
     assert told.decision("good", "bad") == "better"
+    named = comparison(compared(place, Question("bayesian")))
+    assert named.test.name == "bayesian signed rank"
+    assert compared(place, Question("bayesian")).new_tasks is None
 
 
 def test_one_task_is_compared_by_the_answers_to_it(place: Workspace) -> None:
-    data = two_labels(test=200)
+    data = independent(two_labels(test=200))
     for name, share in (("good", 0.9), ("bad", 0.5), ("twin", 0.9)):
         for seed in (0, 1):
             add_run(place, data, name, share, seed=seed)
-    told = comparison(compared(place))
-    assert told.test.name == "randomization"
+    found = compared(place)
+    told = comparison(found)
+    assert (told.test.name, told.test.units, told.test.unit) == (
+        "hierarchical resampling",
+        200,
+        "rows",
+    )
     assert told.decision("good", "bad") == "better"
+    # They answer alike, row by row; 200 rows are too few to show that they are.
     assert told.decision("good", "twin") == "undecided"
-    assert any("2 projects, too few" in note for note in told.notes)
+    assert any("projects are requirement_type (2)" in note for note in told.notes)
+    assert found.new_tasks is not None
+    assert found.new_tasks.test.name == "none"
+    assert "needs at least 3" in found.new_tasks.test.why
+    named = comparison(compared(place, Question("bayesian")))
+    assert named.test.name == "randomization"
+
+
+def test_rows_of_four_documents_say_too_little_of_new_ones(place: Workspace) -> None:
+    data = two_labels(test=200)
+    for name, share in (("good", 0.9), ("bad", 0.5)):
+        add_run(place, data, name, share)
+    told = comparison(compared(place))
+    assert (told.test.units, told.test.unit) == (4, "documents")
+    assert told.decision("good", "bad") == "undecided"
+    (pair,) = told.pairs
+    assert pair.needed is not None
+    assert pair.needed >= 6
 
 
 def test_every_metric_that_sums_over_examples_can_be_shuffled(place: Workspace) -> None:
@@ -101,12 +130,12 @@ def test_every_metric_that_sums_over_examples_can_be_shuffled(place: Workspace) 
         ("se_entities", tags),
         ("qa", answers),
     ):
-        data = split_rows(find_task(task), pairs, 40)
+        data = independent(split_rows(find_task(task), pairs, 40))
         wrong = {"story_points": 30.0, "se_entities": ["O", "O", "O"], "qa": "No idea"}
         for name, share in (("good", 0.9), ("bad", 0.3)):
             add_run(place, data, name, share, wrong=wrong.get(task, list(labels[2:3])))
     found = compared(place)
-    assert comparison(found).test.name == "none"
+    assert comparison(found).decision("good", "bad") == "better"
     assert found.metrics["story_points"] == "1 - smape"
     assert found.metric == "score"
     assert [one.tasks for one in found.alone] == [(task,) for task in found.tasks]
@@ -263,7 +292,7 @@ class _BySeed:
 
 def test_seeds_count_by_the_mean_of_their_scores(place: Workspace) -> None:
     """Counts that are averaged over two useless seeds would look like a fair model."""
-    data = two_labels(test=400)
+    data = independent(two_labels(test=400))
     for seed in (0, 1):
         model = Model("collapsing", _BySeed().fit)
         execute(place, data, model, find_protocol("default"), seed, Reporter(quiet=True))
@@ -275,7 +304,6 @@ def test_seeds_count_by_the_mean_of_their_scores(place: Workspace) -> None:
     for one in found.systems:
         (standing,) = [each for each in told.standings if each.model == one.name]
         assert standing.mean == pytest.approx(mean_score(one, "requirement_type"))
-    assert told.decision("steady", "collapsing") == "better"
 
 
 @pytest.mark.parametrize("alpha", [-1.0, 0.0, 1.0, 5.0, float("nan")])

@@ -44,7 +44,7 @@ def test_people_are_told_who_differs(place: Path) -> None:
     found = run("compare", "--workspace", place)
     assert found.exit_code == 0
     assert "3 models on 6 tasks" in found.stdout
-    assert "better than bad" in found.stdout
+    assert "On new rows of these tasks, good is better than bad" in " ".join(found.stdout.split())
     lines = [line.split() for line in found.stdout.splitlines()]
     assert ["3", "bad"] in [line[:2] for line in lines]
 
@@ -56,9 +56,28 @@ def test_json_holds_the_whole_comparison(place: Path) -> None:
     assert {one["model"] for one in found["comparison"]["standings"]} == {"good", "near", "bad"}
     assert all(Path(path).is_dir() for one in found["models"] for path in one["runs"])
     assert found["not_compared"] is None
-    wider = told("compare", "--workspace", place, "--rope", "5", "--seed", "3")
+    asked = ("compare", "--workspace", place, "--approach", "bayesian")
+    wider = told(*asked, "--rope", "5", "--seed", "3")
     assert {pair["decision"] for pair in wider["comparison"]["pairs"]} == {"equal"}
     assert wider["comparison"]["test"]["seed"] == 3
+
+
+def test_methods_by_name_do_not_say_better(place: Path) -> None:
+    for approach in ("bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"):
+        found = run("compare", "--workspace", place, "--approach", approach)
+        assert found.exit_code == 0
+        assert "is better than" not in " ".join(found.stdout.split())
+        assert "declares equal models different in" in " ".join(found.stdout.split())
+
+
+def test_both_questions_are_answered_in_json(place: Path) -> None:
+    found = told("compare", "--workspace", place)
+    assert found["comparison"]["test"]["question"] == "new rows"
+    assert found["new_tasks"]["test"]["question"] == "new tasks"
+    for pair in found["comparison"]["pairs"]:
+        assert pair["low"] <= pair["difference"] <= pair["high"]
+    undecided = [one for one in found["comparison"]["pairs"] if one["decision"] == "undecided"]
+    assert all(one["needed_unit"] == "documents" for one in undecided)
 
 
 def test_runs_are_chosen_by_task_suite_model_and_protocol(place: Path) -> None:

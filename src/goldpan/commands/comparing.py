@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -18,7 +18,7 @@ from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.datasets.task import Task
-    from goldpan.evaluation.comparing import ComparisonResult, Question
+    from goldpan.evaluation.comparing import ComparisonResult, Method, Question
     from goldpan.report.evaluation import Written
 
 Output = Annotated[Path | None, typer.Option(help="An HTML file for the whole report.")]
@@ -42,15 +42,22 @@ def compare(
         str | None, typer.Option(help="Only runs under this protocol. (default: all)")
     ] = None,
     approach: Annotated[
-        str, typer.Option(help="bayesian or frequentist, for five tasks or more.")
-    ] = "bayesian",
+        str,
+        typer.Option(
+            help="calibrated: would it hold on new rows, on new tasks? By name, for five tasks or"
+            " more: bayesian, frequentist, wilcoxon, nemenyi, tukey."
+        ),
+    ] = "calibrated",
     alpha: Annotated[
         float, typer.Option(help="Significance level: how often a decision may be wrong.")
     ] = 0.05,
     rope: Annotated[
-        float,
-        typer.Option(help="Region of practical equivalence, as a share of the models' spread."),
-    ] = 0.1,
+        float | None,
+        typer.Option(
+            help="Region of practical equivalence: points of the score (calibrated, 0.01), or a"
+            " share of the models' spread (bayesian, 0.1)."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the tests' random draws.", min=0)] = 0,
     output: Output = None,
     markdown: Markdown = None,
@@ -147,12 +154,13 @@ def check_endings(**files: Path | None) -> None:
             )
 
 
-def _approach(name: str) -> Literal["bayesian", "frequentist"]:
-    if name == "bayesian":
-        return "bayesian"
-    if name == "frequentist":
-        return "frequentist"
-    raise UsageError(f"There is no approach {name!r}", "Choose bayesian or frequentist")
+def _approach(name: str) -> Method:
+    from goldpan.evaluation.comparing import METHODS
+
+    for method in METHODS:
+        if method == name:
+            return method
+    raise UsageError(f"There is no approach {name!r}", f"Choose {', '.join(METHODS)}")
 
 
 def _members(tasks: dict[str, Task], suite: str | None) -> list[str]:
@@ -244,6 +252,7 @@ def comparison_json(result: ComparisonResult, written: Sequence[Written]) -> dic
             for system in result.ranked
         ],
         "comparison": comparison.as_json() if isinstance(comparison, Comparison) else None,
+        "new_tasks": None if result.new_tasks is None else result.new_tasks.as_json(),
         "not_compared": None if compared_there else comparison,
         "tasks_alone": [alone.as_json() for alone in result.alone],
         "nlbse23": None if comments is None else asdict(comments),

@@ -29,6 +29,7 @@ class ExampleNumbers:
 
     ids: tuple[str, ...]
     repos: tuple[str | None, ...]
+    documents: tuple[str | None, ...]
     columns: Floats
     """Examples x numbers."""
     measure: Callable[[Floats], Floats]
@@ -46,6 +47,7 @@ def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNu
                 return ExampleNumbers(
                     tuple(table["id"].to_pylist()),
                     tuple(table["repo"].to_pylist()),
+                    tuple(table["document"].to_pylist()),
                     evidence.columns,
                     _ranking_values(measure),
                 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -18,26 +19,51 @@ from goldpan.evaluation.answers import (
 from goldpan.evaluation.comparison_units import Block, System, complete, on_one_split, systems_of
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.calibrated import (
+    ROPE,
+    answer_questions,
+    new_tasks_by_scores,
+    no_rows,
+)
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
+from goldpan.evaluation.statistics.decide import Choice
 from goldpan.evaluation.statistics.errors import check_settings
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.randomization import Measure, compare_answers
+from goldpan.evaluation.statistics.ranking import arrange
 from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from goldpan.evaluation.task_evidence import MANY_PROJECTS, evidence_of
 
 MIXED = "score"
 """What the score is called where tasks rank by different metrics."""
 _MOST_ALONE = 20
+_MOST_NAMED = 4
 """Models that are compared on each of a few tasks alone: pairs grow with their square."""
+
+
+Method = Literal["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
+METHODS: Mapping[Method, tuple[Approach, Choice]] = {
+    "calibrated": ("calibrated", "auto"),
+    "bayesian": ("bayesian", "auto"),
+    "frequentist": ("frequentist", "auto"),
+    "wilcoxon": ("frequentist", "pairwise"),
+    "nemenyi": ("frequentist", "nonparametric"),
+    "tukey": ("frequentist", "parametric"),
+}
+"""How models can be compared, by name; all but the first are the papers' own."""
+_BAYESIAN_ROPE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """How models are compared."""
 
-    approach: Approach = "bayesian"
+    approach: Method = "calibrated"
     alpha: float = 0.05
-    rope: float = 0.1
+    rope: float | None = None
+    """Half the width of the region of practical equivalence: in points of the score (0.01) where
+    `calibrated`, as a share of the spread over tasks (0.1) where `bayesian`."""
     seed: int = 0
 
 
@@ -54,6 +80,8 @@ class ComparisonResult:
     """What is ranked."""
     comparison: Comparison | str
     """Or why there is none."""
+    new_tasks: Comparison | None
+    """What holds on new tasks, where `comparison` says what holds on new rows of these."""
     alone: tuple[Comparison, ...]
     """On each task by itself, by the answers to its examples, where there are few tasks."""
     without_value: tuple[str, ...]
@@ -113,6 +141,7 @@ def compare_runs(
         metrics=metrics,
         block=block,
         comparison="",
+        new_tasks=None,
         alone=(),
         without_value=tuple(
             _undefined(run) for run in kept if ranking_score(run.scores).value is None
@@ -120,8 +149,7 @@ def compare_runs(
         elsewhere=tuple(elsewhere),
         every=tuple(every),
     )
-    comparison, alone = _compare(result, tasks, question)
-    return replace(result, comparison=comparison, alone=alone)
+    return _compare(result, tasks, question)
 
 
 def matrix(compared: ComparisonResult) -> ScoreMatrix:
@@ -144,28 +172,98 @@ def mean_score(system: System, task: str) -> float | None:
 
 def _compare(
     result: ComparisonResult, tasks: Mapping[str, Task], question: Question
-) -> tuple[Comparison | str, tuple[Comparison, ...]]:
-    check_settings(question.alpha, question.rope)
+) -> ComparisonResult:
+    check_settings(question.alpha, question.rope or 0.0)
     models, shared = result.block.models, result.block.tasks
     if len(result.systems) < 2:
-        return f"There is one model, {result.systems[0].name}; a comparison needs two", ()
+        only = result.systems[0].name
+        return replace(result, comparison=f"There is one model, {only}; a comparison needs two")
     if len(models) < 2 or not shared:
-        return "No two models have scores on the same task", ()
+        return replace(result, comparison="No two models have scores on the same task")
+    if question.approach == "calibrated":
+        return _calibrated(result, tasks, question)
     few = len(shared) < FEWEST_TASKS
     alone: tuple[Comparison, ...] = ()
     if few and (len(shared) == 1 or len(models) <= _MOST_ALONE):
         by_task = (_alone(result, name, tasks.get(name), question) for name in shared)
         alone = tuple(comparison for comparison in by_task if comparison is not None)
     if len(shared) == 1 and alone:
-        return alone[0], ()
+        return replace(result, comparison=alone[0])
+    approach, choice = METHODS[question.approach]
     over_tasks = compare(
         matrix(result),
         alpha=question.alpha,
-        rope=question.rope,
-        approach=question.approach,
+        rope=_BAYESIAN_ROPE if question.rope is None else question.rope,
+        approach=approach,
         seed=question.seed,
+        choice=choice,
     )
-    return over_tasks, alone
+    return replace(result, comparison=over_tasks, alone=alone)
+
+
+def _calibrated(
+    result: ComparisonResult, tasks: Mapping[str, Task], question: Question
+) -> ComparisonResult:
+    """Answer what holds on new rows and on new tasks, and on new rows of each of a few tasks."""
+    scores = matrix(result)
+    alpha, rope = question.alpha, ROPE if question.rope is None else question.rope
+    systems = [system for system in result.systems if system.name in scores.models]
+    evidence = evidence_of(systems, scores.tasks, tasks)
+    if isinstance(evidence, str):
+        why = f"Of new rows nothing can be told: {evidence}"
+        on_tasks = new_tasks_by_scores(scores, alpha=alpha, rope=rope, seed=question.seed)
+        return replace(
+            result,
+            comparison=arrange(scores, no_rows(len(scores.models), why, alpha)),
+            new_tasks=arrange(scores, on_tasks),
+        )
+    answers = answer_questions(evidence, scores.models, alpha=alpha, rope=rope, seed=question.seed)
+    alone: tuple[Comparison, ...] = ()
+    count = len(evidence)
+    if 1 < count < FEWEST_TASKS and len(scores.models) <= _MOST_ALONE:
+        # A table of each task shows so many times the pairs, so each gets its share of alpha.
+        each = [
+            answer_questions(
+                [task], scores.models, alpha=alpha / count, rope=rope, seed=question.seed
+            )
+            for task in evidence
+        ]
+        alone = tuple(
+            arrange(_of_task(scores, task.task), answered.new_rows)
+            for task, answered in zip(evidence, each, strict=True)
+        )
+    comparison = arrange(scores, answers.new_rows)
+    notes = (*comparison.notes, *_few_projects(result, tasks, scores))
+    return replace(
+        result,
+        comparison=replace(comparison, notes=notes),
+        new_tasks=arrange(scores, answers.new_tasks),
+        alone=alone,
+    )
+
+
+def _of_task(scores: ScoreMatrix, task: str) -> ScoreMatrix:
+    at = scores.tasks.index(task)
+    return replace(scores, tasks=(task,), cells=tuple((row[at],) for row in scores.cells))
+
+
+def _few_projects(
+    result: ComparisonResult, tasks: Mapping[str, Task], scores: ScoreMatrix
+) -> Iterator[str]:
+    """Say which tasks have projects named, yet too few to resample whole projects."""
+    few: dict[str, int] = {}
+    system = next(system for system in result.systems if system.name in scores.models)
+    for name in scores.tasks:
+        repos = set(system.runs[name][0].predictions()["repo"].to_pylist()) - {None, ""}
+        if 1 < len(repos) < MANY_PROJECTS:
+            few[name] = len(repos)
+    if few:
+        named = ", ".join(f"{name} ({count})" for name, count in list(few.items())[:_MOST_NAMED])
+        more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
+        yield (
+            f"Of fewer than {MANY_PROJECTS} projects are {named}{more}: answers hold on new rows of"
+            " these projects, and others may differ"
+        )
 
 
 def _alone(

@@ -6,6 +6,7 @@ from typing import Literal
 
 from goldpan.evaluation.statistics.assumptions import check_assumptions
 from goldpan.evaluation.statistics.bayes import SAMPLES
+from goldpan.evaluation.statistics.calibrated import ROPE, new_tasks_by_scores
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
 from goldpan.evaluation.statistics.decide import Choice, decide_bayesian, decide_frequentist
 from goldpan.evaluation.statistics.errors import check_settings
@@ -28,15 +29,19 @@ def compare(
 ) -> Comparison:
     """Rank models and decide each pair; the same scores and seed give the same result.
 
-    Over five tasks or more, `bayesian` decides by the Bayesian signed-rank test with a ROPE, and
-    `frequentist` by the test that the data allow or that `choice` demands. Over fewer, seeds
-    decide where there are several, else pairs stay untested, and the test says why. Raises
+    `calibrated` answers whether differences hold on new tasks; answers to test rows say more
+    (`calibrated.answer_questions`). Over five tasks or more, `bayesian` decides by the Bayesian
+    signed-rank test with a ROPE, and `frequentist` by the test that the data allow or that
+    `choice` demands. Over fewer, these leave pairs untested, and the test says why. Raises
     `StatisticsError` for settings out of range and where scipy is missing.
     """
     check_settings(alpha, rope, samples)
+    if approach == "calibrated":
+        width = rope if rope_kind == "absolute" else ROPE
+        return arrange(scores, new_tasks_by_scores(scores, alpha=alpha, rope=width, seed=seed))
     values = scores.means()
     if len(scores.tasks) < FEWEST_TASKS:
-        return arrange(scores, decide_few(scores, alpha=alpha, approach=approach, seed=seed))
+        return arrange(scores, decide_few(scores, alpha=alpha, approach=approach))
     checked = check_assumptions(values, alpha)
     if approach == "bayesian":
         verdicts = decide_bayesian(

@@ -9,18 +9,22 @@ from goldpan.evaluation.statistics.assumptions import Assumptions
 from goldpan.evaluation.statistics.bayes import Posterior
 from goldpan.evaluation.statistics.effects import Magnitude
 
-SCHEMA = 1
+SCHEMA = 2
 
-Approach = Literal["frequentist", "bayesian"]
+Approach = Literal["calibrated", "frequentist", "bayesian"]
+Question = Literal["new rows", "new tasks", ""]
+"""What is asked: does a difference hold on new rows of these tasks, does it on new tasks. Empty
+for methods by other names, which take tasks as all there is to know."""
 Decision = Literal["better", "worse", "equal", "undecided", "untested"]
 """Of the first of two models. Only a ROPE can make it `equal`: no test shows sameness."""
 TestName = Literal[
+    "hierarchical resampling",
+    "random effects",
     "bayesian signed rank",
     "paired t",
     "wilcoxon",
     "nemenyi",
     "tukey",
-    "permutation of seeds",
     "randomization",
     "none",
 ]
@@ -46,6 +50,13 @@ class Pair:
     magnitude: Magnitude
     fragile: bool = False
     """Whether another seed could decide otherwise: it lies within random error of the limit."""
+    low: float | None = None
+    high: float | None = None
+    """Where the difference may lie, for all pairs at once; None for methods without it."""
+    needed: int | None = None
+    """How many units would find the difference seen, with a power of 80 %; None where it is
+    decided, or where no reasonable number would."""
+    needed_unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +102,12 @@ class ChosenTest:
     rope: float | None = None
     rope_kind: Literal["effect", "absolute"] | None = None
     samples: int | None = None
-    """Draws of the posterior, or shuffles."""
+    """Draws of the posterior, or swaps."""
     seed: int | None = None
+    question: Question = ""
+    units: int | None = None
+    unit: str = ""
+    """What is resampled: rows, documents, projects, tasks or data sets."""
 
 
 @dataclass(frozen=True, slots=True)

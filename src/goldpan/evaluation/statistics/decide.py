@@ -22,7 +22,7 @@ from goldpan.evaluation.statistics.omnibus import (
     nemenyi,
     tukey,
 )
-from goldpan.evaluation.statistics.paired import holm, paired_t, wilcoxon
+from goldpan.evaluation.statistics.paired import holm, paired_t, rounded, wilcoxon
 from goldpan.evaluation.statistics.scores import Floats
 
 Choice = Literal["auto", "parametric", "nonparametric", "pairwise"]
@@ -37,6 +37,10 @@ class Verdict:
     p: float | None = None
     posterior: Posterior | None = None
     fragile: bool = False
+    low: float | None = None
+    high: float | None = None
+    needed: int | None = None
+    needed_unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,7 @@ def _pairwise(values: Floats, parametric: bool, alpha: float, why: str) -> Verdi
 def _side(difference: Floats, parametric: bool) -> float:
     if parametric:
         return float(difference.mean())
+    difference = rounded(difference)
     moved = difference[difference != 0]
     return float((np.sign(moved) * scipy_stats().rankdata(np.abs(moved))).sum())
 

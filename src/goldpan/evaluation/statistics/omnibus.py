@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldpan.evaluation.statistics.errors import scipy_stats
+from goldpan.evaluation.statistics.paired import rounded
 from goldpan.evaluation.statistics.scores import Floats
 
 
@@ -26,12 +27,13 @@ class Omnibus:
 
 def mean_ranks(values: Floats) -> Floats:
     """Return each model's mean rank over tasks: 1 is the best, ties share their ranks."""
-    ranks: Floats = scipy_stats().rankdata(-values, axis=0).mean(axis=1)
+    ranks: Floats = scipy_stats().rankdata(-rounded(values), axis=0).mean(axis=1)
     return ranks
 
 
 def friedman(values: Floats) -> Omnibus:
     """Test by ranks, with Friedman's correction for ties: no assumption on distributions."""
+    values = rounded(values)
     if np.ptp(values, axis=0).max() == 0:
         return Omnibus("friedman", 0.0, 1.0)
     result = scipy_stats().friedmanchisquare(*values)

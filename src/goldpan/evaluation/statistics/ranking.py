@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from goldpan.evaluation.statistics.assumptions import Assumptions
 from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair, Standing
 from goldpan.evaluation.statistics.decide import Verdict, Verdicts
 from goldpan.evaluation.statistics.effects import akinshin_gamma, cohen_d, magnitude
-from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS, least_p
+from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.intervals import Interval, mean_interval, median_interval
 from goldpan.evaluation.statistics.omnibus import mean_ranks
 from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix
@@ -107,15 +108,20 @@ def _pair(
         effect=effect,
         magnitude=magnitude(effect),
         fragile=verdict.fragile,
+        low=verdict.low,
+        high=verdict.high,
+        needed=verdict.needed,
+        needed_unit=verdict.needed_unit,
     )
 
 
 def _mirrored(verdict: Verdict) -> Verdict:
-    return Verdict(
-        _MIRROR.get(verdict.decision, verdict.decision),
-        verdict.p,
-        verdict.posterior.reversed() if verdict.posterior else None,
-        verdict.fragile,
+    return replace(
+        verdict,
+        decision=_MIRROR.get(verdict.decision, verdict.decision),
+        posterior=verdict.posterior.reversed() if verdict.posterior else None,
+        low=None if verdict.high is None else -verdict.high,
+        high=None if verdict.low is None else -verdict.low,
     )
 
 
@@ -152,11 +158,6 @@ def _notes(scores: ScoreMatrix, verdicts: Verdicts, pairs: Sequence[Pair]) -> tu
         notes.append(
             "With five tasks Wilcoxon's p cannot fall below 0.0625: nothing can be decided at 0.05"
         )
-    if verdicts.test.name == "permutation of seeds":
-        least = least_p(scores)
-        if least >= verdicts.test.alpha:
-            floor = f"{min(1.0, least):.2g}"
-            notes.append(f"With so few seeds p cannot fall below {floor}: nothing can be decided")
     if scores.fewest_seeds == 1 and len(scores.tasks) >= FEWEST_TASKS:
         notes.append("Some scores come from one seed, so the noise of training is not seen")
     fragile = [f"{pair.first} and {pair.second}" for pair in pairs if pair.fragile]

@@ -83,6 +83,8 @@ def paper_tables(compared: ComparisonResult) -> Iterator[Table]:
     yield score_table(compared)
     if isinstance(comparison, Comparison) and comparison.test.name != "none":
         yield pairs_table(comparison)
+    if compared.new_tasks is not None and compared.new_tasks.test.name != "none":
+        yield pairs_table(compared.new_tasks)
     yield from (part for part in costs_section(compared).content if isinstance(part, Table))
 
 

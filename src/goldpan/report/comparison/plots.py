@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from goldpan.evaluation.statistics.comparison import Comparison, Decision, Pair
 from goldpan.evaluation.statistics.curves import POOLED, Curve, Point
 from goldpan.evaluation.statistics.errors import StatisticsError
+from goldpan.report.comparison.wording import decision_words
 from goldpan.report.drawing import (
     COLOURS,
     GOLD,
@@ -35,13 +36,6 @@ _SHADES: dict[Decision, str] = {
     "equal": "#8d867a",
     "undecided": "#f1e3c2",
     "untested": "#ffffff",
-}
-_MEANS: dict[Decision, str] = {
-    "better": "row is better",
-    "worse": "column is better",
-    "equal": "practically equal",
-    "undecided": "undecided",
-    "untested": "not tested",
 }
 
 
@@ -164,7 +158,7 @@ def posterior_plot(comparison: Comparison) -> str:
             dark = "white" if share > 0.85 else INK
             left.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=6, color=dark)
             _decided(right, row, column, pair)
-        _legend(drawn.figure, comparison.pairs)
+        _legend(drawn.figure, comparison)
     return drawn.svg
 
 
@@ -177,7 +171,7 @@ def decision_plot(comparison: Comparison) -> str:
         rows = {model: at for at, model in enumerate(comparison.models)}
         for pair in comparison.pairs:
             _decided(axes, rows[pair.first], rows[pair.second], pair)
-        _legend(drawn.figure, comparison.pairs)
+        _legend(drawn.figure, comparison)
     return drawn.svg
 
 
@@ -303,13 +297,19 @@ def _decided(axes: Axes, row: int, column: int, pair: Pair) -> None:
         axes.plot(column, row, "o", color=INK, ms=3)
 
 
-def _legend(figure: Figure, pairs: Sequence[Pair]) -> None:
+def _legend(figure: Figure, comparison: Comparison) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    pairs, words = comparison.pairs, decision_words(comparison.test)
+    means = {
+        **words,
+        "better": f"row is {words['better']}",
+        "worse": f"column is {words['better']}",
+    }
     decisions = [pair.decision for pair in pairs]
     handles: list[Patch | Line2D] = [
-        Patch(facecolor=shade, edgecolor=SOFT, label=f"{_MEANS[kind]} ({decisions.count(kind)})")
+        Patch(facecolor=shade, edgecolor=SOFT, label=f"{means[kind]} ({decisions.count(kind)})")
         for kind, shade in _SHADES.items()
         if kind in decisions
     ]

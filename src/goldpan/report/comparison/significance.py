@@ -14,38 +14,75 @@ from goldpan.report.comparison.plots import (
     posterior_plot,
 )
 from goldpan.report.comparison.slices import MOST_DRAWN, first_models
+from goldpan.report.comparison.wording import decision_words, meaning, needed
 from goldpan.report.document import Content, Figure, Table, Text, cut, folded
-from goldpan.report.numbers import formatted
+from goldpan.report.numbers import NOTHING, formatted
 
 
 def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple[Content, ...]:
-    """Fill the step; raises `Skipped` where nothing was tested."""
+    """Fill the step, a question after the other; raises `Skipped` where nothing was tested."""
     comparison = compared.comparison
     if isinstance(comparison, str):
         raise Skipped(comparison)
     alone = _alone(compared)
-    if comparison.test.name == "none" and not alone:
+    on_tasks = compared.new_tasks
+    if comparison.test.name == "none" and not alone and on_tasks is None:
         raise Skipped(comparison.test.why)
-    content: list[Content] = [Text(f"{comparison.test.name.capitalize()}. {comparison.test.why}.")]
+    content: list[Content] = [Text(_asked(comparison))]
     if comparison.test.name != "none":
         content += _decided(comparison)
-    caveat = _shared_sources(comparison, tasks)
-    if caveat:
-        content.append(Text(caveat))
     content += [Text(f"{note}.") for note in comparison.notes]
+    if on_tasks is not None:
+        content.append(Text(_asked(on_tasks)))
+        if on_tasks.test.name != "none":
+            content += _decided(on_tasks)
+    if comparison.test.approach != "calibrated":
+        caveat = _shared_sources(comparison, tasks)
+        if caveat:
+            content.append(Text(caveat))
     return (*content, *alone)
 
 
 def pairs_table(comparison: Comparison) -> Table:
     """Return what was decided of each pair."""
-    bayesian = comparison.test.approach == "bayesian"
-    rows = tuple(_row(pair, bayesian) for pair in comparison.pairs)
-    shares = ("P(better)", "P(equal)", "P(worse)") if bayesian else ("p",)
-    columns = ("first", "second", "the first is", *shares, "difference", "effect", "effect is")
+    test = comparison.test
+    if test.approach == "calibrated":
+        shares: tuple[str, ...] = ("p", "difference", "may lie in", "would show with")
+    elif test.approach == "bayesian":
+        shares = ("P(better)", "P(equal)", "P(worse)", "difference", "effect", "effect is")
+    else:
+        shares = ("p", "difference", "effect", "effect is")
+    rows = tuple(_row(pair, comparison) for pair in comparison.pairs)
+    columns = ("first", "second", "the first is", *shares)
+    kept = [
+        at
+        for at, name in enumerate(columns)
+        if name != "would show with" or any(row[at] for row in rows)
+    ]
     note = "Difference: of the mean scores. "
+    if test.approach == "calibrated":
+        note += "p and the interval hold for all pairs at once. "
     if any(pair.fragile for pair in comparison.pairs):
         note += "* Another random seed could decide otherwise."
-    return Table("Every pair", columns, rows, note.strip())
+    title = f"Every pair, {test.question}" if test.question else "Every pair"
+    return Table(
+        title,
+        tuple(columns[at] for at in kept),
+        tuple(tuple(row[at] for at in kept) for row in rows),
+        note.strip(),
+    )
+
+
+def _asked(comparison: Comparison) -> str:
+    test = comparison.test
+    if not test.question:
+        return " ".join(filter(None, [f"{test.name.capitalize()}. {test.why}.", meaning(test)]))
+    question = {
+        "new rows": "Would it hold on new rows of these tasks?",
+        "new tasks": "Would it hold on new tasks?",
+    }[test.question]
+    told = "" if test.name != "none" else "It cannot be told. "
+    return " ".join(filter(None, [f"{question} {told}{test.why}.", meaning(test)]))
 
 
 def _decided(comparison: Comparison) -> list[Content]:
@@ -71,47 +108,58 @@ def _decided(comparison: Comparison) -> list[Content]:
         content.append(Figure("Posterior probabilities", caption, posterior_plot(shown)))
     else:
         caption = "What is decided of the model of the row and that of the column."
-        content.append(Figure("Decisions", caption, decision_plot(shown)))
+        title = f"Decisions, {test.question}" if test.question else "Decisions"
+        content.append(Figure(title, caption, decision_plot(shown)))
     content.append(folded(pairs_table(comparison)))
     return content
 
 
-def _row(pair: Pair, bayesian: bool) -> tuple[str | float | None, ...]:
-    decision = f"{pair.decision}{'*' if pair.fragile else ''}"
+def _row(pair: Pair, comparison: Comparison) -> tuple[str | float | None, ...]:
+    word = decision_words(comparison.test)[pair.decision]
+    start = (pair.first, pair.second, f"{word}{'*' if pair.fragile else ''}")
+    if comparison.test.approach == "calibrated":
+        return (*start, pair.p, pair.difference, _interval(pair), needed(pair))
     shares: tuple[float | None, ...] = (pair.p,)
-    if bayesian:
+    if comparison.test.approach == "bayesian":
         posterior = pair.posterior
         shares = (
             (posterior.better, posterior.equal, posterior.worse)
             if posterior
             else (None, None, None)
         )
-    return (
-        pair.first,
-        pair.second,
-        decision,
-        *shares,
-        pair.difference,
-        pair.effect,
-        pair.magnitude,
-    )
+    return (*start, *shares, pair.difference, pair.effect, pair.magnitude)
+
+
+def _interval(pair: Pair) -> str:
+    if pair.low is None or pair.high is None:
+        return NOTHING
+    return f"{formatted(pair.low)} to {formatted(pair.high)}"
 
 
 def _alone(compared: ComparisonResult) -> tuple[Content, ...]:
     if not compared.alone:
         return ()
+    calibrated = compared.alone[0].test.approach == "calibrated"
+    columns: tuple[str, ...] = ("task", "first", "second", "the first is", "p", "difference")
+    if calibrated:
+        columns = (*columns, "may lie in", "would show with")
     rows = tuple(
-        (comparison.tasks[0], *_row(pair, False))
+        (comparison.tasks[0], *_row(pair, comparison))[: len(columns)]
         for comparison in compared.alone
         for pair in comparison.pairs
     )
-    columns = ("task", "first", "second", "the first is", "p", "difference", "effect", "effect is")
-    kept = tuple(at for at, name in enumerate(columns) if not name.startswith("effect"))
+    corrected = (
+        f"p is corrected for the pairs of a task; a difference counts below"
+        f" {compared.alone[0].test.alpha:.3g}, so that all tasks together are wrong as seldom as"
+        " one question."
+        if calibrated
+        else "p is corrected for the pairs of a task, not for tasks."
+    )
     table = Table(
         "Each task by itself",
-        tuple(columns[at] for at in kept),
-        tuple(tuple(row[at] for at in kept) for row in rows),
-        compared.alone[0].test.why + ". p is corrected for the pairs of a task, not for tasks.",
+        columns,
+        rows,
+        f"{compared.alone[0].test.why}. {corrected}",
     )
     notes = [
         f"{comparison.tasks[0]}: {note}."

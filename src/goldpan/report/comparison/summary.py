@@ -9,9 +9,10 @@ from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.run import TEST
-from goldpan.evaluation.statistics.comparison import ChosenTest, Comparison
+from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.suites import CommentRanking
+from goldpan.report.comparison.wording import answer, decision_words, meaning, where
 from goldpan.report.document import listed
 from goldpan.report.numbers import count, formatted
 
@@ -65,6 +66,8 @@ def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tu
             *_best(compared),
         )
     texts = [_first(comparison), *_others(comparison)]
+    if compared.new_tasks is not None:
+        texts.append(answer(compared.new_tasks, comparison.models[0]))
     texts += [f"One task by itself: {_first(single)}" for single in compared.alone]
     if comments is not None and len(comments.entries) > 1:
         first = comments.entries[0]
@@ -74,7 +77,10 @@ def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tu
             f" {first.score.outperformed} of {first.score.categories} categories won against the"
             " organizers' random forest."
         )
-    texts += filter(None, [_on_what(compared, comparison), meaning(comparison.test)])
+    tests = [comparison.test]
+    if compared.new_tasks is not None:
+        tests.append(compared.new_tasks.test)
+    texts += filter(None, [_on_what(compared, comparison), *map(meaning, tests)])
     if compared.block.left_out:
         more = len(compared.block.left_out) - _MOST_LEFT_OUT
         rest = f"; and {more} more" if more > 0 else ""
@@ -95,52 +101,14 @@ def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str,
     )
 
 
-def meaning(test: ChosenTest) -> str:
-    """Return what `better` means under a test."""
-    if test.approach == "bayesian" and test.name != "none":
-        width = ""
-        if test.rope is not None:
-            unit = "of their spread over tasks" if test.rope_kind == "effect" else "points"
-            width = f" by more than {test.rope:g} {unit}"
-        return (
-            f"Better means: with a probability of at least {100 * (1 - test.alpha):g} % the one"
-            f" scores higher{width} on tasks like these. Equal means: as probably, the two differ"
-            " by no more than that. Anything else cannot be told apart."
-        )
-    if test.name == "none":
-        return ""
-    return (
-        f"Better means: a difference as large would come by chance in less than"
-        f" {100 * test.alpha:g} % of cases (p, corrected for the number of pairs). A test that"
-        " finds no difference does not show that two models are equal."
-    )
-
-
 def _first(comparison: Comparison) -> str:
     best = comparison.standings[0]
     level = [standing.model for standing in comparison.standings if standing.place == best.place]
-    start = f"{best.model} {_reached(comparison)}"
     if len(level) > 1:
-        return f"{listed(level)} share the first place on {_where(comparison)}."
-    groups: dict[str, list[str]] = {}
-    for other in comparison.models[1:]:
-        groups.setdefault(comparison.decision(best.model, other), []).append(other)
-    if set(groups) == {"better"}:
-        only_two = len(comparison.models) == 2
-        rest = groups["better"][0] if only_two else f"all {len(comparison.models) - 1} others"
-        return f"{start}, and is better than {rest}."
-    if set(groups) == {"untested"}:
-        return f"{start}, but whether it is better than the others was not tested."
-    told_groups = []
-    if "better" in groups:
-        told_groups.append(f"is better than {listed(groups['better'])}")
-    if "equal" in groups:
-        told_groups.append(f"is practically equal to {listed(groups['equal'])}")
-    if "undecided" in groups:
-        told_groups.append(f"cannot be told apart from {listed(groups['undecided'])}")
-    if "worse" in groups:
-        told_groups.append(f"is nevertheless worse than {listed(groups['worse'])}, task by task")
-    return f"{start}. It {'; it '.join(told_groups)}."
+        start = f"{listed(level)} share the first place on {_where(comparison)}"
+    else:
+        start = f"{best.model} {_reached(comparison)}"
+    return f"{start}. {answer(comparison, best.model)}"
 
 
 def _reached(comparison: Comparison) -> str:
@@ -166,12 +134,9 @@ def _others(comparison: Comparison) -> Iterator[str]:
     best = comparison.standings[0].model
     rest = [pair for pair in comparison.pairs if best not in (pair.first, pair.second)]
     if comparison.test.name == "none":
-        yield f"{comparison.test.why}."
         return
-    for decision, text in (
-        ("equal", "Practically equal: "),
-        ("undecided", "Not told apart: "),
-    ):
+    words = decision_words(comparison.test)
+    for decision, text in (("equal", words["equal"]), ("undecided", words["undecided"])):
         pairs = [
             f"{rated.first} and {rated.second}" for rated in rest if rated.decision == decision
         ]
@@ -179,23 +144,29 @@ def _others(comparison: Comparison) -> Iterator[str]:
             more = (
                 f"; and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
             )
-            yield f"{text}{'; '.join(pairs[:_MOST_PAIRS])}{more}."
+            yield f"{text.capitalize()}: {'; '.join(pairs[:_MOST_PAIRS])}{more}."
     decided = [pair for pair in rest if pair.decision in ("better", "worse")]
     if decided and len(comparison.models) > 2:
         every = [pair for pair in comparison.pairs if pair.decision in ("better", "worse")]
-        yield f"In {len(every)} of all {len(comparison.pairs)} pairs one model is better."
+        where_ = where(comparison.test, comparison.tasks)
+        yield (
+            f"{where_}, one model is {words['better']} in {len(every)} of all"
+            f" {len(comparison.pairs)} pairs."
+        )
 
 
 def _on_what(compared: ComparisonResult, comparison: Comparison) -> str:
     number = len(comparison.tasks)
-    seeds = comparison.seeds
     data = f"{count(number, 'task')} with {examples(compared, comparison.tasks):,} test examples"
+    ran = f"each model ran at least {_times(comparison.seeds)} on each"
     if comparison.test.name == "randomization":
         held = "It says what holds for other examples of this task, and nothing of other tasks."
-    elif number < FEWEST_TASKS:
+    elif comparison.test.approach != "calibrated" and number < FEWEST_TASKS:
         held = "That is too few tasks to say anything of others."
     else:
-        held = f"Each model ran at least {_times(seeds)} on each task."
+        units, unit = comparison.test.units, comparison.test.unit
+        of = f" The units that are resampled are its {units:,} {unit}." if units else ""
+        return f"This rests on {data}; {ran}.{of}"
     return f"This rests on {data}. {held}"
 
 

@@ -1,0 +1,135 @@
+"""Models that are equal, or better by a known amount, and the answers that they would give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from goldpan.evaluation.statistics.evidence import (
+    TaskEvidence,
+    Unit,
+    add_up,
+    bins_of,
+    model_evidence,
+)
+from goldpan.evaluation.statistics.randomization import macro_f1
+from goldpan.evaluation.statistics.scores import Floats
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of a simulation."""
+
+    tasks: int = 1
+    rows: int = 200
+    seeds: int = 1
+    models: int = 2
+    flip: float = 0.1
+    """Share of the rows of which each seed draws an answer of its own."""
+    documents: int = 0
+    """Documents a task, whose rows a model gets right or wrong together; 0 for none."""
+    hang: float = 1.0
+    """How strongly, as the standard deviation of a model's log-odds over documents."""
+    shares: tuple[float, ...] = (0.5, 0.5)
+    """Of classes."""
+    right: float = 0.7
+    """How often a model is right on a row of middling difficulty."""
+    gain: float = 0.0
+    """How much more often the first model is; 0 is a null simulation."""
+    seed_sd: float = 0.0
+    """How far a seed moves the whole model, in log-odds."""
+    task_sd: float = 0.0
+    """How far a model's skill differs between tasks, in log-odds."""
+    lopsided: bool = False
+    """Whether every other model errs towards the first class and the rest to the last, with
+    equally good expected scores."""
+
+    def named(self) -> str:
+        """Return it in a line."""
+        parts = [f"{self.tasks} x {self.rows} rows", f"{self.seeds} seeds", f"{self.models} models"]
+        parts.append(f"{100 * self.flip:g} % change")
+        if self.documents:
+            parts.append(f"{self.documents} documents")
+        if self.shares != (0.5, 0.5):
+            parts.append("classes " + "/".join(f"{100 * share:g}" for share in self.shares))
+        parts += [
+            f"{name} {getattr(self, name):g}"
+            for name in ("gain", "seed_sd", "task_sd", "lopsided")
+            if getattr(self, name)
+        ]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One simulated study."""
+
+    evidence: tuple[TaskEvidence, ...]
+    scores: Floats
+    """Macro F1, models x tasks x seeds."""
+    right: tuple[Floats, ...]
+    """Whether each answer is right, models x seeds x rows, a task."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Return the names of the models, by number."""
+        return tuple(f"m{at:02}" for at in range(len(self.scores)))
+
+
+def draw(cell: Cell, random: np.random.Generator) -> Drawn:
+    """Return the answers of models to test sets."""
+    classes = len(cell.shares)
+    truths, rights, units, counts = [], [], [], []
+    chosen = cell.right + np.where(np.arange(cell.models) == 0, cell.gain, 0.0)
+    for _ in range(cell.tasks):
+        truth = random.choice(classes, cell.rows, p=cell.shares)
+        unit = (
+            np.sort(random.integers(0, cell.documents, cell.rows))
+            if cell.documents
+            else np.arange(cell.rows)
+        )
+        skill = np.log(chosen / (1 - chosen))[:, None, None] + random.normal(0, 0.8, cell.rows)
+        skill = skill + random.normal(0, 1, (cell.models, 1, 1)) * cell.task_sd
+        skill = skill + random.normal(0, 1, (cell.models, cell.seeds, 1)) * cell.seed_sd
+        if cell.documents:
+            pull = random.normal(0, cell.hang, (cell.models, 1, cell.documents))
+            skill = skill + pull[..., unit]
+        if cell.lopsided:
+            side = np.where(np.arange(cell.models) % 2 == 0, 1.0, -1.0)[:, None, None]
+            skill = skill + side * np.where(truth == 0, 1.0, -1.0)
+        size = (cell.models, cell.seeds, cell.rows)
+        luck = np.broadcast_to(random.logistic(0, 1, (cell.models, 1, cell.rows)), size)
+        anew = random.random(size) < cell.flip
+        luck = np.where(anew, random.logistic(0, 1, size), luck)
+        right = skill + luck > 0
+        wrong = (truth + 1 + random.integers(0, classes - 1, (cell.models, 1, cell.rows))) % classes
+        answer = np.where(right, truth, np.broadcast_to(wrong, size))
+        counts.append(_counts(truth, answer, classes))
+        truths.append(truth)
+        rights.append(right.astype(np.float64))
+        units.append(unit)
+    starts = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
+    bins = bins_of([unit + start for unit, start in zip(units, starts, strict=False)])
+    tasks = []
+    for at, (columns, bin_of, unit) in enumerate(zip(counts, bins, units, strict=True)):
+        there, summed = add_up(columns, bin_of)
+        evidence = {
+            f"m{model:02}": model_evidence(summed[model], macro_f1) for model in range(cell.models)
+        }
+        kind: Unit = "documents" if cell.documents else "rows"
+        many = len(np.unique(unit))
+        tasks.append(
+            TaskEvidence(f"t{at:02}", f"s{at:02}", kind, many, cell.rows, there, evidence, macro_f1)
+        )
+    scores = np.array([[task.models[name].scores for task in tasks] for name in tasks[0].models])
+    return Drawn(tuple(tasks), scores, tuple(rights))
+
+
+def _counts(truth: np.ndarray, answer: np.ndarray, classes: int) -> Floats:
+    """Return what each answer adds to true and false positives and false negatives."""
+    numbers = np.arange(classes)
+    having, given = truth[:, None] == numbers, answer[..., None] == numbers
+    parts = np.stack([having & given, ~having & given, having & ~given], axis=-1)
+    counts: Floats = parts.reshape(*answer.shape, 3 * classes).astype(np.float64)
+    return counts

@@ -1,0 +1,254 @@
+"""Answers of each pair of models whether one is better on new rows, and on new tasks.
+
+Each answer is `better` only where it holds for all pairs at once at the level asked for, which
+null simulations check (`python -m benchmarks.calibration`), `equal` only inside a region of
+practical equivalence, and else `undecided`, with what would be needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from goldpan.evaluation.statistics.comparison import ChosenTest, Decision
+from goldpan.evaluation.statistics.decide import Verdict, Verdicts, near_limit, significant_decision
+from goldpan.evaluation.statistics.errors import scipy_stats
+from goldpan.evaluation.statistics.evidence import TaskEvidence
+from goldpan.evaluation.statistics.new_tasks import (
+    FEWEST_SOURCES,
+    FEWEST_WITHOUT_ROWS,
+    POWER_QUANTILE,
+    compare_over_sources,
+)
+from goldpan.evaluation.statistics.resampling import (
+    ROUNDS,
+    Contributions,
+    RowsTest,
+    compare_on_rows,
+    contributions,
+)
+from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix
+
+ROPE = 0.01
+"""Half the width of the region in which two scores count as equal, in points of the score."""
+_MOST_TIMES = 1000
+_ONE_PAIR = 1.96
+_LEAST_UNITS = 6
+"""Swapping five units cannot fall below p = 0.0625."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What is decided of all pairs, a question each."""
+
+    new_rows: Verdicts
+    new_tasks: Verdicts
+
+
+def answer_questions(
+    tasks: Sequence[TaskEvidence],
+    models: Sequence[str],
+    *,
+    alpha: float = 0.05,
+    rope: float = ROPE,
+    seed: int = 0,
+    rounds: int = ROUNDS,
+) -> Answers:
+    """Decide all pairs of models by their answers to these tasks, paired unless they say not."""
+    parts = contributions(tasks, models)
+    tested = compare_on_rows(parts, alpha=alpha, seed=seed, rounds=rounds)
+    return Answers(
+        _on_rows(tasks, parts, tested, alpha, rope, seed),
+        _on_tasks(tasks, parts, alpha, rope, seed),
+    )
+
+
+def new_tasks_by_scores(
+    scores: ScoreMatrix, *, alpha: float = 0.05, rope: float = ROPE, seed: int = 0
+) -> Verdicts:
+    """Decide all pairs for new tasks where nothing but scores is known."""
+    values = scores.means()
+    pairs = [(i, j) for i in range(len(values)) for j in range(i + 1, len(values))]
+    differences = np.stack([values[i] - values[j] for i, j in pairs], axis=1)
+    return _over_sources(
+        differences, None, pairs, alpha, rope, seed, fewest=FEWEST_WITHOUT_ROWS, unit="tasks"
+    )
+
+
+def no_rows(models: int, why: str, alpha: float) -> Verdicts:
+    """Return that nothing can be told of new rows, and why."""
+    test = ChosenTest("calibrated", "none", why, alpha, question="new rows")
+    pairs = [(i, j) for i in range(models) for j in range(i + 1, models)]
+    return Verdicts(test, "mean", {pair: Verdict("untested") for pair in pairs})
+
+
+def _on_rows(
+    tasks: Sequence[TaskEvidence],
+    parts: Contributions,
+    tested: RowsTest,
+    alpha: float,
+    rope: float,
+    seed: int,
+) -> Verdicts:
+    units = sum(task.units for task in tasks)
+    names = sorted({task.unit for task in tasks})
+    unit = names[0] if len(names) == 1 else "rows, documents or projects"
+    several = max(len(model.scores) for task in tasks for model in task.models.values()) > 1
+    trained = (
+        "Seeds are averaged first, and what other seeds would change is added"
+        if several
+        else "One seed does not show what training anew would change, so it holds for the models"
+        " as they were trained"
+    )
+    paired = all(task.paired for task in tasks)
+    how = (
+        f"The answers to {units:,} {unit} are swapped between models at random, {tested.rounds:,}"
+        " times, all pairs alike"
+        if paired
+        else "It is not known which rows the counts share, so the answers of two models are taken"
+        " as independent, which finds less"
+    )
+    why = f"{how}. {trained}"
+    if units < _LEAST_UNITS:
+        why += f". With {units} {unit} p cannot fall below {2.0 ** (1 - units):.2g}: at least"
+        why += f" {_LEAST_UNITS} are needed"
+    test = ChosenTest(
+        approach="calibrated",
+        name="hierarchical resampling",
+        why=why,
+        alpha=alpha,
+        rope=rope,
+        rope_kind="absolute",
+        samples=tested.rounds,
+        seed=seed,
+        question="new rows",
+        units=units,
+        unit=unit,
+    )
+    # Without any difference seen the variance is 0, and that of a new row is not: two more rows
+    # that differ, one either way, keep few rows from passing as equal.
+    unseen = 2 * sum((1 / task.units) ** 2 for task in tasks) / len(tasks) ** 2
+    normal = float(scipy_stats().norm.isf(alpha / (2 * len(parts.pairs))))
+    wide = np.sqrt(tested.half_width**2 + normal**2 * unseen)
+    verdicts = {}
+    for at, pair in enumerate(parts.pairs):
+        difference, p = float(tested.difference[at]), float(tested.p[at])
+        decision = _decision(p, difference, float(wide[at]), alpha, rope)
+        verdicts[pair] = Verdict(
+            decision,
+            p=p,
+            fragile=near_limit(p, alpha, tested.rounds),
+            low=difference - float(wide[at]),
+            high=difference + float(wide[at]),
+            needed=None if decision != "undecided" else _units_needed(tested, at, units, normal),
+            needed_unit=unit,
+        )
+    return Verdicts(test, "mean", verdicts)
+
+
+def _units_needed(tested: RowsTest, at: int, units: int, normal: float) -> int | None:
+    """Return how many units would show the difference seen with a power of 80 %."""
+    # Few units reach few levels of p, many all: at most Bonferroni's limit, at least that seen.
+    limit = min(max(tested.critical, _ONE_PAIR), normal)
+    target = (abs(float(tested.difference[at])) / (limit + POWER_QUANTILE)) ** 2
+    left = target - float(tested.seeds_variance[at])
+    if left <= 0:
+        return None
+    times = float(tested.rows_variance[at]) / left
+    return max(_LEAST_UNITS, math.ceil(units * times)) if times <= _MOST_TIMES else None
+
+
+def _on_tasks(
+    tasks: Sequence[TaskEvidence], parts: Contributions, alpha: float, rope: float, seed: int
+) -> Verdicts:
+    sources = list(parts.by_source)
+    differences, within = [], []
+    first, second = (np.array(side, dtype=np.intp) for side in zip(*parts.pairs, strict=True))
+    for source in sources:
+        rows = [at for at, task in enumerate(tasks) if task.source == source]
+        differences.append(parts.task_difference[rows].mean(axis=0))
+        scale = (len(tasks) / len(rows)) ** 2
+        variance = (parts.by_source[source] ** 2).sum(axis=0) + parts.unpaired[rows].sum(axis=0)
+        variance = variance * scale
+        for row in rows:
+            spread = np.array([model.seed_variance for model in tasks[row].models.values()])
+            variance = variance + (spread[first] + spread[second]) / len(rows) ** 2
+        within.append(variance)
+    unit = "tasks" if len(sources) == len(tasks) else "data sets"
+    return _over_sources(
+        np.stack(differences),
+        np.stack(within),
+        parts.pairs,
+        alpha,
+        rope,
+        seed,
+        fewest=FEWEST_SOURCES,
+        unit=unit,
+    )
+
+
+def _over_sources(
+    differences: Floats,
+    within: Floats | None,
+    pairs: Sequence[tuple[int, int]],
+    alpha: float,
+    rope: float,
+    seed: int,
+    *,
+    fewest: int,
+    unit: str,
+) -> Verdicts:
+    count = len(differences)
+    if count < fewest:
+        one = {"tasks": "task", "data sets": "data set"}[unit]
+        there = f"There is 1 {one}" if count == 1 else f"There are {count} {unit}"
+        why = f"{there}; an answer on new tasks needs at least {fewest}"
+        test = ChosenTest(
+            "calibrated", "none", why, alpha, question="new tasks", units=count, unit=unit
+        )
+        empty = Verdict("untested", needed=fewest, needed_unit=unit)
+        return Verdicts(test, "mean", dict.fromkeys(pairs, empty))
+    tested = compare_over_sources(differences, within, alpha=alpha, seed=seed)
+    why = (
+        f"A t test over {count} {unit} ({count - 1} degrees of freedom, Holm), with the variance"
+        " between them, at least that of their rows"
+        if within is not None
+        else f"A t test over {count} {unit}, and sign flips of whole {unit}; the larger p counts"
+        " (Holm)"
+    )
+    test = ChosenTest(
+        approach="calibrated",
+        name="random effects",
+        why=why,
+        alpha=alpha,
+        rope=rope,
+        rope_kind="absolute",
+        seed=seed,
+        question="new tasks",
+        units=count,
+        unit=unit,
+    )
+    verdicts = {}
+    for at, pair in enumerate(pairs):
+        difference, p = float(tested.difference[at]), float(tested.p[at])
+        half = float(tested.half_width[at])
+        decision = _decision(p, difference, half, alpha, rope)
+        verdicts[pair] = Verdict(
+            decision,
+            p=p,
+            low=difference - half,
+            high=difference + half,
+            needed=tested.needed[at] if decision == "undecided" else None,
+            needed_unit=unit,
+        )
+    return Verdicts(test, "mean", verdicts)
+
+
+def _decision(p: float, difference: float, half: float, alpha: float, rope: float) -> Decision:
+    decision = significant_decision(p, difference, alpha)
+    if decision == "undecided" and -rope <= difference - half and difference + half <= rope:
+        return "equal"
+    return decision

@@ -1,0 +1,151 @@
+"""What is said of a pair of models: `better` only where the calibrated method says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from goldpan.evaluation.statistics.comparison import (
+    ChosenTest,
+    Comparison,
+    Decision,
+    Pair,
+    Question,
+)
+from goldpan.evaluation.statistics.error_rates import error_rate
+from goldpan.report.document import listed
+from goldpan.report.numbers import formatted
+
+_CALIBRATED: dict[Decision, str] = {
+    "better": "better",
+    "worse": "worse",
+    "equal": "about equal",
+    "undecided": "cannot be told",
+    "untested": "cannot be told",
+}
+_BY_NAME: dict[Decision, str] = {
+    "better": "ahead",
+    "worse": "behind",
+    "equal": "equal within the ROPE",
+    "undecided": "not told apart",
+    "untested": "not tested",
+}
+_WHERE: dict[Question, str] = {
+    "new rows": "On new rows of these tasks",
+    "new tasks": "On new tasks",
+}
+
+
+def decision_words(test: ChosenTest) -> dict[Decision, str]:
+    """Return what each decision of a test is called, of the first model of a pair."""
+    return _CALIBRATED if test.approach == "calibrated" else _BY_NAME
+
+
+def where(test: ChosenTest, tasks: Sequence[str] = ()) -> str:
+    """Return where an answer holds, as a sentence begins; by other methods, by which."""
+    if test.question == "new rows" and len(tasks) == 1:
+        return f"On new rows of {tasks[0]}"
+    return _WHERE.get(test.question, f"By the {test.name} test")
+
+
+def answer(comparison: Comparison, model: str) -> str:
+    """Return how a model compares to all others, in a sentence that names the question."""
+    start = where(comparison.test, comparison.tasks)
+    groups: dict[Decision, list[str]] = {}
+    for other in comparison.models:
+        if other != model:
+            groups.setdefault(comparison.decision(model, other), []).append(other)
+    others = len(comparison.models) - 1
+    if comparison.test.name == "none":
+        return f"{start} it cannot be told which model is better: {comparison.test.why}."
+    words = decision_words(comparison.test)
+    clauses = []
+    for decision in ("better", "equal", "undecided", "worse"):
+        names = groups.get(decision, [])
+        if not names:
+            continue
+        who = f"all {others} others" if len(names) == others > 2 else listed(names)
+        clauses.append(_clause(comparison, model, decision, names, who, words[decision]))
+    return f"{start}, {model} {'; it '.join(clauses)}."
+
+
+def meaning(test: ChosenTest) -> str:
+    """Return what a test's words mean, and how often it is wrong."""
+    if test.name == "none":
+        return ""
+    rate = error_rate(test.name)
+    if test.approach == "calibrated":
+        rope = "" if test.rope is None else f" About equal: by no more than {test.rope:g} points."
+        text = (
+            f"Better {_WHERE[test.question].lower()} means: of models that are alike, so large a"
+            f" difference comes by chance in less than {100 * test.alpha:g} % of studies, over all"
+            f" pairs shown.{rope} Anything else cannot be told from these data."
+        )
+    elif test.approach == "bayesian":
+        width = ""
+        if test.rope is not None:
+            unit = "of their spread over tasks" if test.rope_kind == "effect" else "points"
+            width = f" by more than {test.rope:g} {unit}"
+        text = (
+            f"Ahead means: by this test, with a probability of at least"
+            f" {100 * (1 - test.alpha):g} % the one scores higher{width} on tasks like these;"
+            " equal: as probably, the two differ by no more than that. Pairs are not corrected for"
+            " being many."
+        )
+    else:
+        text = (
+            f"Ahead means: p, corrected for the number of pairs, is below {test.alpha:g} by this"
+            " test. A test that finds no difference does not show that two models are equal."
+        )
+    return f"{text} {rate}".strip()
+
+
+def needed(pair: Pair) -> str:
+    """Return what would decide a pair, empty where it is decided or nothing is known of it."""
+    if pair.decision not in ("undecided", "untested") or not pair.needed_unit:
+        return ""
+    if pair.needed is None:
+        return "more than can be asked for"
+    return f"about {pair.needed:,} {pair.needed_unit}"
+
+
+def _clause(
+    comparison: Comparison,
+    model: str,
+    decision: Decision,
+    names: Sequence[str],
+    who: str,
+    word: str,
+) -> str:
+    calibrated = comparison.test.approach == "calibrated"
+    pairs = list(_pairs(comparison, model, names))
+    ps = [pair.p for pair in pairs if pair.p is not None]
+    sure = f" ({_p(max(ps))})" if ps and decision in ("better", "worse") else ""
+    if decision == "undecided":
+        if not calibrated:
+            return f"is not told apart from {who}"
+        return f"cannot be told apart from {who}{_what_is_needed(pairs)}"
+    if decision == "equal":
+        return f"is {word}{' to' if calibrated else ':'} {who}"
+    if calibrated:
+        return f"is {word} than {who}{sure}"
+    return f"is {word} of {who}{sure}" if decision == "better" else f"is {word} {who}{sure}"
+
+
+def _what_is_needed(pairs: Sequence[Pair]) -> str:
+    """Say what would show the differences seen: the least of all pairs."""
+    known = [pair for pair in pairs if pair.needed is not None]
+    if not known:
+        return " (the differences seen are too small for any reasonable number of rows or tasks)"
+    least = min(known, key=lambda pair: pair.needed or 0)
+    those = "the difference" if len(pairs) == 1 else "the largest of these differences"
+    return f" ({those} would show with {needed(least)})"
+
+
+def _pairs(comparison: Comparison, model: str, names: Sequence[str]) -> Iterator[Pair]:
+    for pair in comparison.pairs:
+        if model in (pair.first, pair.second) and {pair.first, pair.second} & set(names) - {model}:
+            yield pair
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p {formatted(p)}"

@@ -1,0 +1,198 @@
+"""`Better` is as seldom wrong as it says: null simulations, their power, and the old rule."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped]
+
+from benchmarks.calibration import above_limit, rates
+from benchmarks.null_models import Cell, draw
+from goldpan.evaluation.statistics.calibrated import answer_questions, new_tasks_by_scores
+from goldpan.evaluation.statistics.evidence import (
+    BINS,
+    TaskEvidence,
+    add_up,
+    bins_of,
+    gradients,
+    model_evidence,
+)
+from goldpan.evaluation.statistics.new_tasks import compare_over_sources, sources_needed
+from goldpan.evaluation.statistics.paired import sign_test
+from goldpan.evaluation.statistics.randomization import macro_f1, mean_of
+from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
+from goldpan.evaluation.statistics.scores import Floats, Score, score_matrix
+
+ROWS, TASKS = "calibrated: new rows", "calibrated: new tasks"
+OLD = "seeds shuffled (old rule)"
+SEEN = Cell(tasks=3, rows=100, seeds=5, models=2, flip=0.1)
+"""Three tasks, five seeds: the case in which 54 of 100 equal models were declared different."""
+
+NULLS = (
+    SEEN,
+    Cell(tasks=1, rows=50, seeds=1, models=2, flip=0.0),
+    Cell(tasks=1, rows=100, seeds=2, models=2, flip=0.2, documents=12),
+    Cell(tasks=2, rows=60, seeds=2, models=6, flip=0.2, shares=(0.85, 0.1, 0.05)),
+    Cell(tasks=1, rows=100, seeds=3, models=2, flip=0.1, seed_sd=0.2),
+    Cell(tasks=1, rows=200, seeds=1, models=2, flip=0.1, lopsided=True),
+)
+
+
+@pytest.mark.parametrize("cell", NULLS, ids=Cell.named)
+def test_equal_models_are_seldom_declared_different(cell: Cell) -> None:
+    """At most 6 %: more than that by so much that chance explains it in 1 of 1,000 runs fails."""
+    count, _ = rates(cell, [ROWS], 120)[ROWS]
+    assert not above_limit(count, 120)
+
+
+def test_the_old_rule_fails_the_same_bound() -> None:
+    count, _ = rates(SEEN, [OLD], 60)[OLD]
+    assert above_limit(count, 60)
+
+
+def test_models_equal_over_tasks_are_seldom_declared_different_on_new_ones() -> None:
+    cell = Cell(tasks=5, rows=60, seeds=2, models=3, task_sd=0.5)
+    count, _ = rates(cell, [TASKS], 100)[TASKS]
+    assert not above_limit(count, 100)
+    rows, _ = rates(cell, [ROWS], 40)[ROWS]
+    # On new rows of these very tasks they do differ: the two questions are distinct.
+    assert above_limit(rows, 40)
+
+
+def test_better_models_are_found() -> None:
+    better = rates(replace(SEEN, gain=0.12), [ROWS], 40)[ROWS][1]
+    assert better > 0.8
+    over_tasks = rates(Cell(tasks=9, rows=100, seeds=2, gain=0.12, task_sd=0.2), [TASKS], 40)
+    assert over_tasks[TASKS][1] > 0.6
+
+
+def evidence(right: Floats, task: str = "t") -> TaskEvidence:
+    """Return answers that are right or not, models x rows, as evidence on accuracy."""
+    rows = right.shape[1]
+    models = {
+        f"m{at}": model_evidence(row[None, :, None], mean_of(rows)) for at, row in enumerate(right)
+    }
+    return TaskEvidence(task, task, "rows", rows, rows, np.arange(rows), models, mean_of(rows))
+
+
+def test_accuracy_of_two_models_on_one_task_is_the_exact_sign_test() -> None:
+    right = (np.random.default_rng(3).random((2, 40)) < [[0.85], [0.6]]).astype(float)
+    parts = contributions([evidence(right)], ["m0", "m1"])
+    ours = compare_on_rows(parts, rounds=40_000)
+    assert float(ours.p[0]) == pytest.approx(sign_test(right[0], right[1]), abs=0.005)
+    assert float(ours.difference[0]) == pytest.approx(float((right[0] - right[1]).mean()))
+
+
+def test_the_same_answers_and_seed_give_the_same_result() -> None:
+    drawn = draw(Cell(tasks=2, rows=80, seeds=2, models=3), np.random.default_rng(1))
+    one, two = (answer_questions(drawn.evidence, drawn.models, rounds=200) for _ in range(2))
+    assert one == two
+
+
+def test_slopes_of_macro_f1_are_its_derivative() -> None:
+    sums = np.array([[30.0, 5.0, 8.0, 12.0, 8.0, 5.0]])
+    tp, fp, fn = sums[0, :3]
+    whole = 2 * tp + fp + fn
+    expected = [2 * (fp + fn) / whole**2 / 2, -2 * tp / whole**2 / 2, -2 * tp / whole**2 / 2]
+    assert gradients(macro_f1, sums)[0, :3] == pytest.approx(expected, rel=1e-6)
+    assert gradients(macro_f1, np.zeros((1, 6))).tolist() == [[0.0] * 6]
+
+
+def test_units_that_tasks_share_keep_their_bin() -> None:
+    few = bins_of([np.array([0, 1, 2]), np.array([2, 3])])
+    assert few[0][2] == few[1][0]
+    many = np.arange(5 * BINS)
+    one, other = bins_of([many, many[::-1]])
+    assert one.tolist() == other[::-1].tolist()
+    assert set(np.bincount(one).tolist()) == {5}
+    there, sums = add_up(np.ones((2, many.size, 3)), one)
+    assert there.tolist() == list(range(BINS))
+    assert sums.shape == (2, BINS, 3)
+    assert (sums == 5).all()
+
+
+def test_few_units_cannot_be_told_and_what_is_needed_is() -> None:
+    right = np.array([[1.0] * 5, [0.0] * 5])
+    answers = answer_questions([evidence(right)], ["m0", "m1"])
+    verdict = answers.new_rows.of[0, 1]
+    assert verdict.decision == "undecided"
+    assert verdict.needed is not None
+    assert verdict.needed >= 6
+    assert "at least 6" in answers.new_rows.test.why
+    assert answers.new_tasks.of[0, 1].decision == "untested"
+    assert answers.new_tasks.of[0, 1].needed == 3
+
+
+def test_what_is_needed_would_decide() -> None:
+    """With as many rows as are said to be needed, the same models are mostly told apart."""
+    cell = Cell(tasks=1, rows=60, seeds=1, gain=0.12)
+    random = np.random.default_rng(5)
+    told = [
+        verdict.needed
+        for _ in range(20)
+        if (
+            verdict := answer_questions(
+                (drawn := draw(cell, random)).evidence, drawn.models, rounds=300
+            ).new_rows.of[0, 1]
+        ).needed
+    ]
+    rows = int(np.median(told))
+    power = rates(replace(cell, rows=rows), [ROWS], 40)[ROWS][1]
+    assert power > 0.5
+
+
+def test_about_equal_takes_a_rope_and_rows_enough() -> None:
+    random = np.random.default_rng(0)
+    same = np.repeat((random.random(20_000) < 0.8).astype(float)[None, :], 2, axis=0)
+    assert answer_questions([evidence(same)], ["m0", "m1"]).new_rows.of[0, 1].decision == "equal"
+    few = answer_questions([evidence(same[:, :50])], ["m0", "m1"]).new_rows.of[0, 1]
+    assert few.decision == "undecided"
+    none = answer_questions([evidence(same)], ["m0", "m1"], rope=0.0).new_rows.of[0, 1]
+    assert none.decision == "undecided"
+
+
+def test_new_tasks_by_rows_are_a_t_test_where_tasks_differ() -> None:
+    differences = np.array([[0.1], [0.02], [0.2], [0.12], [0.05]])
+    ours = compare_over_sources(differences, np.zeros((5, 1)), alpha=0.05)
+    theirs = stats.ttest_1samp(differences[:, 0], 0)
+    assert float(ours.p[0]) == pytest.approx(float(theirs.pvalue))
+    interval = theirs.confidence_interval(0.95)
+    assert float(ours.difference[0] - ours.half_width[0]) == pytest.approx(interval.low)
+
+
+def test_scores_that_happen_to_agree_are_no_certainty() -> None:
+    """Three tasks with the very same difference: the chance of their rows is still there."""
+    differences, within = np.full((3, 1), 0.02), np.full((3, 1), 0.03**2)
+    ours = compare_over_sources(differences, within, alpha=0.05)
+    assert float(ours.p[0]) > 0.2
+
+
+def test_sources_needed_have_the_power_they_promise() -> None:
+    difference, spread = 0.04, 0.06
+    needed = sources_needed(difference, spread, 0.05)
+    assert needed is not None
+    shift = difference * math.sqrt(needed) / spread
+    limit = stats.t.isf(0.025, needed - 1)
+    power = float(stats.nct.sf(limit, needed - 1, shift))
+    assert 0.75 < power < 0.9
+    assert sources_needed(0.0, 0.1, 0.05) is None
+    assert sources_needed(1e-6, 0.1, 0.05) is None
+
+
+def test_scores_alone_need_six_tasks() -> None:
+    def scores(tasks: int) -> dict[tuple[int, int], str]:
+        matrix = score_matrix(
+            [
+                Score(model, f"t{at}", 0, base + at / 100 * (1 + (model == "a") / 10))
+                for model, base in (("a", 0.8), ("b", 0.6))
+                for at in range(tasks)
+            ],
+            "f1",
+        )
+        return {pair: one.decision for pair, one in new_tasks_by_scores(matrix).of.items()}
+
+    assert scores(5) == {(0, 1): "untested"}
+    assert scores(6) == {(0, 1): "better"}
