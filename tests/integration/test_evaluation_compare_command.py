@@ -67,7 +67,7 @@ def test_methods_by_name_do_not_say_better(place: Path) -> None:
         found = run("compare", "--workspace", place, "--approach", approach)
         assert found.exit_code == 0
         assert "is better than" not in " ".join(found.stdout.split())
-        assert "declares equal models different in" in " ".join(found.stdout.split())
+        assert "declares equal models different in" in " ".join(found.stdout.split()), approach
 
 
 def test_both_questions_are_answered_in_json(place: Path) -> None:
@@ -160,3 +160,30 @@ def test_one_model_still_makes_a_page(tmp_path: Path) -> None:
     page = output.read_text(encoding="utf-8")
     assert "There is one model, alone" in page
     assert "ROC: requirement_type" in page
+
+
+def test_scores_from_elsewhere_are_compared_without_a_workspace(tmp_path: Path) -> None:
+    path, output = tmp_path / "scores.csv", tmp_path / "scores.html"
+    rows = [
+        f"{model},t{at},{base + at / 50}"
+        for model, base in (("a", 0.8), ("b", 0.6))
+        for at in range(7)
+    ]
+    path.write_text("model,task,score\n" + "\n".join(rows), encoding="utf-8")
+    found = run("compare", "--scores", path, "--output", output)
+    assert found.exit_code == 0, found.exception
+    assert "On new tasks, a is better than b" in " ".join(found.stdout.split())
+    page = output.read_text(encoding="utf-8")
+    assert "Would it hold on new tasks?" in page
+    assert "<script" not in page
+    held = told("compare", "--scores", path, "--approach", "wilcoxon")
+    assert (held["layout"], held["comparison"]["test"]["name"]) == ("scores", "wilcoxon")
+    for extra, problem in (
+        (("--suite", "selu"), "has no suites"),
+        (("--model", "c"), "of the model 'c'"),
+        (("--task", "x"), "of the task 'x'"),
+    ):
+        refused = run("compare", "--scores", path, *extra)
+        assert isinstance(refused.exception, UsageError)
+        assert problem in str(refused.exception)
+    assert isinstance(run("compare", "--metric", "f1").exception, UsageError)

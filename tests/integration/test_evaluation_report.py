@@ -100,7 +100,7 @@ def test_the_summary_says_what_differs_and_on_how_much_data(report: Report) -> N
     first = report.summary[0]
     assert "has the highest" in first
     assert "better than bad" in first
-    assert re.search(r"cannot be told apart from (good|near) \\(", first)
+    assert re.search(r"cannot be told apart from (good|near) \(", first)
     assert "6 tasks with 360 test examples" in " ".join(report.summary)
     assert any("On new tasks, " in one for one in report.summary)
     assert any("less than 5 % of studies" in one for one in report.summary)

@@ -19,6 +19,7 @@ from goldpan.core.workspace import Workspace
 if TYPE_CHECKING:  # these take long to import
     from goldpan.datasets.task import Task
     from goldpan.evaluation.comparing import ComparisonResult, Method, Question
+    from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.report.evaluation import Written
 
 Output = Annotated[Path | None, typer.Option(help="An HTML file for the whole report.")]
@@ -59,6 +60,16 @@ def compare(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the tests' random draws.", min=0)] = 0,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV or JSON file of scores, confusion counts or predictions from elsewhere, in"
+            " place of stored runs. (see Comparing runs)"
+        ),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(help="With --scores: f1, precision, recall, specificity or accuracy.")
+    ] = "",
     output: Output = None,
     markdown: Markdown = None,
     latex: Latex = None,
@@ -69,9 +80,30 @@ def compare(
     """Say which models differ, from stored runs, and write a report; no model is run."""
     from goldpan.evaluation.comparing import Question
 
-    lab = layout_of(workspace, own)
     check_endings(output=output, markdown=markdown, latex=latex)
     question = Question(_approach(approach), alpha, rope, seed)
+    if scores is not None:
+        if suite or protocol:
+            raise UsageError(
+                "--scores reads a file, which has no suites and protocols",
+                "Leave out --suite and --protocol; --task and --model choose its rows",
+            )
+        _compare_scores(
+            scores,
+            question,
+            metric,
+            task or (),
+            model or (),
+            (output, markdown, latex),
+            json=json,
+        )
+        return
+    if metric:
+        raise UsageError(
+            "--metric is for --scores; stored runs rank by the metric of their task",
+            "Leave it out",
+        )
+    lab = layout_of(workspace, own)
     tasks = known_tasks(lab)
     names = [*(task or ()), *_members(tasks, suite)]
     compared = compare_stored(
@@ -89,6 +121,57 @@ def compare(
     print_result(
         json, comparison_json(compared, written), lambda: print_compared(compared, written)
     )
+
+
+def _compare_scores(
+    path: Path,
+    question: Question,
+    metric: str,
+    tasks: Collection[str],
+    models: Collection[str],
+    files: tuple[Path | None, Path | None, Path | None],
+    *,
+    json: bool,
+) -> None:
+    """Compare what a file holds, and write its report."""
+    from goldpan.evaluation.comparing_files import compare_file
+    from goldpan.evaluation.score_files import read_scores
+    from goldpan.report.comparison.from_scores import file_sentences, write_file_report
+    from goldpan.report.evaluation import EvaluationFiles
+
+    file = read_scores(path)
+    for noun, wanted, there in (
+        ("task", tasks, {key.task for key in file.keys}),
+        ("model", models, {key.model for key in file.keys}),
+    ):
+        for name in wanted:
+            if name not in there:
+                raise UsageError(
+                    f"No row of {path} is of the {noun} {name!r}",
+                    f"It has {', '.join(sorted(there)[:_MOST])}",
+                )
+    compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)
+    written = write_file_report(compared, EvaluationFiles(*files)) if any(files) else ()
+    new_tasks = compared.new_tasks
+    told = {
+        "metric": compared.metric,
+        "layout": file.layout,
+        "comparison": compared.comparison.as_json(),
+        "new_tasks": None if new_tasks is None else new_tasks.as_json(),
+        "drift": [asdict(drift) for drift in compared.drift],
+        "left_out": compared.matrix.left_out,
+        "summary": file_sentences(compared),
+        "files": [asdict(file) for file in written],
+    }
+
+    def show() -> None:
+        console = Terminal()
+        print_standings(console, compared.comparison)
+        for sentence in file_sentences(compared):
+            console.print(clean(sentence))
+        print_files(written)
+
+    print_result(json, told, show)
 
 
 def compare_stored(
@@ -189,34 +272,39 @@ def print_compared(result: ComparisonResult, written: Sequence[Written]) -> None
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.evaluation.suites import comment_ranking
     from goldpan.report.comparison.leakage import leak_headlines
-    from goldpan.report.comparison.ranking import rank_range
     from goldpan.report.comparison.summary import heading, sentences
-    from goldpan.report.numbers import formatted
 
     console = Terminal()
     console.print(clean(heading(result)))
     for sentence in leak_headlines(result):
         console.print(clean(sentence))
-    comparison = result.comparison
-    if isinstance(comparison, Comparison):
-        table = Table("place", "model", box=None, header_style="dim")
-        by_median = comparison.by_median
-        middle = "median" if by_median else "mean"
-        for name in (f"{middle} {comparison.metric}", "tier"):
-            table.add_column(name, justify="right")
-        for standing in comparison.standings[:_MOST]:
-            value = standing.median if by_median else standing.mean
-            table.add_row(
-                rank_range(standing), clean(standing.model), formatted(value), str(standing.tier)
-            )
-        console.print(table)
-        if len(comparison.standings) > _MOST:
-            console.print(f"and {len(comparison.standings) - _MOST} more")
+    if isinstance(result.comparison, Comparison):
+        print_standings(console, result.comparison)
     for sentence in sentences(result, comment_ranking(result.systems)):
         console.print(clean(sentence))
     for reason in (*result.block.left_out, *result.without_value):
         console.print(clean(f"Left out: {reason}"))
     print_files(written)
+
+
+def print_standings(console: Terminal, comparison: Comparison) -> None:
+    """Show places, models, their central score and their tier."""
+    from goldpan.report.comparison.ranking import rank_range
+    from goldpan.report.numbers import formatted
+
+    table = Table("place", "model", box=None, header_style="dim")
+    by_median = comparison.by_median
+    middle = "median" if by_median else "mean"
+    for name in (f"{middle} {comparison.metric}", "tier"):
+        table.add_column(name, justify="right")
+    for standing in comparison.standings[:_MOST]:
+        value = standing.median if by_median else standing.mean
+        table.add_row(
+            rank_range(standing), clean(standing.model), formatted(value), str(standing.tier)
+        )
+    console.print(table)
+    if len(comparison.standings) > _MOST:
+        console.print(f"and {len(comparison.standings) - _MOST} more")
 
 
 def print_files(written: Sequence[Written]) -> None:

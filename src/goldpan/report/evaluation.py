@@ -50,11 +50,11 @@ def write_evaluation(
     if files.page or files.markdown:
         report = make_report(workspace, compared, tasks, title)
         if files.page:
-            written.append(_write(evaluation_page(report), files.page))
+            written.append(write_text(evaluation_page(report), files.page))
         if files.markdown:
-            written.append(_write(markdown_report(report), files.markdown))
+            written.append(write_text(markdown_report(report), files.markdown))
     if files.latex:
-        written.append(_write(latex_tables(paper_tables(compared)), files.latex))
+        written.append(write_text(latex_tables(paper_tables(compared)), files.latex))
     return tuple(written)
 
 
@@ -70,7 +70,8 @@ def evaluation_page(report: Report) -> str:
     )
 
 
-def _write(text: str, output: Path) -> Written:
+def write_text(text: str, output: Path) -> Written:
+    """Write a page or a text; raises `WorkspaceError` where it cannot be written."""
     write_page(text, output)
     return Written(output, len(text.encode()))
 

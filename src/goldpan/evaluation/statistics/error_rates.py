@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from goldpan.evaluation.statistics.comparison import TestName
 
 _MEASURED: Mapping[TestName, str] = {
-    "hierarchical resampling": "",
-    "random effects": "",
-    "bayesian signed rank": "",
-    "paired t": "",
-    "wilcoxon": "",
-    "nemenyi": "",
-    "tukey": "",
-    "randomization": "",
+    "hierarchical resampling": "4 % of cases under the null simulations of docs/statistics.md",
+    "random effects": "3 % of cases under the null simulations of docs/statistics.md",
+    "bayesian signed rank": "15 % of cases with 2 models on 17 tasks, and in 88 % with 10 models",
+    "paired t": "6 % of cases with 2 models on 17 tasks",
+    "wilcoxon": "5 % of cases with 2 models on 17 tasks, and in 2 % with 10 models",
+    "nemenyi": "5 % of cases with 10 models on 17 tasks",
+    "tukey": "5 % of cases with 10 models on 17 tasks",
+    "randomization": "5 % of cases where rows are independent, and in 34 % where they are of 10"
+    " documents that hang together and single rows are swapped",
 }
 
 

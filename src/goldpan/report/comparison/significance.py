@@ -28,14 +28,14 @@ def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple
     on_tasks = compared.new_tasks
     if comparison.test.name == "none" and not alone and on_tasks is None:
         raise Skipped(comparison.test.why)
-    content: list[Content] = [Text(_asked(comparison))]
+    content: list[Content] = [Text(asked(comparison))]
     if comparison.test.name != "none":
-        content += _decided(comparison)
+        content += decided(comparison)
     content += [Text(f"{note}.") for note in comparison.notes]
     if on_tasks is not None:
-        content.append(Text(_asked(on_tasks)))
+        content.append(Text(asked(on_tasks)))
         if on_tasks.test.name != "none":
-            content += _decided(on_tasks)
+            content += decided(on_tasks)
     if comparison.test.approach != "calibrated":
         caveat = _shared_sources(comparison, tasks)
         if caveat:
@@ -73,7 +73,8 @@ def pairs_table(comparison: Comparison) -> Table:
     )
 
 
-def _asked(comparison: Comparison) -> str:
+def asked(comparison: Comparison) -> str:
+    """Return the question, what decided it and what its words mean."""
     test = comparison.test
     if not test.question:
         return " ".join(filter(None, [f"{test.name.capitalize()}. {test.why}.", meaning(test)]))
@@ -85,7 +86,8 @@ def _asked(comparison: Comparison) -> str:
     return " ".join(filter(None, [f"{question} {told}{test.why}.", meaning(test)]))
 
 
-def _decided(comparison: Comparison) -> list[Content]:
+def decided(comparison: Comparison) -> list[Content]:
+    """Return the figures and the table of all pairs."""
     content: list[Content] = []
     test = comparison.test
     if test.omnibus and test.omnibus_p is not None:

@@ -1,0 +1,163 @@
+"""The report on scores, counts or predictions from elsewhere: S7, S8 and S10 of ECSER."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from goldpan.evaluation.comparing_files import FileComparison
+from goldpan.evaluation.statistics.comparison import Comparison
+from goldpan.report.comparison.ranking import rank_range
+from goldpan.report.comparison.significance import asked, decided, pairs_table
+from goldpan.report.comparison.wording import answer, meaning
+from goldpan.report.document import Cell, Content, Report, Section, Table, Text, cut, folded
+from goldpan.report.evaluation import EvaluationFiles, Written, evaluation_page, write_text
+from goldpan.report.latex import latex_tables
+from goldpan.report.markdown import markdown_report
+from goldpan.report.numbers import formatted
+
+
+def file_sentences(compared: FileComparison) -> tuple[str, ...]:
+    """Return what a stranger should take away."""
+    comparison = compared.comparison
+    best = comparison.standings[0]
+    many = len(comparison.tasks)
+    over = f"over {many} data sets" if many > 1 else "on 1 data set"
+    start = f"{best.model} has the best {comparison.central} {compared.metric} {over}"
+    reached = {
+        "mean": formatted(best.mean),
+        "median": formatted(best.median),
+        "mean rank": f"{best.mean_rank:.2f}",
+    }[comparison.central]
+    texts = [f"{start}, {reached}. {answer(comparison, best.model)}"]
+    tests = [comparison.test]
+    if compared.new_tasks is not None:
+        texts.append(answer(compared.new_tasks, best.model))
+        tests.append(compared.new_tasks.test)
+    texts += filter(None, map(meaning, tests))
+    texts += [f"Left out: {reason}." for reason in compared.matrix.left_out[:12]]
+    return tuple(texts)
+
+
+def file_report(compared: FileComparison) -> Report:
+    """Return the whole report; the same file and question give the same one."""
+    comparison = compared.comparison
+    tested: list[Content] = list(_question(comparison))
+    if compared.new_tasks is not None:
+        tested += _question(compared.new_tasks)
+    drift = _drift_tables(compared)
+    return Report(
+        title=f"{len(comparison.models)} models from {compared.file.path.name}",
+        lead="Which models differ, which cannot be told apart, and what that rests on.",
+        facts=(
+            (f"{len(comparison.models):,}", "models"),
+            (f"{len(comparison.tasks):,}", "data sets"),
+            (f"{len(compared.file.keys):,}", f"sets of {compared.file.layout}"),
+        ),
+        summary=file_sentences(compared),
+        warnings=(
+            f"These {compared.file.layout} come from {compared.file.path.name}: Goldpan ran none of"
+            " the models, and knows nothing of leaks between training and test.",
+        ),
+        sections=(
+            Section("ranking", "Ranking", (_ranking(comparison),)),
+            Section("s7", "Report metrics", (cut(_scores(compared)),), step=7),
+            Section(
+                "s8",
+                "Analyze overfitting and degradation",
+                drift,
+                step=8,
+                skipped=""
+                if drift
+                else "The file has no rows of the parts train or validation beside test.",
+            ),
+            Section(
+                "s10", "Apply statistical significance tests", tuple(tested), step=10, optional=True
+            ),
+        ),
+    )
+
+
+def write_file_report(compared: FileComparison, files: EvaluationFiles) -> tuple[Written, ...]:
+    """Write the files that are wanted."""
+    report = file_report(compared)
+
+    def texts() -> Iterator[tuple[Path | None, str]]:
+        yield files.page, evaluation_page(report) if files.page else ""
+        yield files.markdown, markdown_report(report) if files.markdown else ""
+        yield files.latex, latex_tables(_paper_tables(compared)) if files.latex else ""
+
+    return tuple(write_text(text, path) for path, text in texts() if path is not None)
+
+
+def _paper_tables(compared: FileComparison) -> Iterator[Table]:
+    yield _ranking(compared.comparison)
+    yield _scores(compared)
+    for comparison in (compared.comparison, compared.new_tasks):
+        if comparison is not None and comparison.test.name != "none":
+            yield pairs_table(comparison)
+
+
+def _question(comparison: Comparison) -> Iterator[Content]:
+    yield Text(asked(comparison))
+    if comparison.test.name != "none":
+        yield from decided(comparison)
+    yield from (Text(f"{note}.") for note in comparison.notes)
+
+
+def _ranking(comparison: Comparison) -> Table:
+    rows = tuple(
+        (
+            rank_range(standing),
+            standing.model,
+            standing.mean,
+            standing.sd,
+            standing.seed_sd,
+            standing.mean_rank,
+            standing.tier,
+        )
+        for standing in comparison.standings
+    )
+    columns = ("place", "model", "mean", "sd over data sets", "sd over seeds", "mean rank", "tier")
+    note = "A place such as 2–4 is a tie: the decisions of S10 leave these places open."
+    return Table(f"Ranking by {comparison.metric}", columns, rows, note)
+
+
+def _scores(compared: FileComparison) -> Table:
+    return Table(
+        "Scores on test",
+        ("data set", "model", "metric", "mean over seeds and folds"),
+        compared.scores,
+    )
+
+
+def _drift_tables(compared: FileComparison) -> tuple[Content, ...]:
+    over: list[tuple[Cell, ...]] = []
+    down: list[tuple[Cell, ...]] = []
+    for drift in compared.drift:
+        start = (drift.task, drift.model, drift.metric)
+        fit, loss = drift.overfitting, drift.degradation
+        if fit is not None:
+            over.append((*start, fit.mean, fit.sd, fit.test_sets))
+        if loss is not None:
+            down.append(
+                (
+                    *start,
+                    loss.difference,
+                    loss.test,
+                    loss.p,
+                    loss.eta_squared,
+                    loss.eta_magnitude,
+                    loss.cohen_d,
+                    loss.d_magnitude,
+                )
+            )
+    tables: list[Content] = []
+    head = ("task", "model", "metric")
+    if over:
+        columns: tuple[str, ...] = (*head, "mean", "sd", "test sets")
+        tables.append(folded(Table("Overfitting (test - training)", columns, tuple(over))))
+    if down:
+        columns = (*head, "difference", "test", "p", "eta²", "is", "Cohen's d", "is")
+        tables.append(folded(Table("Degradation (test - validation)", columns, tuple(down))))
+    return tuple(tables)

@@ -1,0 +1,191 @@
+"""Scores, counts and predictions from elsewhere: what is read, what is refused, what it says."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.errors import EvaluationError
+from goldpan.evaluation.comparing import Question
+from goldpan.evaluation.comparing_files import FileComparison, compare_file
+from goldpan.evaluation.score_files import read_scores
+from goldpan.report.comparison.from_scores import file_report, file_sentences
+
+pytest.importorskip("scipy")
+
+# ECSER, Table 13: training, validation and test counts of three classifiers of flaky tests.
+FLAKY = {
+    "FF": ((449, 1, 15947, 0), (348, 143, 15805, 101), (14, 134, 5057, 344)),
+    "Voc": ((401, 2655, 13293, 48), (344, 2515, 13433, 105), (120, 1669, 3522, 238)),
+    "VocFF": ((449, 1, 15947, 0), (354, 121, 15827, 95), (29, 114, 5077, 329)),
+}
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def flaky(path: Path) -> Path:
+    lines = ["model,task,part,tp,fp,tn,fn"]
+    lines += [
+        f"{model},flaky,{part},{','.join(map(str, counts))}"
+        for model, parts in FLAKY.items()
+        for part, counts in zip(("train", "validation", "test"), parts, strict=True)
+    ]
+    return write(path, "\n".join(lines) + "\n")
+
+
+def compared(path: Path, question: Question | None = None, metric: str = "") -> FileComparison:
+    return compare_file(read_scores(path), question or Question(), metric=metric)
+
+
+def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
+    found = compared(flaky(tmp_path / "flaky.csv"))
+    assert found.metric == "f1"
+    scores = {(model, metric): round(value, 2) for _, model, metric, value in found.scores}
+    # Pooled from Table 13, as docs/statistics.md has it.
+    assert (scores["FF", "f1"], scores["Voc", "f1"], scores["VocFF", "f1"]) == (0.06, 0.11, 0.12)
+    over = {(one.model, one.metric): one.overfitting for one in found.drift}
+    fit = over["FF", "f1"]
+    assert fit is not None
+    assert round(fit.mean, 2) == -0.94
+    loss = next(one.degradation for one in found.drift if (one.model, one.metric) == ("FF", "f1"))
+    assert loss is not None
+    assert loss.test == "difference"
+    # Two test sets of other rows, for all that is known: the large gap shows, the small does not.
+    assert found.comparison.decision("VocFF", "FF") == "better"
+    assert found.comparison.decision("VocFF", "Voc") == "undecided"
+    assert "taken as independent" in found.comparison.test.why
+    assert found.new_tasks is not None
+    assert "needs at least 3" in found.new_tasks.test.why
+
+
+def projects(path: Path, gain: float) -> Path:
+    """Write counts of ten folds and of eight projects, of two models."""
+    draw = random.Random(4)
+    rows = []
+    for model, share in (("good", 0.7 + gain), ("fair", 0.7)):
+        for part, column, many in (("validation", "fold", 10), ("test", "project", 8)):
+            for at in range(many):
+                hits = sum(draw.random() < share for _ in range(60))
+                passes = sum(draw.random() < share for _ in range(60))
+                row = {"model": model, "task": "flaky", "part": part, column: f"{column} {at}"}
+                rows.append(row | {"tp": hits, "fn": 60 - hits, "tn": passes, "fp": 60 - passes})
+    return write(path, json.dumps({"rows": rows}))
+
+
+def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
+    found = compared(projects(tmp_path / "p.json", 0.15))
+    assert found.comparison.tasks[0] == "flaky / project 0"
+    assert len(found.comparison.tasks) == 8
+    assert found.comparison.decision("good", "fair") == "better"
+    assert found.new_tasks is not None
+    assert found.new_tasks.decision("good", "fair") == "better"
+    for drift in found.drift:
+        assert drift.degradation is not None
+        assert drift.degradation.test in ("welch t", "mann-whitney u")
+        assert drift.overfitting is None
+    named = compared(projects(tmp_path / "p.json", 0.15), Question("nemenyi"))
+    assert named.comparison.test.name == "wilcoxon"
+    assert named.new_tasks is None
+    alike = compared(projects(tmp_path / "q.json", 0.0))
+    assert alike.comparison.decision("good", "fair") == "undecided"
+
+
+def answers(path: Path, right: float = 0.9) -> Path:
+    draw = random.Random(1)
+    lines = ["model\ttask\tseed\tid\tdocument\ttruth\tanswer"]
+    for model, share in (("good", right), ("bad", 0.5)):
+        for seed in (0, 1):
+            for at in range(120):
+                truth = "bug" if at % 3 else "question"
+                other = "question" if at % 3 else "bug"
+                given = truth if draw.random() < share else other
+                lines.append(f"{model}\tissues\t{seed}\t{at}\td{at // 4}\t{truth}\t{given}")
+    return write(path, "\n".join(lines))
+
+
+def test_predictions_are_paired_by_row_and_grouped_by_document(tmp_path: Path) -> None:
+    found = compared(answers(tmp_path / "a.csv"))
+    test = found.comparison.test
+    assert (test.units, test.unit) == (30, "documents")
+    assert found.comparison.decision("good", "bad") == "better"
+    assert found.comparison.seeds == 2
+    assert compared(answers(tmp_path / "a.csv"), metric="accuracy").metric == "accuracy"
+
+
+def test_plain_scores_answer_on_new_tasks_alone(tmp_path: Path) -> None:
+    lines = ["model;task;score"]
+    for at in range(8):
+        lines += [f"a;t{at};{0.8 + at / 100}", f"b;t{at};{0.7 + at / 90:.3f}"]
+    found = compared(write(tmp_path / "s.csv", "\n".join(lines)), metric="weighted F1")
+    assert found.metric == "weighted F1"
+    assert found.comparison.test.name == "none"
+    assert found.new_tasks is not None
+    assert found.new_tasks.decision("a", "b") == "better"
+    text = " ".join(file_sentences(found))
+    assert "On new rows of these tasks it cannot be told which model is better" in text
+    assert "On new tasks, a is better than b" in text
+
+
+def test_the_report_has_the_steps_of_ecser(tmp_path: Path) -> None:
+    report = file_report(compared(flaky(tmp_path / "flaky.csv")))
+    assert [section.key for section in report.sections] == ["ranking", "s7", "s8", "s10"]
+    assert not any(section.skipped for section in report.sections)
+    assert "ran none of the models" in report.warnings[0]
+    assert file_report(compared(answers(tmp_path / "a.csv"))).sections[2].skipped
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "holds no row"),
+        ("model,task,points\na,b,1\n", "of no layout"),
+        ("model,task,score\na,t,0.5\na,u,high\n", "Row 3 of .* has 'high' as its score"),
+        ("model,task,score\na,t,nan\n", "Row 2 .* 'nan'"),
+        ("model,task,score\na,,0.5\n", "Row 2 .* has no task"),
+        ("model,task,score\na,t,0.5\na,t,0.6\n", "Row 3 .* gives a score .* again"),
+        ("model,task,score,part\na,t,0.5,dev\n", "has the part 'dev'"),
+        ("model,task,score\na,t\n", "Row 2 .* has 2 values for 3 columns"),
+        ("model,task,tp,fp,tn,fn\na,t,1,2,3,-4\n", "has -4 as its fn"),
+        ("model,task,tp,fp,tn,fn\na,t,1,2,3.5,4\n", "has 3.5 as its tn"),
+        ("model,task,score,score\na,t,1,1\n", "names a column twice"),
+        ('model,task,score\n"a,t,1\n', "is no CSV"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_row(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(EvaluationError, match=problem):
+        read_scores(write(tmp_path / "x.csv", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("{", "is no JSON"), ('{"a": 1}', "holds no list"), ("[1]", "Row 1 .* is no object")],
+)
+def test_json_that_holds_no_rows_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(EvaluationError, match=problem):
+        read_scores(write(tmp_path / "x.json", text))
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"model,task,score\n\xff,t,1\n")
+    with pytest.raises(EvaluationError, match=r"Row 2 .* is not UTF-8"):
+        read_scores(path)
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        read_scores(tmp_path / "no.csv")
+
+
+def test_models_must_have_answered_the_same_rows(tmp_path: Path) -> None:
+    text = "model,task,id,truth,answer\na,t,1,x,x\na,t,2,y,y\nb,t,1,x,x\nb,t,2,x,y\n"
+    with pytest.raises(EvaluationError, match="do not agree on row '2'"):
+        compared(write(tmp_path / "x.csv", text))
+    with pytest.raises(EvaluationError, match="give no kappa"):
+        compared(write(tmp_path / "x.csv", text), metric="kappa")
+    none = "model,task,part,score\na,t,train,1\nb,t,train,1\n"
+    with pytest.raises(EvaluationError, match="no test row"):
+        compared(write(tmp_path / "y.csv", none))
