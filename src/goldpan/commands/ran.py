@@ -11,6 +11,7 @@ from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.evaluation.by_column import ByColumn
+    from goldpan.evaluation.dates import RowDates
     from goldpan.evaluation.leaks import Leaks
     from goldpan.evaluation.metrics.result import Interval, Metric, Scores
     from goldpan.evaluation.record import Learning, RunRecord
@@ -61,10 +62,26 @@ def cautions(record: RunRecord) -> list[str]:
         headline(record.leaks, scores.main, scores.value(scores.main)),
         *cautions_of_steps(record.learning),
     ]
+    if record.dates is not None and (caution := caution_of_cutoff(record.dates)):
+        texts.append(caution)
     if record.in_part:
         gaps = "; ".join(record.in_part)
         texts.append(f"Protocol {record.protocol.name} in part: {gaps}")
     return [text for text in texts if text]
+
+
+def caution_of_cutoff(dates: RowDates) -> str:
+    """Return how many test rows the model may have read in training; empty where none is known."""
+    if dates.cutoff is None or dates.until is None or dates.after is None:
+        return ""
+    dated = dates.until + dates.after
+    if not dated:
+        return f"No test row has a date, so the cut-off {dates.cutoff} says nothing"
+    undated = f"; {dates.undated:,} have no date" if dates.undated else ""
+    return (
+        f"{dates.until:,} of {dated:,} test rows are from {dates.cutoff} or before, the model's "
+        f"cut-off{undated}"
+    )
 
 
 def cautions_of_steps(learning: Learning) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from goldpan.evaluation.by_column import ByColumn
+from goldpan.evaluation.dates import RowDates
 from goldpan.evaluation.environment import Environment
 from goldpan.evaluation.leaks import Leaks
 from goldpan.evaluation.metrics.result import Scores
@@ -92,6 +93,8 @@ class RunRecord(_Part):
     """Goldpan's revision, packages and hardware."""
     rows: Mapping[str, int]
     """How many rows each split has."""
+    dates: RowDates | None = None
+    """When test rows were written, and how many after the model's cut-off; None in older runs."""
     split: str
     """How rows were split, as `--split` writes it; empty where it is not known."""
     learned_from: LearnedFrom

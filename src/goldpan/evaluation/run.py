@@ -42,6 +42,7 @@ from goldpan.datasets.task_data import TaskData, with_validation
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.by_column import unasked
 from goldpan.evaluation.costs import counting
+from goldpan.evaluation.dates import CUTOFF, find_dates
 from goldpan.evaluation.environment import read_environment
 from goldpan.evaluation.leaks import overlap_of, read_overlap, with_leaks
 from goldpan.evaluation.model import (
@@ -149,6 +150,7 @@ def run(
             **facts,
             "environment": asdict(read_environment()),
             "rows": {name: len(table) for name, table in data.splits.items()},
+            "dates": asdict(find_dates(data.splits["test"], model.settings.get(CUTOFF))),
             "split": data.split,
             "learned_from": {
                 name: sum(part.learned_from[name] for part in done)

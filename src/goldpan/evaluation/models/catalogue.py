@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import blamed, with_plugins
+from goldpan.evaluation.dates import CUTOFF, read_cutoff
 from goldpan.evaluation.model import Model
 
 _FAMILIES = (
@@ -48,14 +49,20 @@ def catalogue() -> dict[str, Entry]:
 
 
 def find_model(name: str, settings: Mapping[str, Any]) -> Model:
-    """Return the model of that name; raises `UsageError` that lists near matches."""
+    """Return the model of that name; raises `UsageError` that lists near matches.
+
+    The setting `cutoff`, the last day of its training data, is any model's.
+    """
     entries = catalogue()
     if name not in entries:
         near = get_close_matches(name, entries, n=3)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
         raise UsageError(f"There is no model {name!r}", f"{hint}Choose {', '.join(entries)}")
     with blamed("model", name):
-        return entries[name].make(settings)
+        model = entries[name].make({key: settings[key] for key in settings if key != CUTOFF})
+    if CUTOFF not in settings:
+        return model
+    return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
 
 
 def settled(name: str, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

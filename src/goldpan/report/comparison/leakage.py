@@ -87,6 +87,7 @@ def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distance
                 Text(f"Rows name no {what}, so whether a split by them is harder is not known.")
             )
     content += _neighbours(compared)
+    content += _cutoffs(compared)
     content += _elsewhere(compared)
     section = Section(
         "distance",
@@ -239,6 +240,27 @@ def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
 
 def _reads(system: System) -> bool:
     return any(run.record.uses_neighbours for run in system.every())
+
+
+def _cutoffs(compared: ComparisonResult) -> Iterator[Content]:
+    """Set the cut-offs of models, where runs name them, beside the dates of test rows."""
+    rows: dict[tuple[Cell, ...], None] = {}
+    for system in compared.ranked:
+        for run in system.every():
+            dates = run.record.dates
+            if dates is not None and dates.cutoff is not None:
+                span = (dates.oldest or "not known", dates.newest or "not known")
+                counts = (dates.until, dates.after, dates.undated)
+                share = dates.after and dates.after / ((dates.until or 0) + dates.after)
+                rows[system.name, run.task, dates.cutoff, *span, *counts, share] = None
+    if rows:
+        columns = ("model", "task", "cut-off", "oldest test row", "newest test row")
+        counts_of = ("until the cut-off", "after it", "without a date", "share after it")
+        note = (
+            "The cut-off is the last day of a model's training data, as the run names it"
+            " (--set cutoff=DATE). It may have read earlier rows, with their answers, in training."
+        )
+        yield Table("Cut-offs of models", (*columns, *counts_of), tuple(rows), note)
 
 
 def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:

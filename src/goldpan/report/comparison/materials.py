@@ -55,7 +55,9 @@ def read_material(
         return f"The rows of {task.name} in the workspace are not those that were tested"
     # A batch at a time: rows as Python objects take many times the room.
     for batch in data.splits["test"].to_batches(_BATCH) if "test" in data.splits else ():
-        for row in batch.filter(pc.is_in(batch["id"], pa.array(sorted(wanted)))).to_pylist():
+        for row in batch.filter(
+            pc.is_in(batch["id"], pa.array(sorted(wanted), pa.string()))
+        ).to_pylist():
             value = row[input_name]
             text = value if isinstance(value, str) else " ".join(value)
             rows[row["id"]] = Row(text, value, row[target])

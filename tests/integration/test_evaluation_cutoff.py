@@ -1,0 +1,91 @@
+"""The end of a model's training data beside the dates of test rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from goldpan.commands.comparing import compare
+from goldpan.commands.evaluating import app
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.task_data import TaskData
+from goldpan.evaluation.dates import find_dates
+from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.runs import read_runs
+from tests.comparing import two_labels, write_rows
+
+pytest.importorskip("sklearn")
+pytest.importorskip("scipy")
+
+
+def moments(days: list[int | None]) -> pa.Array:
+    at = [day and datetime(2023, 9, day, 23, 59, 59, tzinfo=UTC) for day in days]
+    return pa.array(at, pa.timestamp("us", tz="UTC"))
+
+
+def dated(data: TaskData, days: list[int | None]) -> TaskData:
+    test = data.splits["test"]
+    at = test.schema.get_field_index("created_at")
+    table = test.set_column(at, "created_at", moments(days))
+    return replace(data, splits={**data.splits, "test": table})
+
+
+def test_the_day_of_the_cutoff_is_still_known_to_the_model() -> None:
+    rows = pa.table({"created_at": moments([1, 15, 16, 30, None])})
+    dates = find_dates(rows, "2023-09-15")
+    assert (dates.oldest, dates.newest, dates.undated) == ("2023-09-01", "2023-09-30", 1)
+    assert (dates.until, dates.after) == (2, 2)
+    assert find_dates(rows, None).until is None
+    nothing = find_dates(pa.table({"created_at": moments([None])}), "2023-09-15")
+    assert (nothing.oldest, nothing.until, nothing.after) == (None, 0, 0)
+
+
+def test_a_cutoff_is_a_date_and_a_setting_of_any_model() -> None:
+    assert find_model("majority", {"cutoff": "2023-09-15"}).settings["cutoff"] == "2023-09-15"
+    assert "cutoff" not in find_model("majority", {}).settings
+    with pytest.raises(UsageError, match="'last year' is no date"):
+        find_model("majority", {"cutoff": "last year"})
+
+
+def test_runs_and_reports_count_rows_on_either_side(tmp_path: Path) -> None:
+    place = Workspace(tmp_path)
+    data = two_labels()
+    size = len(data.splits["test"])
+    write_rows(place, dated(data, [1 + at % 30 if at else None for at in range(size)]))
+    command = ("run", "--workspace", str(tmp_path), "--task", "requirement_type")
+    ran = CliRunner().invoke(app, [*command, "--model", "majority", "--set", "cutoff=2023-09-15"])
+    assert ran.exit_code == 0, ran.exception
+    plain = CliRunner().invoke(app, [*command, "--model", "tfidf-svm"])
+    assert plain.exit_code == 0, plain.exception
+    told = {run.model: run.record.dates for run in read_runs(place)}
+    named, unnamed = told["majority"], told["tfidf-svm"]
+    assert named is not None
+    assert unnamed is not None
+    assert (named.cutoff, named.undated) == ("2023-09-15", 1)
+    assert (unnamed.cutoff, unnamed.oldest) == (None, named.oldest)
+    assert named.until is not None
+    assert named.after is not None
+    assert named.until + named.after == size - 1
+    line = f"{named.until} of {size - 1} test rows are from 2023-09-15 or before"
+    assert line in " ".join(ran.stdout.split())
+    assert "cut-off" not in plain.stdout
+    program = typer.Typer()
+    program.command()(compare)
+    page = tmp_path / "report.html"
+    done = CliRunner().invoke(program, ["--workspace", str(tmp_path), "--output", str(page)])
+    assert done.exit_code == 0, done.exception
+    text = page.read_text()
+    assert "Cut-offs of models" in text
+    rows = re.findall(r"<tr>.*?</tr>", text, re.S)
+    (row,) = [row for row in rows if "2023-09-15" in row and "2023-09-30" in row]
+    cells = [cell.strip() for cell in re.sub(r"<[^>]+>", "|", row).split("|") if cell.strip()]
+    assert cells[2:5] == ["2023-09-15", "2023-09-01", "2023-09-30"]
+    assert cells[5:8] == [str(named.until), str(named.after), "1"]
