@@ -49,12 +49,16 @@ def find_dates(test: pa.Table, cutoff: str | None) -> RowDates:
     """Return the dates of test rows, by the column `created_at`."""
     moments = test["created_at"]
     known = pc.drop_null(moments)
-    span = pc.min_max(known).as_py() if len(known) else {"min": None, "max": None}
+    span = pc.min_max(known).as_py() if len(known) else {}
     until = after = None
     if cutoff is not None:
         first = datetime.combine(date.fromisoformat(cutoff), time(), UTC) + timedelta(days=1)
         earlier = pc.less(known, pa.scalar(first, moments.type))
         until = pc.sum(earlier).as_py() or 0
         after = len(known) - until
-    oldest, newest = (span[end] and span[end].date().isoformat() for end in ("min", "max"))
+    oldest, newest = (_day(span.get(end)) for end in ("min", "max"))
     return RowDates(oldest, newest, moments.null_count, cutoff, until, after)
+
+
+def _day(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.date().isoformat()
