@@ -56,7 +56,7 @@ def test_22_open_models_are_a_list_to_run() -> None:
         if model.kind == "fine-tuned":
             assert model.hub
             assert model.parameters
-            assert model.settings["recipe"] == "selu-paper"
+            assert model.settings["processes"] == model.gpus
     titles = {model.title for model in SELU.models}
     table = next(table for table in SELU.tables if table.key == "4")
     assert set(table.columns) == titles

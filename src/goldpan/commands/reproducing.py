@@ -77,7 +77,10 @@ def reproduce(
     download: Annotated[
         bool, typer.Option("--download", help="Fetch files and weights that lack, where possible.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of runs here.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**32 - 1, help="Seed of runs here. (default: the protocol's)"),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(help="A directory for results. (default: WORKSPACE/reproduce/PAPER)"),
@@ -90,6 +93,7 @@ def reproduce(
     Every cell is marked as run, in part, recomputed from published scores, or untested. Nothing is
     fetched without --download. Exits with 3 if a file is missing or is not the authors'.
     """
+    from goldpan.evaluation.protocol import find_protocol
     from goldpan.reproduce.catalogue import find_recipe, find_tables, recipe_names
     from goldpan.reproduce.context import Context, Effort
     from goldpan.reproduce.data import DataFolder
@@ -113,7 +117,7 @@ def reproduce(
             lab,
             reporter,
             argument=paper,
-            seed=seed,
+            seed=find_protocol(recipe.protocol).seed if seed is None else seed,
             effort=Effort(
                 run=not no_run,
                 models=_models(recipe, models or []),

@@ -9,6 +9,7 @@ from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
+from goldpan.evaluation.protocol import Protocol, settings_for
 from goldpan.reproduce.recipe import ModelRecipe, Recipe
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -42,20 +43,21 @@ def takes(model: ModelRecipe, task: Task) -> bool:
     return not model.task_types or task.type in model.task_types
 
 
-def make_model(recipe: ModelRecipe, *, quick: bool = False, download: bool = False) -> Model:
-    """Return the model with the paper's settings, or those of a small grid.
+def make_model(
+    recipe: ModelRecipe, protocol: Protocol, *, quick: bool = False, download: bool = False
+) -> Model:
+    """Return the model with the settings of the protocol and the recipe, or of a small grid.
 
     Raises `UsageError` for weights that are not on this machine where nothing may be fetched, or
     whose commit the recipe does not know.
     """
-    settings: dict[str, Any] = {**recipe.settings, **(recipe.quick if quick else {})}
-    if recipe.kind == "baseline":
-        return find_model(recipe.model, settings)
+    given: dict[str, Any] = {**recipe.settings, **(recipe.quick if quick else {})}
+    name = recipe.model
     if recipe.kind == "prompted":
-        return find_model("prompted", {"model": recipe.name, **settings})
-    return find_model(
-        "finetuned", {"weights": weights_of(recipe), "download": download, **settings}
-    )
+        name, given = "prompted", {"model": recipe.name, **given}
+    elif recipe.kind == "fine-tuned":
+        name, given = "finetuned", {"weights": weights_of(recipe), "download": download, **given}
+    return find_model(name, settings_for(protocol, name, given))
 
 
 def weights_of(recipe: ModelRecipe) -> str:

@@ -64,6 +64,8 @@ def prepared(context: Context, recipe: TaskRecipe) -> Prepared:
             _import(context, recipe, task, files, order, directory)
             (directory.with_name(directory.name + _MARK)).write_bytes(sealed_json({"key": key}))
         data = replace(read_task_data(directory, task), task=task)
+        if not isinstance(recipe.steps, str):  # they are the paper's, whatever the protocol knows
+            data = replace(data, steps=None)
     if context.effort.limit is not None:
         data = limited(data, context.effort.limit)
     return Prepared(data, notes)

@@ -95,8 +95,9 @@ def _outcome(
     notes = list(ready.notes)
     if rows < (total := task.counts.get("total", rows)):
         notes.append(f"{rows:,} of {total:,} rows")
-    if effort.quick and model.quick:
+    if effort.quick and model.quick and not record.in_part:
         notes.append("a small grid")
+    notes += record.in_part
     facts = {
         "run": ran.directory.relative_to(context.workspace.root).as_posix(),
         "metric": record.scores.main,
@@ -111,8 +112,8 @@ def _outcome(
 def _run(context: Context, data: TaskData, recipe: ModelRecipe) -> RunResult | None:
     """Return a finished run, running it where that is wanted; None where it is not there."""
     lab, effort = laboratory(context), context.effort
-    model = make_model(recipe, quick=effort.quick, download=context.download)
     protocol = find_protocol(context.recipe.protocol)
+    model = make_model(recipe, protocol, quick=effort.quick, download=context.download)
     if effort.run:
         return run(lab, data, model, protocol, context.seed, context.reporter)
     directory = run_directory(lab, identity(data, model, protocol, context.seed))
