@@ -157,6 +157,7 @@ def test_every_command_and_option_is_documented() -> None:
         "annotate",
         "build",
         "report",
+        "reproduce",
         "diff",
         "contamination",
         "trace",
