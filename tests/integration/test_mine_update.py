@@ -13,7 +13,9 @@ from goldpan.miners.announced import Path as Via
 from goldpan.miners.mine import MineResult
 from tests.mining import (
     BOTH,
+    SLUICE,
     Notes,
+    Row,
     Tables,
     archive,
     assert_alike,
@@ -25,6 +27,7 @@ from tests.mining import (
     table_bytes,
     undisturbed,
 )
+from tests.program import goldpan
 from tests.twin import Editor, Limits, Twin, World, synthetic_world
 from tests.twin.asking import titled
 from tests.twin.world import Ref, Review
@@ -106,6 +109,39 @@ def test_rest_without_a_token_reads_again_what_changed_and_what_that_names(tmp_p
         again = mine_twin(twin, tmp_path / "fresh", "rest", tokens=())
         assert whole(again)
     assert_current(table_bytes(tmp_path), table_bytes(tmp_path / "fresh"))
+
+
+def test_without_a_token_what_an_update_cannot_see_is_told(tmp_path: Path) -> None:
+    """A reference from another repository touches nothing that REST lists; the sweep shows it."""
+    world = synthetic_world()
+    with Twin(world, limits=Limits(anonymous=10_000)) as twin:
+        first = mine_twin(twin, tmp_path, "rest", tokens=())
+        assert first.coverage is not None
+        assert first.coverage.unseen == ()
+        (number,) = new_cross_reference(people(world))
+        notes = Notes()
+        blind = mine_twin(twin, tmp_path, "rest", tokens=(), notes=notes)
+        assert blind.coverage is not None
+        (told,) = blind.coverage.unseen
+        assert told.startswith("references from other repositories since 20")
+        assert any(told in line for line in notes.lines)
+        end = f"Nothing is missing, except what cannot be seen without a token:\n  {told}"
+        assert status_of(tmp_path).endswith(end)
+        assert not [row for row in rows(tmp_path, "references") if refers(row, number)]
+        seen = mine_twin(twin, tmp_path, "rest")
+    assert seen.coverage is not None
+    assert seen.coverage.unseen == ()
+    assert [row for row in rows(tmp_path, "references") if refers(row, number)]
+
+
+def refers(row: Row, number: int) -> bool:
+    return (row["repo"], row["number"]) == ("prospector/pan", 2) and row["target_number"] == number
+
+
+def status_of(workspace: Path) -> str:
+    done = goldpan("status", "--repo", SLUICE, "--workspace", str(workspace))
+    assert done.code == 0
+    return done.out.strip()
 
 
 def new_comment(editor: Editor) -> set[int]:

@@ -293,8 +293,16 @@ def print_coverage(coverage: Coverage, *, title: bool = True) -> None:
     for unknown in coverage.unknown:
         where = f"{unknown.count:,} times, as in #{unknown.number}"
         console.print(clean(f"Unknown {unknown.kind} {unknown.name}: {where}"))
-    if not coverage.gaps:
+    if not coverage.gaps and not coverage.unseen:
         console.print("Nothing is missing." if coverage.finished else "")
+        return
+    if coverage.unseen:
+        nothing = coverage.finished and not coverage.gaps
+        beyond = "what cannot be seen without a token:"
+        console.print(f"Nothing is missing, except {beyond}" if nothing else f"Besides, {beyond}")
+        for thing in coverage.unseen:
+            console.print(clean(f"  {thing}"))
+    if not coverage.gaps:
         return
     console.print(f"{len(coverage.gaps):,} missing:")
     for gap in coverage.gaps[:_MOST_GAPS]:

@@ -11,6 +11,7 @@ from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.query import open_tables
 from goldpan.core.workspace import Workspace
+from goldpan.miners.journal import UNSEEN
 from goldpan.miners.tables.current_records import NOT_YET, find_live
 
 _GAPS = """
@@ -70,10 +71,12 @@ class Coverage:
     counts: tuple[Count, ...]
     gaps: tuple[Gap, ...]
     unknown: tuple[Unknown, ...] = ()
+    unseen: tuple[str, ...] = ()
+    """What the last runs had no means to see, so that nobody knows whether it is missing."""
 
     @property
     def complete(self) -> bool:
-        """Whether the last run ended and nothing is missing."""
+        """Whether the last run ended and nothing is missing of what it could see."""
         return self.finished and not self.gaps
 
 
@@ -105,7 +108,22 @@ def measure_coverage(
         tuple(counts),
         tuple(gaps),
         tuple(unknown),
+        _unseen(records),
     )
+
+
+def _unseen(records: Sequence[Record]) -> tuple[str, ...]:
+    """Return what no run saw that ended since it began to go unseen."""
+    since, swept = "", set[int]()
+    for record in records:
+        match record.meta["part"]:
+            case "unseen":
+                since = since or record.meta["since"]
+            case "sweep":
+                swept.add(record.run)
+            case "end" if record.run in swept:
+                since = ""
+    return (UNSEEN.format(since=since),) if since else ()
 
 
 def _counts(connection: duckdb.DuckDBPyConnection) -> list[Count]:

@@ -24,6 +24,7 @@ listed         ``of``, ``numbers``, ``begun``: a walk of a whole list reached it
 issue, pull    a single entry, ``number``
 complete       ``number``, ``of`` (which part): its list was read to the end
 gone           ``number``: GitHub says that the entry was deleted or transferred
+unseen         ``since`` when references from elsewhere were not seen: no token, no sweep
 unchanged      ``of`` (which part), perhaps ``number``: an ETag showed that nothing changed
 backup         one entry of a metadata backup, ``number`` and ``kind``
 failed         ``number`` (null for a list of the repository), ``of`` (which part), ``reason``,
@@ -40,6 +41,8 @@ from typing import Any
 
 from goldpan.core.archive import Archive, Record
 from goldpan.miners.replies import Reply
+
+UNSEEN = "references from other repositories since {since}"
 
 
 class Journal:

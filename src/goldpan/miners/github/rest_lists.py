@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from goldpan.core.archive import Record
-from goldpan.core.errors import RepositoryError
 from goldpan.miners.github.client import GitHub, NoAnswerError, Tag
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, links_of
@@ -82,6 +81,8 @@ class Listing:
     """Entries of this repository that the texts of the items name: when the newest was updated."""
     is_whole: bool = False
     """Whether this is all of the list."""
+    refusal: str = ""
+    """Why GitHub refuses the list from its first page on, if it does."""
 
     def take(self, record: Record) -> None:
         """Take a page's items."""
@@ -90,13 +91,27 @@ class Listing:
             self.refers[number] = max(updated, self.refers.get(number, ""))
 
 
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """A page that failed, and whether those that follow it were not read either."""
+
+    feed: Feed
+    url: str
+    attempt: int
+    goes_on: bool
+
+
 class Lists:
-    """Walks a repository's lists into the journal; a page that fails costs that page."""
+    """Walks a repository's lists into the journal; a page that fails costs that page.
+
+    Such pages are asked for once more at the end of the run, and then recorded as failed.
+    """
 
     def __init__(self, github: GitHub, journal: Journal, repo: str) -> None:
         self._github = github
         self._journal = journal
         self._repo = repo
+        self._later: list[_Later] = []
 
     async def whole(self, feed: Feed) -> Listing:
         """Read all of a list."""
@@ -119,16 +134,32 @@ class Lists:
             await self._restarted(feed, _LAST_UPDATED_FIRST, listing, until=since, to_wall=True)
         return listing
 
+    async def again(self) -> None:
+        """Ask once more for what failed, with the pages that follow; record what still fails."""
+        later, self._later = self._later, []
+        for page in later:
+            url: str | None = page.url
+            while url is not None:
+                try:
+                    record = await self._page(page.feed, url, page.attempt)
+                except (NoAnswerError, _StaleCursorError, _WallError) as error:
+                    self._journal.fail(None, page.feed.part, _reason(url, error))
+                    break
+                url = record.meta["next"] if page.goes_on else None
+
     async def names(self, number: int) -> bool:
-        """Ask whether the list of issues still names an entry that it named in this run."""
+        """Ask whether the list of issues still names an entry that it named in this run.
+
+        A list that cannot be read to its end may name it.
+        """
         for record in self._journal.of_run("issues"):
             if any(item[0] == number for item in record.meta["items"]):
                 reply = await self._github.get(record.meta["request"]["url"])
                 if reply.status == 200 and isinstance(reply.data, list):
                     return any(item.get("number") == number for item in reply.data)
         listing = Listing(0)
-        await self._restarted(ISSUES, _OLDEST_FIRST, listing, first=_RESTARTS)
-        return any(item[0] == number for item in listing.items)
+        ended = await self._restarted(ISSUES, _OLDEST_FIRST, listing, first=_RESTARTS)
+        return not ended or any(item[0] == number for item in listing.items)
 
     async def _restarted(
         self,
@@ -163,7 +194,9 @@ class Lists:
                 try:
                     record = await self._page(feed, url, 0)
                 except (NoAnswerError, _StaleCursorError, _WallError) as error:
-                    self._journal.fail(None, feed.part, _reason(url, error))
+                    self._later.append(_Later(feed, url, 0, goes_on=True))
+                    if isinstance(error, _RefusedError) and not listing.items:
+                        listing.refusal = error.reason
                     return False
                 listing.take(record)
                 url = record.meta["next"]
@@ -187,34 +220,48 @@ class Lists:
         Pages that fail are passed over where pages have numbers, and asked for once more at the
         end. Returns whether nothing lacks.
         """
-        failed: list[str] = []
-        in_a_row = 0
-        url: str | None = self._first(feed, order)
-        while url is not None:
+
+        async def follow(url: str | None) -> list[str]:
+            """Take pages; return those that failed, the last of them the end of it if any is."""
+            failed: list[str] = []
+            in_a_row = 0
+            while url is not None:
+                try:
+                    record = await self._page(feed, url, attempt)
+                except NoAnswerError as error:
+                    failed.append(url)
+                    in_a_row += 1
+                    goes_on = in_a_row < _FAILED_IN_A_ROW and not isinstance(error, _RefusedError)
+                    url = _next_number(url) if goes_on else None
+                    continue
+                except _WallError:
+                    if to_wall:
+                        break
+                    raise
+                in_a_row = 0
+                listing.take(record)
+                url = record.meta["next"]
+                if until and record.meta["items"] and record.meta["items"][-1][1] < until:
+                    break  # the rest is older still
+            return [*failed, ""] if not in_a_row else failed
+
+        *failed, last = await follow(self._first(feed, order))
+        later: list[tuple[str, bool]] = []
+        for url in [*failed, *filter(None, [last])]:
             try:
                 record = await self._page(feed, url, attempt)
-            except NoAnswerError:
-                failed.append(url)
-                in_a_row += 1
-                url = _next_number(url) if in_a_row < _FAILED_IN_A_ROW else None
-                continue
-            except _WallError:
-                if to_wall:
-                    break
-                raise
-            in_a_row = 0
-            listing.take(record)
-            url = record.meta["next"]
-            if until and record.meta["items"] and record.meta["items"][-1][1] < until:
-                break  # the rest is older still
-        whole = True
-        for url in failed:
-            try:
-                listing.take(await self._page(feed, url, attempt))
             except (NoAnswerError, _WallError) as error:
-                self._journal.fail(None, feed.part, _reason(url, error))
-                whole = False
-        return whole
+                later.append((url, url == last))
+                if isinstance(error, _RefusedError) and not listing.items:
+                    listing.refusal = error.reason
+                continue
+            listing.take(record)
+            if url == last:
+                *others, end = await follow(record.meta["next"])
+                later += [(other, False) for other in others]
+                later += [(end, True)] if end else []
+        self._later += [_Later(feed, url, attempt, goes_on) for url, goes_on in later]
+        return not later
 
     def _first(self, feed: Feed, order: dict[str, str]) -> str:
         query = urlencode({**feed.fixed, "per_page": "100", **order})
@@ -268,10 +315,7 @@ class Lists:
             raise _StaleCursorError(reply.problem)
         if is_numbered and reply.status == 422:
             raise _WallError(reply.problem)
-        raise RepositoryError(
-            f"{urlsplit(url).path} cannot be listed ({reply.problem or reply.status})",
-            "Check that the token may read issues and pull requests of this repository",
-        )
+        raise _RefusedError(urlsplit(url).path, reply)
 
 
 def tag_of(record: Record) -> Tag | None:
@@ -282,6 +326,14 @@ def tag_of(record: Record) -> Tag | None:
 
 class _StaleCursorError(Exception):
     """GitHub does not take a cursor that it gave."""
+
+
+class _RefusedError(NoAnswerError):
+    """GitHub does not serve a list, as where issues are turned off, or not to this token."""
+
+    def __init__(self, path: str, reply: Reply) -> None:
+        problem = reply.problem or f"HTTP {reply.status}: no list came"
+        super().__init__(path, replace(reply, problem=problem))
 
 
 class _WallError(Exception):

@@ -109,6 +109,7 @@ class RestMiner:
             await self._guarded(number, part, fetch)
         for number, reason in sorted(self._lost.items()):
             await self._find_lost(number, reason)
+        await self._lists.again()
 
     async def _issue(self, number: int) -> None:
         """Fetch an entry that no list brought as it is now."""

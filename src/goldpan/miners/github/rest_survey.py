@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from goldpan.core.archive import Record
-from goldpan.core.errors import QueryError
+from goldpan.core.errors import QueryError, RepositoryError
 from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_lists import More
@@ -32,7 +32,7 @@ from goldpan.miners.github.rest_lists import (
     Lists,
 )
 from goldpan.miners.github.sweep import Sweep, Target
-from goldpan.miners.journal import Journal
+from goldpan.miners.journal import UNSEEN, Journal
 from goldpan.miners.repair import trusted_ends
 
 
@@ -98,6 +98,11 @@ class RestSurveyor:
                     for feed in (ISSUES, PULLS, COMMENTS, REVIEW_COMMENTS)
                 )
             )
+        if all(listing.refusal for listing in (issues, pulls, comments, reviews)):
+            raise RepositoryError(
+                f"None of the repository's lists can be read ({issues.refusal})",
+                "Check that the token may read issues and pull requests of this repository",
+            )
         named = set[int]()
         if not targets and self._changed_since:
             for listing in (issues, pulls, comments, reviews):
@@ -106,9 +111,20 @@ class RestSurveyor:
         if issues.is_whole:
             numbers = sorted({item[0] for item in issues.items})
             self._journal.mark("listed", [], of="issues", numbers=numbers, begun=issues.begun)
+        if self._changed_since and not targets:
+            self._tell_unseen(self._changed_since)
         entries = self._newest("issues", "issue")
         listed = self._listed(targets, issues, entries)
         return self._compare(listed, targets, entries, named)
+
+    def _tell_unseen(self, since: str) -> None:
+        """Note what no list of REST shows: a cross reference touches no entry that it leads to."""
+        self._reporter.note(
+            f"Not seen without a token: {UNSEEN.format(since=since)}, unless the entry that they "
+            "lead to changes otherwise. A run with GITHUB_TOKEN set finds them"
+        )
+        if not any(self._journal.of_run("unseen")):
+            self._journal.mark("unseen", [], since=since)
 
     async def _swept(self) -> dict[int, Target]:
         """Return all entries by the GraphQL sweep, none where that is not to be had."""
