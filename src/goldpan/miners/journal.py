@@ -28,7 +28,7 @@ unseen         ``since`` when references from elsewhere were not seen: no token,
 unchanged      ``of`` (which part), perhaps ``number``: an ETag showed that nothing changed
 backup         one entry of a metadata backup, ``number`` and ``kind``
 failed         ``number`` (null for a list of the repository), ``of`` (which part), ``reason``,
-               ``status``, ``withheld``
+               ``status``, ``withheld``, ``token`` from which it is
 =============  ==================================================================================
 """
 
@@ -113,14 +113,22 @@ class Journal:
         status: int | None = None,
         *,
         withheld: bool = False,
+        token: str | None = None,
     ) -> None:
         """Record that something could not be had.
 
-        A later run tries again, unless it is `withheld`: GitHub does not serve it at all, or not
-        to this token.
+        A later run tries again, unless it is `withheld`: GitHub does not serve it. With a `token`,
+        by its identity, it is not served to that one; others may see it, and later that one too.
         """
         self._append(
-            "failed", [], number=number, of=part, reason=reason, status=status, withheld=withheld
+            "failed",
+            [],
+            number=number,
+            of=part,
+            reason=reason,
+            status=status,
+            withheld=withheld,
+            **({} if token is None else {"token": token}),
         )
 
     def mark(self, part: str, keys: Sequence[str], **more: Any) -> Record:

@@ -8,7 +8,7 @@ else is done, and then recorded as failed: no entry ends a run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from goldpan.miners.github.graphql_lists import (
     open_lists,
     read_problems,
 )
+from goldpan.miners.github.hidden import Hidden, choose_hidden
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import CONNECTIONS, Kind
 from goldpan.miners.github.sample import Sample, graphql_requests
@@ -78,6 +79,7 @@ class GraphQLMiner:
         self._flawed: dict[object, int] = {}
         self._later: list[Target] = []
         self._lost: list[Target] = []
+        self._hidden = Hidden()
         self._is_last = False
 
     @property
@@ -99,6 +101,10 @@ class GraphQLMiner:
             kind: tuple(target for target in targets if not self._is_known(target, owners))
             for kind, targets in zip(_KINDS, listed, strict=True)
         }
+        by_number = {target.number: target for targets in listed for target in targets}
+        self._hidden = choose_hidden(self._journal, self._github.pool, by_number, set(self.fresh))
+        again = _by_kind(self._hidden.chosen)
+        self._todo = {kind: (*targets, *again[kind]) for kind, targets in self._todo.items()}
 
     async def run(self) -> None:
         """Fetch what the survey found, and what failed once more at the end."""
@@ -110,11 +116,14 @@ class GraphQLMiner:
         )
         await self._fetch(self._todo)
         await self._complete()
+        if self._hidden.is_seen(self._journal):  # the token was given access
+            await self._fetch(_by_kind(self._hidden.rest))
+            await self._complete()
         self._is_last = True
         later, self._later = [*self._later, *self._lost], []
         if later:
             self._reporter.note(f"{len(later):,} entries failed: asking for them once more")
-            await self._fetch({kind: tuple(t for t in later if t.kind == kind) for kind in _KINDS})
+            await self._fetch(_by_kind(later))
         await self._complete()
 
     async def _fetch(self, todo: Mapping[Kind, tuple[Target, ...]]) -> None:
@@ -182,11 +191,12 @@ class GraphQLMiner:
         good: list[tuple[int, Target]] = []
         again: list[Target] = []
         flaws: list[list[Any]] = []
+        unseen: list[tuple[int, str, str]] = []
         for index, (target, node) in enumerate(zip(batch, nodes, strict=True)):
             hidden = problems.hidden.get(index, ())
             problem = problems.nodes.get(index) or (problems.loose if not hidden else "")
             if not node and hidden:
-                self._hide(target.number, "entry", hidden[0][1])
+                self._hide(target.number, "entry", hidden[0][1], reply)
                 continue
             found = list(entry_flaws(target.number, node, problem, len(hidden)))
             if not node and found[0][2].startswith(_GONE):
@@ -201,7 +211,7 @@ class GraphQLMiner:
                 if fetched.lacks:
                     flaws.append([target.number, "entry", fetched.lacks])
                 for part, reason in hidden_parts(node["__typename"], hidden):
-                    self._hide(target.number, part, reason)
+                    unseen.append((target.number, part, reason))
         if good:
             flawed = {flaw[0] for flaw in flaws}  # left without a key: a later run asks again
             fetch_id = len(self._journal.archive.records)
@@ -233,6 +243,8 @@ class GraphQLMiner:
             )
             for number, part, reason in flaws:
                 self._journal.fail(number, part, reason)
+            for number, part, reason in unseen:  # after the reply, which settles what was before
+                self._hide(number, part, reason, reply)
         return again
 
     async def _not_found(self, target: Target, reason: str) -> None:
@@ -256,13 +268,13 @@ class GraphQLMiner:
             self._flawed.pop(target, None)
             self._later.append(target)
 
-    def _hide(self, number: int, part: str, reason: str) -> None:
-        """Record a part that the token may not see; asking again cannot help."""
+    def _hide(self, number: int, part: str, reason: str, reply: Reply) -> None:
+        """Record a part that the token may not see; in this run asking again cannot help."""
         if not any(self._journal.of_run("forbidden")):
             remedy = "Authorize the token for the organization (SAML), or give it more access"
             self._reporter.note(f"Parts cannot be seen with this token ({reason}). {remedy}")
             self._journal.mark("forbidden", [], what=part, reason=reason, remedy=remedy)
-        self._journal.fail(number, part, reason, withheld=True)
+        self._journal.fail(number, part, reason, withheld=True, token=reply.token)
 
     async def _complete(self) -> None:
         """Fetch the pages that first pages did not hold, of the newest fetch of each entry."""
@@ -304,6 +316,7 @@ class GraphQLMiner:
             good: list[tuple[int, More]] = []
             again: list[More] = []
             following: list[More] = []
+            unseen: list[tuple[More, str]] = []
             flawed: dict[More, str] = {}
             for index, more in enumerate(batch):
                 node = reply.data["data"].get(f"n{index}")
@@ -319,8 +332,7 @@ class GraphQLMiner:
                     continue
                 if reason:
                     flawed[more] = reason
-                for _, text in hidden:
-                    self._hide(more.number, PART_OF[more.parent, more.connection], text)
+                unseen += [(more, text) for _, text in hidden]
                 if page or hidden:
                     good.append((index, more))
                 if node:
@@ -340,6 +352,9 @@ class GraphQLMiner:
                 )
             for more, reason in flawed.items():
                 fail(more, reason, None)
+            for more, reason in unseen:
+                part = PART_OF[more.parent, more.connection]
+                self._hide(more.number, part, reason, reply)
             drain.add(following)
             task.extend(len(following))
             task.advance(len(batch) - len(again) - len(flawed))
@@ -399,6 +414,11 @@ class GraphQLMiner:
             if record.meta["part"] == part and record.meta.get("kind") == kind
         ]
         return sizes[-1] if sizes else None
+
+
+def _by_kind(targets: Iterable[Target]) -> dict[Kind, tuple[Target, ...]]:
+    some = list(targets)
+    return {kind: tuple(target for target in some if target.kind == kind) for kind in _KINDS}
 
 
 def _key(target: Target) -> str:

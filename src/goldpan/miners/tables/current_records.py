@@ -132,7 +132,11 @@ class _Scan:
                         self.floors[part][number] = sequence
             case "more":
                 for _, number, _, parent, connection in meta["nodes"]:
-                    self.solved[number, PART_OF[parent, connection]] = sequence
+                    part = PART_OF[parent, connection]
+                    failure = self.failures.get((number, part))
+                    # A page shows nothing of what is withheld of the pages before it.
+                    if failure is None or failure[1].state != "withheld":
+                        self.solved[number, part] = sequence
             case (
                 "timeline" | "files" | "pull_comments" | "sub_issues" | "blocked_by" | "blocking"
             ) as listed:

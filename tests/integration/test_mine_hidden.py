@@ -1,0 +1,70 @@
+"""Parts that a token may not see are named, and asked for again when that may have changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldpan.miners.github import hidden
+from goldpan.miners.mine import MineResult
+from tests.fault_matrix import LONG, SMALL, matrix_world
+from tests.mining import assert_current, mine_twin, table_bytes
+from tests.twin import Fault, Faults, Twin
+
+RIFFLE = "prospector/riffle"
+NO_ACCESS = Faults(
+    chosen=[Fault("FORBIDDEN by SAML", "Entries", number, "timelineItems") for number in (1, 6)]
+)
+
+
+def withheld(mined: MineResult) -> list[tuple[int | None, str, str]]:
+    assert mined.failure is None
+    assert mined.coverage is not None
+    return [(gap.number, gap.part, gap.state) for gap in mined.coverage.gaps]
+
+
+BOTH_WITHHELD = [(LONG, "timeline", "withheld"), (SMALL, "timeline", "withheld")]
+
+
+def test_a_hidden_part_is_named_and_asked_for_on_each_run(tmp_path: Path) -> None:
+    with Twin(matrix_world(), NO_ACCESS) as twin:
+        first = mine_twin(twin, tmp_path)
+        assert withheld(first) == BOTH_WITHHELD
+        assert first.coverage is not None
+        assert all("SAML" in gap.reason for gap in first.coverage.gaps)
+        again = mine_twin(twin, tmp_path)
+        assert withheld(again) == BOTH_WITHHELD
+        assert again.requests == again.predicted.requests
+        twin.faults = Faults()  # the token is authorized
+        assert withheld(mine_twin(twin, tmp_path)) == []
+        mine_twin(twin, tmp_path / "fresh")
+    assert_current(table_bytes(tmp_path, RIFFLE), table_bytes(tmp_path / "fresh", RIFFLE))
+
+
+def test_of_many_a_few_are_asked_for_until_one_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hidden, "TRIED", 1)
+    with Twin(matrix_world(), NO_ACCESS) as twin:
+        mine_twin(twin, tmp_path)
+        asked = []
+        for _ in range(2):
+            twin.requests.clear()
+            assert withheld(mine_twin(twin, tmp_path)) == BOTH_WITHHELD
+            asked += [r.operation for r in twin.requests if r.operation in ("Issues", "Pulls")]
+        assert asked == ["Issues", "Pulls"]  # in turn
+        twin.faults = Faults()
+        assert withheld(mine_twin(twin, tmp_path)) == []
+
+
+def test_another_token_is_asked_with_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hidden, "TRIED", 0)
+    with Twin(matrix_world(), NO_ACCESS) as twin:
+        mine_twin(twin, tmp_path)
+        assert withheld(mine_twin(twin, tmp_path)) == BOTH_WITHHELD
+        twin.faults = Faults()
+        assert withheld(mine_twin(twin, tmp_path)) == BOTH_WITHHELD  # nothing was asked
+        assert withheld(mine_twin(twin, tmp_path, tokens=("ghp_twin0002",))) == []
