@@ -120,6 +120,7 @@ class Journal:
         A later run tries again, unless it is `withheld`: GitHub does not serve it. With a `token`,
         by its identity, it is not served to that one; others may see it, and later that one too.
         """
+        owner: dict[str, Any] = {} if token is None else {"token": token}
         self._append(
             "failed",
             [],
@@ -128,7 +129,7 @@ class Journal:
             reason=reason,
             status=status,
             withheld=withheld,
-            **({} if token is None else {"token": token}),
+            **owner,
         )
 
     def mark(self, part: str, keys: Sequence[str], **more: Any) -> Record:

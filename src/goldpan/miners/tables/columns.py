@@ -41,22 +41,22 @@ class Needs:
     always: tuple[str, ...] = ()
 
 
-def make_table(rows: Sequence[Row], schema: pa.Schema, needs: Needs, told: Told) -> pa.Table:
+def make_table(rows: Sequence[Row], schema: pa.Schema, needs: Needs, on_loss: Told) -> pa.Table:
     """Return the table of rows in the order of its columns; `told` hears what was lost."""
     columns = [
-        _column(name, values, rows, told)
+        _column(name, values, rows, on_loss)
         for name, values in zip(schema, zip(*rows, strict=True), strict=True)
     ]
     table = pa.Table.from_arrays(columns, schema=schema)
     for name in needs.always:
         for index in _nulls(table, name):
             if rows[index][schema.get_field_index(name)] is None:
-                told(rows[index], f"{name} is missing")
+                on_loss(rows[index], f"{name} is missing")
     unknown = {index for name in needs.identity for index in _nulls(table, name)}
     if not unknown:
         return table
     for index in sorted(unknown):
-        told(rows[index], f"nothing tells it apart: {', '.join(needs.identity)} cannot be read")
+        on_loss(rows[index], f"nothing tells it apart: {', '.join(needs.identity)} cannot be read")
     keep = np.ones(len(table), dtype=bool)
     keep[list(unknown)] = False
     return table.filter(pa.array(keep))
@@ -87,9 +87,9 @@ def names(values: Any, key: str) -> Any:
         return []
     if not isinstance(values, list):
         return Unreadable(values, [])
-    found = [value.get(key) if isinstance(value, dict) else None for value in values]
-    kept = sorted(name for name in found if isinstance(name, str))
-    return kept if len(kept) == len(found) else Unreadable(values, kept)
+    members = [value.get(key) if isinstance(value, dict) else None for value in values]
+    kept = sorted(name for name in members if isinstance(name, str))
+    return kept if len(kept) == len(members) else Unreadable(values, kept)
 
 
 def excerpt(value: object) -> str:
@@ -99,7 +99,7 @@ def excerpt(value: object) -> str:
 
 
 def _column(
-    field: pa.Field[Any], values: tuple[Any, ...], rows: Sequence[Row], told: Told
+    field: pa.Field[Any], values: tuple[Any, ...], rows: Sequence[Row], on_loss: Told
 ) -> pa.Array[Any]:
     try:
         return _array(values, field.type)
@@ -111,7 +111,7 @@ def _column(
             _array((value,), field.type)
         except UNFIT:
             fitting[index] = value.kept if isinstance(value, Unreadable) else None
-            told(rows[index], f"{field.name} cannot be read: {excerpt(value)}")
+            on_loss(rows[index], f"{field.name} cannot be read: {excerpt(value)}")
     return _array(tuple(fitting), field.type)
 
 

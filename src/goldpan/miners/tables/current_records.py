@@ -40,16 +40,16 @@ Walk = tuple[int, str, int, str]
 class Floors:
     """For each entry number, the record before which rows are superseded; -1 for none."""
 
-    def __init__(self, found: dict[int, int]) -> None:
-        self._numbers = np.array(sorted(found), dtype=np.int64)
-        self._sequences = np.array([found[n] for n in sorted(found)], dtype=np.int64)
+    def __init__(self, sequences: dict[int, int]) -> None:
+        self._numbers = np.array(sorted(sequences), dtype=np.int64)
+        self._sequences = np.array([sequences[n] for n in sorted(sequences)], dtype=np.int64)
 
     def of(self, numbers: Numbers) -> Numbers:
         """Return the floor of each entry."""
         if not len(self._numbers):
             return np.full(len(numbers), -1, dtype=np.int64)
-        place = np.searchsorted(self._numbers, numbers).clip(max=len(self._numbers) - 1)
-        return np.where(self._numbers[place] == numbers, self._sequences[place], -1)
+        indexes = np.searchsorted(self._numbers, numbers).clip(max=len(self._numbers) - 1)
+        return np.where(self._numbers[indexes] == numbers, self._sequences[indexes], -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ class _Scan:
                 self.lose(meta["number"], meta.get("kind"), record)
             case "failed":
                 state: Trouble = "withheld" if meta.get("withheld") else "failed"
-                told = Open(state, meta["reason"])
-                self.failures[meta["number"], _told_as(meta["of"])] = (record, told)
+                trouble = Open(state, meta["reason"])
+                self.failures[meta["number"], _told_as(meta["of"])] = (record, trouble)
         for number, owner, node, parent, connection, cursor in meta.get("more") or ():
             key = f"more|{owner}|{node}|{connection}|{cursor or ''}"
             self.wanted[key] = (number, owner, PART_OF[parent, connection])
@@ -184,10 +184,10 @@ def find_live(records: list[Record]) -> Live:
         scan.read(record)
     floors = {**scan.floors, "entry": scan.entry}
     live = Live(
-        {part: Floors(found) for part, found in floors.items()},
+        {part: Floors(sequences) for part, sequences in floors.items()},
         {
-            part: Floors({n: scan.runs[records[s].run] for n, s in found.items()})
-            for part, found in floors.items()
+            part: Floors({n: scan.runs[records[s].run] for n, s in sequences.items()})
+            for part, sequences in floors.items()
         },
         seen=set(scan.entry),
         is_limited=scan.since is not None,
@@ -208,8 +208,8 @@ def find_live(records: list[Record]) -> Live:
         for kind in ("issue", "pull")
     }
     live.open = {
-        (number, part): told
-        for (number, part), told in (_open(scan, listed, records) | _lost(records)).items()
+        (number, part): trouble
+        for (number, part), trouble in (_open(scan, listed, records) | _lost(records)).items()
         if number not in live.gone
     }
     return live
@@ -233,7 +233,9 @@ def _newest_sweep(scan: _Scan) -> tuple[int, set[int]] | None:
     """Return where the newest full sweep of both kinds began, and whom it found."""
     for run in sorted({run for run, _ in scan.sweeps}, reverse=True):
         pages = [scan.sweeps.get((run, kind), []) for kind in ("issue", "pull")]
-        failed = any(n is None and told[0].run == run for (n, _), told in scan.failures.items())
+        failed = any(
+            n is None and failure[0].run == run for (n, _), failure in scan.failures.items()
+        )
         if not failed and all(
             p and p[0].meta["full"] and p[-1].meta["next"] is None for p in pages
         ):
@@ -250,34 +252,34 @@ def _swept(pages: Iterable[list[Record]], since: str) -> set[int]:
 def _open(
     scan: _Scan, listed: set[int], records: list[Record]
 ) -> dict[tuple[int | None, str], Open]:
-    found: dict[tuple[int | None, str], Open] = {}
+    lacking: dict[tuple[int | None, str], Open] = {}
     pending = Open("pending", NOT_YET)
     last = max((run for run, _ in scan.sweeps), default=0)
     pages = [scan.sweeps.get((last, kind), []) for kind in ("issue", "pull")]
     swept = _swept(pages, scan.since or "")
     for number in (listed | swept) - set(scan.entry):
-        found[number, "entry"] = pending
+        lacking[number, "entry"] = pending
     for key, (number, owner, part) in scan.wanted.items():
         newest = scan.owners.get(number) == owner and key not in scan.keys
         if newest and not _was_read_since(scan, number, part):
-            found[number, part] = pending
+            lacking[number, part] = pending
     for number in scan.listed:
         for part in ("timeline", "files") if scan.listed[number] else ("timeline",):
             if number not in scan.floors[part]:
-                found[number, part] = pending
-    for (whose, part), (record, told) in scan.failures.items():
+                lacking[number, part] = pending
+    for (whose, part), (record, trouble) in scan.failures.items():
         if whose is None:
             # A later run reads again whatever list a run could not read to its end.
             still = record.run == records[-1].run
         else:
             still = record.sequence > scan.fetched.get(whose, -1)
-            if (whose, part) not in found:
+            if (whose, part) not in lacking:
                 still &= record.sequence > scan.solved.get((whose, part), -1)
             if part == "entry":
                 still &= record.sequence > scan.entry.get(whose, -1)
         if still:
-            found[whose, part] = told
-    return found
+            lacking[whose, part] = trouble
+    return lacking
 
 
 def _lost(records: list[Record]) -> dict[tuple[int | None, str], Open]:
@@ -289,7 +291,7 @@ def _lost(records: list[Record]) -> dict[tuple[int | None, str], Open]:
         else:
             key = _told_as(PART_OF_RECORD.get(part, part))
         reasons[number, key].append(reason)
-    return {key: Open("failed", joined(told)) for key, told in reasons.items()}
+    return {key: Open("failed", joined(of_key)) for key, of_key in reasons.items()}
 
 
 def joined(reasons: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ def check_replies(workspace: Workspace, repo: str) -> None:
     The end of the newest run may be cut off as if by a kill: only the tables tell. What a repair
     could not save is told by `goldpan status`.
     """
-    runs = {one.path.name: one.records for one in scan_runs(workspace.raw(repo))}
+    runs = {scan.path.name: scan.records for scan in scan_runs(workspace.raw(repo))}
     inputs = read_lineage(workspace.tables(repo), "normalize")["inputs"]
     for name, (count, digest) in inputs.items():
         records = runs.get(name, ())

@@ -67,8 +67,8 @@ class Pages:
 
     def announces(self, part: str, size: int) -> Numbers:
         """Return how long each entry's list is, as far as GitHub says so."""
-        found = self.announced.get(part)
-        return np.full(size, -1, dtype=np.int64) if found is None else found
+        lengths = self.announced.get(part)
+        return np.full(size, -1, dtype=np.int64) if lengths is None else lengths
 
     def timeline_items(self, size: int) -> Numbers:
         """Return how many items each whole timeline has; -1 where nobody tells."""
@@ -78,13 +78,13 @@ class Pages:
 
     def has(self, part: str, size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Tell whose lists any page was read of."""
-        found = self.present.get(part)
-        return np.zeros(size, dtype=bool) if found is None else found
+        present = self.present.get(part)
+        return np.zeros(size, dtype=bool) if present is None else present
 
     def brought(self, part: str, size: int) -> Numbers:
         """Return how many items of each entry's list came."""
-        found = self.received.get(part)
-        return np.zeros(size, dtype=np.int64) if found is None else found
+        counts = self.received.get(part)
+        return np.zeros(size, dtype=np.int64) if counts is None else counts
 
 
 def read_pages(pages: pa.Table, live: Live, numbers: Numbers) -> Pages:
@@ -97,16 +97,16 @@ def read_pages(pages: pa.Table, live: Live, numbers: Numbers) -> Pages:
         rows = rows.sort_by("_sequence")
         whose = rows["number"].to_numpy()
         sequences = rows["_sequence"].to_numpy()
-        place = np.searchsorted(numbers, whose).clip(max=max(0, len(numbers) - 1))
+        indexes = np.searchsorted(numbers, whose).clip(max=max(0, len(numbers) - 1))
         floor = _FLOOR_OF.get(part, part)
-        here = numbers[place] == whose if len(numbers) else np.zeros(len(whose), dtype=bool)
+        here = numbers[indexes] == whose if len(numbers) else np.zeros(len(whose), dtype=bool)
         whole = here & (sequences >= live.floors[floor].of(whose))
         received[part] = np.zeros(len(numbers), dtype=np.int64)
-        np.add.at(received[part], place[whole], rows["received"].to_numpy()[whole])
+        np.add.at(received[part], indexes[whole], rows["received"].to_numpy()[whole])
         present[part] = np.zeros(len(numbers), dtype=bool)
         listed = whole & (rows["unit"].to_numpy(zero_copy_only=False) != "pull")
-        present[part][place[listed]] = True
-        announced[part] = _announced(rows, here, whole, place, len(numbers), live, floor)
+        present[part][indexes[listed]] = True
+        announced[part] = _announced(rows, here, whole, indexes, len(numbers), live, floor)
     if "threads" in announced:
         none = announced["threads"] == 0
         comments = announced.get("review_comments", np.full(len(numbers), -1, dtype=np.int64))
@@ -118,7 +118,7 @@ def _announced(
     rows: pa.Table,
     here: np.ndarray[Any, Any],
     whole: np.ndarray[Any, Any],
-    place: Numbers,
+    indexes: Numbers,
     size: int,
     live: Live,
     floor: str,
@@ -131,30 +131,32 @@ def _announced(
     # What a pull request says of its lists holds for the run in which they were read.
     recent = here & (sequences >= live.begun[floor].of(whose))
     of_pull = units == "pull"
-    found = np.full(size, -1, dtype=np.int64)
+    longest = np.full(size, -1, dtype=np.int64)
     for counts in (said & of_pull & recent, said & (units == "") & whole):
         newest = np.full(size, -1, dtype=np.int64)
-        newest[place[counts]] = values[counts]  # sorted by time, so the newest one stays
-        found = np.maximum(found, newest)
+        newest[indexes[counts]] = values[counts]  # sorted by time, so the newest one stays
+        longest = np.maximum(longest, newest)
     of_unit = said & whole & ~of_pull & (units != "")
     if of_unit.any():
         by_unit = {
             (int(at), str(unit)): int(value)
-            for at, unit, value in zip(place[of_unit], units[of_unit], values[of_unit], strict=True)
+            for at, unit, value in zip(
+                indexes[of_unit], units[of_unit], values[of_unit], strict=True
+            )
         }
         sums: dict[int, int] = defaultdict(int)
         for (at, _), value in by_unit.items():
             sums[at] += value
         for at, value in sums.items():
-            found[at] = max(int(found[at]), value)
-    return found
+            longest[at] = max(int(longest[at]), value)
+    return longest
 
 
 def count_by(numbers: Numbers, table: pa.Table) -> Numbers:
     """Return how many rows of a table each entry has."""
-    found = table["number"].to_numpy()
-    found = np.sort(found)
-    return np.searchsorted(found, numbers, "right") - np.searchsorted(found, numbers, "left")
+    owners = table["number"].to_numpy()
+    owners = np.sort(owners)
+    return np.searchsorted(owners, numbers, "right") - np.searchsorted(owners, numbers, "left")
 
 
 def entry_ledger(
@@ -182,11 +184,11 @@ def _with_troubles(table: pa.Table, troubles: Troubles) -> pa.Table:
     """Put what lacks in its rows, and add rows where there are none; sort them all."""
     if troubles:
         rows = {(row["number"], row["part"]): row for row in table.to_pylist()}
-        for (number, part), told in troubles.items():
+        for (number, part), trouble in troubles.items():
             announced = 1 if part == "entry" else None
             blank = {"number": number, "part": part, "announced": announced, "stored": 0}
             row = rows.setdefault((number, part), blank)
-            row |= {"state": told.state, "reason": told.reason}
+            row |= {"state": trouble.state, "reason": trouble.reason}
         table = pa.Table.from_pylist(list(rows.values()), schema=_SCHEMA)
     return table.sort_by([("number", "ascending"), ("part", "ascending")])
 
@@ -211,9 +213,9 @@ def _part_rows(
         said = pc.fill_null(entry["comment_count"], -1).to_numpy()
     elif part == "relations":
         counts = [pc.fill_null(entry[name], -1).to_numpy() for name in RELATIONS]
-        said = sum(np.maximum(one, 0) for one in counts)
+        said = sum(np.maximum(count, 0) for count in counts)
         came = sum(pages.brought(name, size)[chosen] for name in RELATIONS)
-        unseen = np.all([one < 0 for one in counts], axis=0)
+        unseen = np.all([count < 0 for count in counts], axis=0)
         said = np.where(unseen, -1, said)
     said = np.where(unseen, -1, said)
     state = np.full(len(numbers), "complete", dtype=object)
@@ -224,10 +226,10 @@ def _part_rows(
         state[at], reason[at] = _short(part, int(said[at]), int(came[at]))
     if part == "review_comments":
         threads = pages.announces("threads", size)[chosen]
-        found = pages.brought("threads", size)[chosen]
-        for at in np.flatnonzero((threads > found) & (state == "complete")):
+        brought = pages.brought("threads", size)[chosen]
+        for at in np.flatnonzero((threads > brought) & (state == "complete")):
             state[at] = "short"
-            reason[at] = f"GitHub announced {threads[at]:,} threads, {found[at]:,} came"
+            reason[at] = f"GitHub announced {threads[at]:,} threads, {brought[at]:,} came"
     return pa.table(
         {
             "number": numbers,
@@ -250,7 +252,7 @@ def _short(part: str, announced: int, stored: int) -> tuple[str, str]:
 
 def read_losses(losses: pa.Table, live: Live) -> Troubles:
     """Return what could not be read of what counts, by entry and part."""
-    told: dict[Key, list[str]] = defaultdict(list)
+    lost: dict[Key, list[str]] = defaultdict(list)
     for row in losses.to_pylist():
         number, part, sequence = row["number"], row["part"], row["_sequence"]
         key: Key = (None if number == NOBODY else number, part)
@@ -263,8 +265,8 @@ def read_losses(losses: pa.Table, live: Live) -> Troubles:
             superseded = sequence < _floor(live.floors, _FLOOR_OF.get(part, part), number)
         if not superseded:
             whose, of = key
-            told[whose, "relations" if of in RELATIONS else of].append(row["reason"])
-    return {key: Open("failed", joined(reasons)) for key, reasons in told.items()}
+            lost[whose, "relations" if of in RELATIONS else of].append(row["reason"])
+    return {key: Open("failed", joined(reasons)) for key, reasons in lost.items()}
 
 
 def _floor(floors: Mapping[str, Floors], part: str, number: int) -> int:
@@ -284,17 +286,17 @@ def list_ledger(
     unnamed = sum(max(0, count) for count in lacking.values()) > unstored
     rows = []
     for part in sorted({*LISTS, *(part for _, part in troubles)}):
-        told = troubles.get((None, part))
-        if told is None and unnamed and lacking.get(part, 0) > 0:
-            told = Open("short", f"{lacking[part]:,} announced and not found")
+        trouble = troubles.get((None, part))
+        if trouble is None and unnamed and lacking.get(part, 0) > 0:
+            trouble = Open("short", f"{lacking[part]:,} announced and not found")
         rows.append(
             {
                 "number": None,
                 "part": part,
                 "announced": announced.get(part),
                 "stored": stored.get(part, 0),
-                "state": told.state if told else "complete",
-                "reason": told.reason if told else None,
+                "state": trouble.state if trouble else "complete",
+                "reason": trouble.reason if trouble else None,
             }
         )
     return pa.Table.from_pylist(rows, schema=_SCHEMA)

@@ -60,19 +60,19 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
         for index, facets in _all_ranges(scratch, waiting):
             part = _Range(facts, facets, live, gone, waiting.get(index, {}))
             tables = part.tables()
-            for one in writing:  # while this range was merged
-                one.result()
+            for written in writing:  # while this range was merged
+                written.result()
             writing = [
                 pool.submit(write, writers[table.name], table, facts.repo, rows)
                 for table, rows in tables.items()
             ]
             for table, rows in tables.items():
                 sums.add(table, rows)
-            of_lists |= {key: told for key, told in part.troubles.items() if key[0] is None}
+            of_lists |= {key: trouble for key, trouble in part.troubles.items() if key[0] is None}
             part.count_unknown(unknown)
             task.advance()
-        for one in writing:
-            one.result()
+        for written in writing:
+            written.result()
     row = {
         **facts.row,
         "issues_announced": live.announced.get("issues"),
@@ -80,7 +80,7 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
         "former_names": sorted(facts.former),
     }
     write(writers[REPOSITORIES.name], REPOSITORIES, facts.repo, _one_row(row))
-    of_lists |= {key: told for key, told in live.open.items() if key[0] is None}
+    of_lists |= {key: trouble for key, trouble in live.open.items() if key[0] is None}
     lists = list_ledger(sums.stored, sums.unstored, live, of_lists)
     write(writers[LEDGER.name], LEDGER, facts.repo, lists)
     write(writers[UNKNOWN.name], UNKNOWN, facts.repo, unknown.table())
@@ -91,11 +91,11 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
 
 def _by_range(live: Live) -> dict[int, dict[tuple[int | None, str], Open]]:
     """Sort what lacks of entries into the ranges that they lie in."""
-    found: dict[int, dict[tuple[int | None, str], Open]] = {}
-    for (number, part), told in live.open.items():
+    by_range: dict[int, dict[tuple[int | None, str], Open]] = {}
+    for (number, part), trouble in live.open.items():
         if number is not None:
-            found.setdefault(range_of(number), {})[number, part] = told
-    return found
+            by_range.setdefault(range_of(number), {})[number, part] = trouble
+    return by_range
 
 
 def _all_ranges(scratch: Path, waiting: Iterable[int]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
@@ -201,7 +201,7 @@ class _Range:
             "files": count_by(numbers, files),
             "labels": lengths.to_numpy().astype(np.int64),
         }
-        of_entries = {key: told for key, told in self.troubles.items() if key[0] is not None}
+        of_entries = {key: trouble for key, trouble in self.troubles.items() if key[0] is not None}
         return entry_ledger(entry, stored, self._pages, of_entries)
 
     def _current(self, name: str, floor: Callable[[pa.Table], Numbers] | None = None) -> pa.Table:
@@ -275,15 +275,15 @@ class _Range:
         links = links.filter(self._between_entries(links))
         links = links.filter(_still_related(links, entry))
         columns = mentions.column_names[:-1]
-        found = pa.concat_tables([links.select(columns), mentions.select(columns)])
+        references = pa.concat_tables([links.select(columns), mentions.select(columns)])
         for name in ("repo", "target_repo"):
-            found = _renamed(found, name, self._former)
-        found = distinct(_sorted(found, _TIES))
-        evidence = [found[name].combine_chunks() for name in EVIDENCE_COLUMNS]
+            references = _renamed(references, name, self._former)
+        references = distinct(_sorted(references, _TIES))
+        evidence = [references[name].combine_chunks() for name in EVIDENCE_COLUMNS]
         struct = pa.StructArray.from_arrays(
             evidence, fields=list(REFERENCES.schema.field("evidence").type)
         )
-        return found.drop_columns(list(EVIDENCE_COLUMNS)).append_column("evidence", struct)
+        return references.drop_columns(list(EVIDENCE_COLUMNS)).append_column("evidence", struct)
 
 
 def _still_related(links: pa.Table, entry: pa.Table) -> pa.Array[Any]:
@@ -302,9 +302,9 @@ def _renamed(rows: pa.Table, name: str, former: Mapping[str, str]) -> pa.Table:
         return rows
     column = rows[name].combine_chunks()
     names = list(former)
-    lower = pa.array([one.lower() for one in names], pa.string())
-    place = pc.index_in(pc.utf8_lower(column), value_set=lower)
-    now = pa.array([former[one] for one in names], pa.string()).take(place)
+    lower = pa.array([former_name.lower() for former_name in names], pa.string())
+    indexes = pc.index_in(pc.utf8_lower(column), value_set=lower)
+    now = pa.array([former[former_name] for former_name in names], pa.string()).take(indexes)
     return rows.set_column(rows.column_names.index(name), name, pc.coalesce(now, column))
 
 
@@ -364,11 +364,11 @@ def _join(entry: pa.Table, numbers: Numbers, facet: pa.Table) -> pa.Table:
     """Add a facet's columns to the entries of the same number; null where there is none."""
     facet = facet.sort_by("number")
     have = facet["number"].to_numpy()
-    place = np.searchsorted(have, numbers)
-    found = np.zeros(len(numbers), dtype=bool)
+    indexes = np.searchsorted(have, numbers)
+    present = np.zeros(len(numbers), dtype=bool)
     if len(have):
-        found = have[np.minimum(place, len(have) - 1)] == numbers
-    rows = facet.take(pa.array(place, mask=~found))
+        present = have[np.minimum(indexes, len(have) - 1)] == numbers
+    rows = facet.take(pa.array(indexes, mask=~present))
     for name in facet.column_names:
         if name != "number" and not name.startswith("_"):
             entry = entry.append_column(name, rows[name])

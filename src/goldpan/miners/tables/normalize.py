@@ -139,7 +139,7 @@ class Parsing:
             pool = ProcessPoolExecutor(self._workers, context, do_without_pandas)
             self._pool = self._stack.enter_context(pool)
         try:
-            self._running += [self._pool.submit(parse_chunk, one) for one in self._waiting]
+            self._running += [self._pool.submit(parse_chunk, chunk) for chunk in self._waiting]
         except BrokenProcessPool:
             raise _ended() from None
         self._waiting.clear()

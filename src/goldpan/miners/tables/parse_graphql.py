@@ -124,12 +124,12 @@ def _assignees(node: dict[str, Any]) -> Any:
     name = "assignedActors" if "assignedActors" in node else "assignees"
     if name not in node:
         return None
-    found = _found(node[name])
-    if not isinstance(found, list):
-        return found
-    logins = [login_of(one) for one in found]
+    people = _found(node[name])
+    if not isinstance(people, list):
+        return people
+    logins = [login_of(person) for person in people]
     kept = sorted(login for login in logins if isinstance(login, str))
-    return kept if len(kept) == len(found) else Unreadable(found, kept)
+    return kept if len(kept) == len(people) else Unreadable(people, kept)
 
 
 def _pull(rows: Rows, number: int, node: dict[str, Any]) -> None:
@@ -191,10 +191,10 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
 
 
 def _each(
-    rows: Rows, number: int, part: str, items: list[Any], parse: Any, *given: Any, **named: Any
+    rows: Rows, number: int, part: str, items: list[Any], parse: Any, *more: Any, **named: Any
 ) -> None:
     for item in items:
-        rows.attempt(number, part, parse, number, item, *given, **named)
+        rows.attempt(number, part, parse, number, item, *more, **named)
 
 
 def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:

@@ -122,17 +122,17 @@ def parse_review_comments(rows: Rows, data: list[dict[str, Any]]) -> None:
 
 def _listed_comment(rows: Rows, item: dict[str, Any]) -> None:
     address = item.get("html_url") or ""
-    found = _NUMBER.search(item.get("issue_url") or "") or _NUMBER.search(address)
-    if found is None:
+    match = _NUMBER.search(item.get("issue_url") or "") or _NUMBER.search(address)
+    if match is None:
         raise ValueError(f"comment {item.get('id')} names no entry")
-    add_comment(rows, int(found[1]), item, "comment", of_pull="/pull/" in address)
+    add_comment(rows, int(match[1]), item, "comment", of_pull="/pull/" in address)
 
 
 def _listed_review_comment(rows: Rows, item: dict[str, Any]) -> None:
-    found = _NUMBER.search(item.get("pull_request_url") or item.get("html_url") or "")
-    if found is None:
+    match = _NUMBER.search(item.get("pull_request_url") or item.get("html_url") or "")
+    if match is None:
         raise ValueError(f"review comment {item.get('id')} names no pull request")
-    add_comment(rows, int(found[1]), item, "review_comment", of_pull=True)
+    add_comment(rows, int(match[1]), item, "review_comment", of_pull=True)
 
 
 def parse_timeline(rows: Rows, number: int, data: list[dict[str, Any]], *, is_pull: bool) -> None:
@@ -310,5 +310,5 @@ def _address(url: Any) -> End:
     """Return the entry that an address of the API names."""
     if url is None:
         return End(None)
-    found = _ADDRESS.search(url) if isinstance(url, str) else None
-    return End(found[1], int(found[2])) if found else End(Unreadable(url))
+    match = _ADDRESS.search(url) if isinstance(url, str) else None
+    return End(match[1], int(match[2])) if match else End(Unreadable(url))

@@ -155,29 +155,29 @@ class Rows:
         self._next_row += 1
         return self._next_row
 
-    def read(self, parse: Callable[..., None], *given: Any) -> None:
+    def read(self, parse: Callable[..., None], *arguments: Any) -> None:
         """Parse a record; only where that fails, anew with care for each of its items."""
         lengths = self._lengths()
         self.is_careful = False
         try:
-            parse(self, *given)
+            parse(self, *arguments)
             return
         except MALFORMED:
             self._cut(lengths)
         finally:
             self.is_careful = True
-        parse(self, *given)
+        parse(self, *arguments)
 
     def attempt(
-        self, number: object, part: str, parse: Callable[..., None], *given: Any, **named: Any
+        self, number: object, part: str, parse: Callable[..., None], *arguments: Any, **options: Any
     ) -> None:
         """Parse one item; where that fails, nothing stays of it but what was lost."""
         if not self.is_careful:
-            parse(self, *given, **named)
+            parse(self, *arguments, **options)
             return
         lengths = self._lengths()
         try:
-            parse(self, *given, **named)
+            parse(self, *arguments, **options)
         except MALFORMED as error:
             self._cut(lengths)
             self.lose(number, part, f"an item cannot be read ({type(error).__name__}: {error})")
@@ -215,13 +215,13 @@ class Rows:
             return None
         unit = schema.get_field_index(UNIT.get(name, "number"))
 
-        def told(row: tuple[Any, ...], reason: str) -> None:
+        def on_loss(row: tuple[Any, ...], reason: str) -> None:
             # What is wrong with the time of a mention is wrong with its text, which tells.
             if name != "mentions":
                 part = _part_of(name, row)
                 self.lose(row[unit], part, reason, row[schema.get_field_index("_sequence")])
 
-        table = make_table(rows, schema, NEEDS.get(name, Needs()), told)
+        table = make_table(rows, schema, NEEDS.get(name, Needs()), on_loss)
         return table if len(table) else None
 
 

@@ -25,7 +25,7 @@ def read_text(
     """Add what a text mentions; closing keywords count only where a pull request says them."""
     if not text or not isinstance(text, str):
         return
-    found = rows.facets["mentions"]
+    references = rows.facets["mentions"]
     mentions = find_mentions(text, hosts=rows.hosts)
     line, counted = 1, 0
     for mention in mentions:
@@ -33,7 +33,7 @@ def read_text(
         line += text.count("\n", counted, start)
         counted = start
         excerpt = text[max(0, start - _AROUND) : mention.end + _AROUND]
-        found.append(
+        references.append(
             (
                 rows.repo,
                 number,
@@ -58,7 +58,7 @@ def read_text(
     if not of_pull or not (markdown or mentions):  # only markup hides a reference
         return
     for keyword in find_closing_keywords(text, markdown=markdown, hosts=rows.hosts):
-        found.append(
+        references.append(
             (
                 rows.repo,
                 number,
