@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -249,11 +251,23 @@ def keys_kept_twice(workspace: Path, repo: str = SLUICE) -> list[str]:
 @cache
 def undisturbed(via: Via) -> Tables:
     """Return the tables of the synthetic world, mined with nothing in the way."""
-    with tempfile.TemporaryDirectory() as directory, Twin(synthetic_world()) as twin:
-        mined = mine_twin(twin, Path(directory), via)
-        assert mined.coverage is not None
-        assert mined.coverage.complete
-        return table_bytes(Path(directory))
+    return table_bytes(_mined_once(via))
+
+
+def copy_mined(workspace: Path, via: Via = "graphql") -> None:
+    """Make a workspace in which the synthetic world was mined before, with nothing in the way."""
+    shutil.copytree(_mined_once(via), workspace, dirs_exist_ok=True)
+
+
+@cache
+def _mined_once(via: Via) -> Path:
+    directory = tempfile.TemporaryDirectory()
+    atexit.register(directory.cleanup)
+    with Twin(synthetic_world()) as twin:
+        mined = mine_twin(twin, Path(directory.name), via)
+    assert mined.coverage is not None
+    assert mined.coverage.complete
+    return Path(directory.name)
 
 
 def operations(requests: Iterable[Request]) -> dict[str, int]:

@@ -20,6 +20,7 @@ from tests.mining import (
     archive,
     assert_alike,
     assert_current,
+    copy_mined,
     mine_twin,
     operations,
     rows,
@@ -223,8 +224,8 @@ EDITS = (
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: str(edit.__name__))
 def test_one_edit(via: Via, edit: Callable[[Editor], set[int]], tmp_path: Path) -> None:
     world = synthetic_world()
+    copy_mined(tmp_path, via)
     with Twin(world) as twin:
-        mine_twin(twin, tmp_path, via)
         before = table_bytes(tmp_path)
         touched = edit(people(world))
         twin.requests.clear()
@@ -246,8 +247,8 @@ def test_one_edit(via: Via, edit: Callable[[Editor], set[int]], tmp_path: Path) 
 @both
 def test_all_edits_together_then_one_by_one(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
+    copy_mined(tmp_path, via)
     with Twin(world) as twin:
-        mine_twin(twin, tmp_path, via)
         for turn in range(3):
             editor = people(world)
             for edit in EDITS[turn % 2 :: 2]:
@@ -261,8 +262,8 @@ def test_all_edits_together_then_one_by_one(via: Via, tmp_path: Path) -> None:
 def test_a_deleted_entry_vanishes(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "Odd characters")
+    copy_mined(tmp_path, via)
     with Twin(world) as twin:
-        mine_twin(twin, tmp_path, via)
         people(world).delete_entry(number)
         mined = mine_twin(twin, tmp_path, via)
         assert mined.coverage is not None
@@ -274,8 +275,8 @@ def test_a_deleted_entry_vanishes(via: Via, tmp_path: Path) -> None:
 def test_a_deleted_entry_takes_its_links_along(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "Crash on an empty stream")
+    copy_mined(tmp_path, via)
     with Twin(world) as twin:
-        mine_twin(twin, tmp_path, via)
         people(world).delete_entry(number)
         mine_twin(twin, tmp_path, via)
         links = [row for row in rows(tmp_path, "references") if row["evidence"]["where"] != "body"]
@@ -289,8 +290,8 @@ def test_a_deleted_entry_takes_its_links_along(via: Via, tmp_path: Path) -> None
 def test_a_transferred_entry_vanishes(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "Odd characters")
+    copy_mined(tmp_path, via)
     with Twin(world) as twin:
-        mine_twin(twin, tmp_path, via)
         people(world).transfer_out(number, Ref("prospector/pan", 7))
         mined = mine_twin(twin, tmp_path, via)
         assert whole(mined)
@@ -301,8 +302,8 @@ def test_a_transferred_entry_vanishes(via: Via, tmp_path: Path) -> None:
 def test_a_deleted_review_comment_vanishes(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "Last words")
+    copy_mined(tmp_path, via)
     with Twin(world) as twin:
-        mine_twin(twin, tmp_path, via)
         editor = people(world)
         entry = editor.entry(number)
         timeline = tuple(
@@ -333,8 +334,8 @@ def test_the_paths_in_turns_tell_what_both_see(tmp_path: Path) -> None:
 
 
 def test_graphql_after_rest_is_as_graphql_alone(tmp_path: Path) -> None:
+    copy_mined(tmp_path, "rest")
     with Twin(synthetic_world()) as twin:
-        mine_twin(twin, tmp_path, "rest")
         assert whole(mine_twin(twin, tmp_path, "graphql"))
         found = table_bytes(tmp_path)
     wanted = undisturbed("graphql")
@@ -343,8 +344,8 @@ def test_graphql_after_rest_is_as_graphql_alone(tmp_path: Path) -> None:
 
 
 def test_a_rest_run_loses_nothing_that_graphql_saw(tmp_path: Path) -> None:
+    copy_mined(tmp_path, "graphql")
     with Twin(synthetic_world()) as twin:
-        mine_twin(twin, tmp_path, "graphql")
         mine_twin(twin, tmp_path, "rest")
     found, wanted = rows(tmp_path, "references"), rows_of(undisturbed("graphql"), "references")
     assert {row["signal"] for row in found} == {row["signal"] for row in wanted}
@@ -403,8 +404,9 @@ def test_a_cross_reference_that_is_taken_back_vanishes(tmp_path: Path) -> None:
         if not one.pull and number in (1, 3)
     )
     before = world.main.entries[target]
+    copy_mined(tmp_path)
+    wanted = table_bytes(tmp_path)
     with Twin(world) as twin:
-        wanted = (mine_twin(twin, tmp_path), table_bytes(tmp_path))[1]
         people(world).refer(target, Ref(world.main.full_name, source))
         mine_twin(twin, tmp_path)
         assert table_bytes(tmp_path)["references"] != wanted["references"]
