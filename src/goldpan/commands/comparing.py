@@ -153,7 +153,7 @@ def _compare_scores(
     compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)
     written = write_file_report(compared, EvaluationFiles(*files)) if any(files) else ()
     new_tasks = compared.new_tasks
-    told = {
+    facts = {
         "metric": compared.metric,
         "layout": file.layout,
         "comparison": compared.comparison.as_json(),
@@ -171,7 +171,7 @@ def _compare_scores(
             console.print(clean(sentence))
         print_files(written)
 
-    print_result(json, told, show)
+    print_result(json, facts, show)
 
 
 def compare_stored(

@@ -222,7 +222,7 @@ def _calibrated(
     count = len(evidence)
     if 1 < count < FEWEST_TASKS and len(scores.models) <= _MOST_ALONE:
         # A table of each task shows so many times the pairs, so each gets its share of alpha.
-        each = [
+        by_task = [
             answer_questions(
                 [task], scores.models, alpha=alpha / count, rope=rope, seed=question.seed
             )
@@ -230,7 +230,7 @@ def _calibrated(
         ]
         alone = tuple(
             arrange(_of_task(scores, task.task), answered.new_rows)
-            for task, answered in zip(evidence, each, strict=True)
+            for task, answered in zip(evidence, by_task, strict=True)
         )
     comparison = arrange(scores, answers.new_rows)
     notes = (*comparison.notes, *_few_projects(result, tasks, scores))

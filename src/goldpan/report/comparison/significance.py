@@ -82,8 +82,8 @@ def asked(comparison: Comparison) -> str:
         "new rows": "Would it hold on new rows of these tasks?",
         "new tasks": "Would it hold on new tasks?",
     }[test.question]
-    told = "" if test.name != "none" else "It cannot be told. "
-    return " ".join(filter(None, [f"{question} {told}{test.why}.", meaning(test)]))
+    start = "" if test.name != "none" else "It cannot be told. "
+    return " ".join(filter(None, [f"{question} {start}{test.why}.", meaning(test)]))
 
 
 def decided(comparison: Comparison) -> list[Content]:
