@@ -32,10 +32,15 @@ class Features:
         texts = _texts(train if context == "none" else unlabelled)
         vectorizer = load("sklearn.feature_extraction.text").TfidfVectorizer
         words = {"sublinear_tf": True, "token_pattern": r"(?u)\S+"}
-        self._words = vectorizer(ngram_range=(1, 2), max_features=400_000, **words).fit(texts)
+        self._words = vectorizer(ngram_range=(1, 2), max_features=400_000, **words)
         letters = {"analyzer": "char_wb", "sublinear_tf": True, "max_features": 400_000}
         rare = 2 if len(texts) > 50 else 1
-        self._letters = vectorizer(ngram_range=(2, 5), min_df=rare, **letters).fit(texts)
+        self._letters = vectorizer(ngram_range=(2, 5), min_df=rare, **letters)
+        # Cutting texts into pieces takes most of the time: those learned from are cut once.
+        self._parts = [self._words.fit_transform(texts), self._letters.fit_transform(texts)]
+        learned = train if context == "none" else unlabelled
+        names = learned["id"].to_pylist() if "id" in learned.column_names else []
+        self._rows = {name: row for row, name in enumerate(names)}
         self._near = vectorizer(min_df=rare, **words)
         self._names = vectorizer(ngram_range=(3, 5), **letters)
         if self._documents is not None:
@@ -50,7 +55,9 @@ class Features:
         """Return the features of rows, a sparse matrix of float64."""
         sparse = load("scipy.sparse")
         texts = _texts(rows)
-        parts = [self._words.transform(texts), self._letters.transform(texts)]
+        parts = self._known(rows)
+        if parts is None:
+            parts = [self._words.transform(texts), self._letters.transform(texts)]
         if self._documents is not None:
             around = self._documents.around(rows)
             parts.append(self.names(around))
@@ -65,6 +72,12 @@ class Features:
                 )
                 parts.append(sparse.csr_matrix(place_facts(texts, around) * PLACE))
         return sparse.hstack(parts).tocsr()
+
+    def _known(self, rows: pa.Table) -> list[Any] | None:
+        """Return the features of rows that were learned from, None where one was not."""
+        names = rows["id"].to_pylist() if "id" in rows.column_names else [None]
+        places = [self._rows.get(name) for name in names]
+        return None if None in places else [part[places] for part in self._parts]
 
     def names(self, around: Sequence[Surroundings]) -> Any:
         """Return the features of the documents' names alone."""
