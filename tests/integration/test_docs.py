@@ -12,6 +12,9 @@ import typer.main
 
 from docs.generate.pages import FOLDER, PAGES
 from goldpan.cli import app
+from goldpan.datasets.registry import read_path
+from goldpan.datasets.task_checks import check_task
+from goldpan.datasets.task_file import read_task
 from goldpan.miners.pairing import RULES, SIGNALS
 from tests.demo_workspace import make_demo
 from tests.mining import ONE_PATH_ONLY
@@ -91,8 +94,8 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
 
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:
     section = page("tasks.md").split("## A task of your own\n")[1]
-    (tmp_path / "lab" / "tasks").mkdir(parents=True)
-    (tmp_path / "lab" / "tasks" / "urgent_report.toml").write_text(blocks("toml", section)[0])
+    written = read_task("urgent_report.toml", blocks("toml", section)[0])
+    assert not check_task(written)
     rows = [f"{('crash', 'typo')[n % 2]} {n},It happens.,{(n + 1) % 2}" for n in range(60)]
     (tmp_path / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
     said = ""
@@ -106,6 +109,8 @@ def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> Non
         said += done.out
     assert "tfidf-svm has the highest macro_f1" in said
     assert "is better than majority" in " ".join(said.split())
+    made = read_path(tmp_path / "lab" / "tasks" / "urgent_report.toml")
+    assert (made.type, made.columns) == (written.type, written.columns)
 
 
 def test_every_example_of_the_python_documentation_runs(tmp_path: Path) -> None:
@@ -162,6 +167,7 @@ def test_every_command_and_option_is_documented() -> None:
         "contamination",
         "trace",
         "publish",
+        "reproduce",
         "apply-edit",
         "import",
         "tasks",

@@ -211,3 +211,14 @@ def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_pat
     assert own.mean == pytest.approx(record.scores_by["repo"].mean)
     first = ranking.entries[0]
     assert (first.name, round(first.mean, 4)) == ("SetFit (organizers)", 0.8270)
+
+
+def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:
+    data = two_labels()
+    write_rows(Workspace(tmp_path), data)
+    add_run(Workspace(tmp_path), data, "perfect", 1.0)
+    runs = read_runs(Workspace(tmp_path))
+    report = make_report(
+        Workspace(tmp_path), compare_runs(runs, runs, load_tasks(), Question()), load_tasks()
+    )
+    assert "errors" in [section.key for section in report.sections]
