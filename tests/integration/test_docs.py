@@ -167,7 +167,6 @@ def test_every_command_and_option_is_documented() -> None:
         "contamination",
         "trace",
         "publish",
-        "reproduce",
         "apply-edit",
         "import",
         "tasks",
