@@ -158,6 +158,7 @@ def test_every_command_and_option_is_documented() -> None:
         "filter",
         "funnel",
         "why",
+        "verify",
         "review",
         "annotate",
         "build",

@@ -68,7 +68,7 @@ def verify(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Run the tests of each row before and after its fix, and tell which fixes that proves.
+    """Prove fixes by running their tests, isolated, before and after each.
 
     A row is `verified` where tests fail with the test patch alone and pass with the fix, each
     time. Environments are built from what the repository declared at that date. Records and logs
