@@ -87,7 +87,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             said = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
     assert (
-        "13 rows: id, repo"
+        "14 rows: id, repo"
         in goldpan(folder=tmp_path, environment={**os.environ, **environment}, program=example).out
     )
 
