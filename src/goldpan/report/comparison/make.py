@@ -67,7 +67,10 @@ def make_report(
         lead="Which models differ, which cannot be told apart, and what that rests on.",
         facts=summary.facts(compared),
         summary=(*harder.headline, *summary.sentences(compared, comments)),
-        warnings=summary.warnings(compared, (*in_part_sentences(compared), *harder.warnings)),
+        warnings=(
+            *summary.warnings(compared, harder.warnings),
+            *in_part_sentences(compared),
+        ),
         sections=tuple(section for section in sections if section is not None),
     )
 
