@@ -110,17 +110,18 @@ def fill_table(
     """Put outcomes into a table; of several for a cell, the one nearest to a run counts.
 
     Raises `ValueError` for an outcome of a cell that the table has not: a mistake of the
-    computation.
+    computation. Rows of Goldpan's own have the cells that were obtained.
     """
+    printed = {**recipe.rows, **{row: (None,) * len(recipe.columns) for row in recipe.own}}
     by_cell: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
-        if outcome.row not in recipe.rows or outcome.column not in recipe.columns:
+        if outcome.row not in printed or outcome.column not in recipe.columns:
             raise ValueError(f"{recipe.key} has no cell {outcome.row!r}, {outcome.column!r}")
         by_cell.setdefault((outcome.row, outcome.column), []).append(outcome)
     cells = []
-    for row, values in recipe.rows.items():
+    for row, values in printed.items():
         for column, paper in zip(recipe.columns, values, strict=True):
-            if paper is None:
+            if paper is None and (row in recipe.rows or (row, column) not in by_cell):
                 continue
             # A later outcome of the same state replaces an earlier one.
             known = by_cell.get((row, column), [])[::-1]

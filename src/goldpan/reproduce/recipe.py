@@ -162,6 +162,8 @@ class TableRecipe(_Part):
     columns: tuple[str, ...] = Field(min_length=1)
     rows: Mapping[str, tuple[Value, ...]]
     """The printed figures by row, a value a column; an empty text is a cell without one."""
+    own: tuple[str, ...] = ()
+    """Rows that the print has not: systems that are run here, beside it."""
     decimals: int = Field(default=3, ge=0, le=9)
     """Of the printed figures."""
     compute: tuple[Computation, ...] = ()

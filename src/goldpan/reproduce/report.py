@@ -83,7 +83,7 @@ def make_report(result: Reproduction) -> Report:
         title=f"{result.recipe.title}, reproduced",
         lead=f"{result.recipe.citation} {result.recipe.url}".strip(),
         facts=(
-            (f"{cells:,}", "printed cells"),
+            (f"{cells:,}", "cells"),
             *((f"{counts[state]:,}", f"of them {state}") for state in STATES),
         ),
         summary=tuple(sentence for table in result.tables for sentence in sentences(table)),

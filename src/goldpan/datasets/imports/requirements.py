@@ -19,6 +19,7 @@ from goldpan.datasets.task import Task
 _HEADER = "ProjectID,RequirementText,Class,IsFunctional,IsQuality"
 
 _ORIGINAL = "number;ProjectID;RequirementText;class"
+_RELABELLED = ("ProjectID", "RequirementText", "IsFunctional", "IsQuality")
 
 
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -72,3 +73,48 @@ def _fields(path: Path, number: int, line: str) -> tuple[str, str, str]:
             f"{path}, requirement {number}: the row has not five fields", "Fetch the file again"
         )
     return project, parts[0].strip("'").strip(), parts[1]
+
+
+def relabelled(path: Path) -> Iterator[tuple[str, str, bool, bool]]:
+    """Yield project, text, and whether a requirement is functional and of quality.
+
+    It reads RE-2019's layout, `ProjectID,RequirementText,IsFunctional,IsQuality`, with or without
+    the column Class of `promise-reclass.csv`. Raises `DatasetError` for another.
+    """
+    with open_text(path) as lines:
+        header = next(lines, "").lstrip("\ufeff").strip()
+    if header == _HEADER:
+        with open_text(path) as lines:
+            next(lines, "")
+            for number, line in enumerate((line.strip() for line in lines), 1):
+                if line:
+                    project, text, _ = _fields(path, number, line)
+                    flags = line.rsplit(",", 2)[1:]
+                    yield (
+                        project,
+                        text,
+                        _flag(path, number, flags[0]),
+                        _flag(path, number, flags[1]),
+                    )
+        return
+    for number, row in enumerate(table_rows(path), 1):
+        if lacking := [name for name in _RELABELLED if name not in row]:
+            raise DatasetError(
+                f"{path} has no column {lacking[0]}; it has {', '.join(map(str, row))[:200]}",
+                f"Give a file with the columns {', '.join(_RELABELLED)}",
+            )
+        yield (
+            str(row["ProjectID"]),
+            str(row["RequirementText"]).strip(),
+            _flag(path, number, row["IsFunctional"]),
+            _flag(path, number, row["IsQuality"]),
+        )
+
+
+def _flag(path: Path, number: int, value: object) -> bool:
+    text = str(value).strip()
+    if text not in ("0", "1"):
+        raise DatasetError(
+            f"{path}, requirement {number}: {text[:40]!r} is neither 0 nor 1", "Correct the row"
+        )
+    return text == "1"

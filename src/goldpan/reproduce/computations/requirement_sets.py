@@ -1,0 +1,155 @@
+"""Requirements of PROMISE NFR as training, and other projects as test (ECSER, section 5).
+
+Settings: `train`, the file to train on; `external`, the test files by the names of their projects,
+all of RE-2019's layout; `total`, how many external sets the paper has. Two tasks, isF and isQ, are
+learned apart. Gives sizes of the sets, and the steps S6 to S8 of each baseline as rows of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict
+
+from goldpan.datasets.imports.requirements import relabelled
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.task import Label, Task
+from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.datasets.task_rows import task_family
+from goldpan.evaluation.metrics.confusion import BinaryConfusion
+from goldpan.evaluation.protocol import find_protocol
+from goldpan.evaluation.run import RunResult, identity, run, run_directory
+from goldpan.evaluation.score_files import Part
+from goldpan.evaluation.stored import PREDICTIONS, RESULT, TRAIN, read_result
+from goldpan.reproduce.cells import Outcome
+from goldpan.reproduce.classifier_counts import Counted, Study, steps
+from goldpan.reproduce.context import Context
+from goldpan.reproduce.data import MissingFileError
+from goldpan.reproduce.models import find_models, make_model
+from goldpan.reproduce.prepare import laboratory
+from goldpan.reproduce.recipe import ModelRecipe, TableRecipe
+from goldpan.reproduce.scores import parsed
+
+_TASKS: Mapping[str, str] = {"isF": "functional", "isQ": "quality"}
+_PARTS: Mapping[str, Part] = {"Training": "train", "Test": "test"}
+_TRAINING = "PROMISE NFR"
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    train: str
+    external: Mapping[str, str]
+    total: int
+
+
+_Row = tuple[str, str, bool, bool]
+
+
+def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield the sizes of the sets that are at hand, and what baselines reach on them."""
+    chosen = parsed(_Settings, settings)
+    external: dict[str, list[_Row]] = {}
+    for name, key in chosen.external.items():
+        try:
+            external[name] = list(relabelled(context.file(key).path))
+        except MissingFileError:
+            continue
+    training = list(relabelled(context.file(chosen.train).path))
+    for name, rows in {_TRAINING: training, **external}.items():
+        sizes = {
+            "Size": len(rows),
+            "F": sum(row[2] for row in rows),
+            "Q": sum(row[3] for row in rows),
+        }
+        for column, size in sizes.items():
+            if name in table.rows and column in table.columns:
+                yield Outcome(name, column, size, "run")
+    if table.own and external:
+        yield from _baselines(context, table, chosen, training, external)
+
+
+def _baselines(
+    context: Context,
+    table: TableRecipe,
+    settings: _Settings,
+    training: list[_Row],
+    external: Mapping[str, list[_Row]],
+) -> Iterator[Outcome]:
+    counted: list[Counted] = []
+    fewer = len(external) < settings.total
+    note = f"{len(external)} of {settings.total} external sets" if fewer else ""
+    for model in find_models(context.recipe, context.effort.models):
+        for task in _TASKS:
+            data = _data(task, training, external)
+            ran = _run(context, data, model)
+            if ran is not None:
+                counted += _counted(ran, task, model.title)
+    for (row, column), value in steps(Study(tuple(counted)), _PARTS).items():
+        if row in table.own and column in table.columns:
+            tested = not (row.startswith("Training ") or column.endswith(" training"))
+            partly = fewer and tested
+            yield Outcome(row, column, value, "in part" if partly else "run", note * partly)
+
+
+def _data(task: str, training: list[_Row], external: Mapping[str, list[_Row]]) -> TaskData:
+    """Return a task with PROMISE NFR as train and all external sets as test, told by `repo`."""
+    name = _TASKS[task]
+    known = find_task("requirement_type")
+    labels = (Label(name, "", name), Label(f"not {name}", "", f"not {name}"))
+    asked: Task = replace(known, name=f"ecser_{name}", labels=labels, counts={}, steps=())
+    parts = {"train": {_TRAINING: training}, "test": external}
+    schema = task_family(asked).schema
+    splits = {}
+    for part, sets in parts.items():
+        rows = [
+            {
+                "id": f"{asked.name}:{project}:{number:04}",
+                "repo": project,
+                "source": f"{project}:{number}",
+                "text": text,
+                "label": labels[0 if (functional if task == "isF" else quality) else 1].name,
+            }
+            for project, requirements in sets.items()
+            for number, (_, text, functional, quality) in enumerate(requirements, 1)
+        ]
+        filled = [{field: row.get(field) for field in schema.names} for row in rows]
+        splits[part] = pa.Table.from_pylist(filled, schema=schema).sort_by("id")
+    return task_data(asked, splits, "external sets")
+
+
+def _run(context: Context, data: TaskData, recipe: ModelRecipe) -> RunResult | None:
+    lab = laboratory(context)
+    # The paper skips S3: training counts are of all 625 requirements, none held back to choose by.
+    protocol = replace(find_protocol(context.recipe.protocol), validation="none")
+    model = make_model(recipe, protocol, quick=context.effort.quick, download=context.download)
+    if context.effort.run:
+        return run(lab, data, model, protocol, context.seed, context.reporter)
+    directory = run_directory(lab, identity(data, model, protocol, context.seed))
+    if not (directory / RESULT).exists():
+        return None
+    return RunResult(directory, read_result(directory), again=True)
+
+
+def _counted(ran: RunResult, task: str, model: str) -> Iterator[Counted]:
+    """Yield the counts of each set out of the stored predictions."""
+    parts: tuple[tuple[Part, str], ...] = (("train", TRAIN), ("test", PREDICTIONS))
+    for part, name in parts:
+        rows = pq.read_table(ran.directory / name, columns=["repo", "truth", "answer"]).to_pylist()
+        for project in sorted({row["repo"] for row in rows}):
+            pairs = [
+                (row["truth"] == _TASKS[task], row["answer"] == _TASKS[task])
+                for row in rows
+                if row["repo"] == project
+            ]
+            counts = BinaryConfusion(
+                pairs.count((True, True)),
+                pairs.count((False, True)),
+                pairs.count((False, False)),
+                pairs.count((True, False)),
+            )
+            yield Counted(task, model, part, project, counts)
