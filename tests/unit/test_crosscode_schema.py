@@ -17,6 +17,7 @@ from goldpan.builders.crosscode.export import TaskDataset, export_tasks
 from goldpan.builders.crosscode.importing import import_task
 from goldpan.builders.crosscode.instance import Instance, read_instances, write_instances
 from goldpan.builders.crosscode.json_stream import read_array
+from goldpan.builders.crosscode.kinds import kind_of_category
 from goldpan.builders.crosscode.problems import FieldError
 from goldpan.builders.crosscode.read_meta import read_meta
 from goldpan.core.errors import DatasetError
@@ -232,3 +233,14 @@ def test_instances_come_back(tmp_path_factory: pytest.TempPathFactory, texts: An
     ]
     assert write_instances(path, instances) == len(instances)
     assert list(read_instances(path)) == instances
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [
+        ("Detection -> Defect Detection -> Wrong Binary Operator", "Classification -> Binary"),
+        ("Generation", "Generation -> Text-to-Code"),
+    ],
+)
+def test_every_category_of_the_authors_code_has_its_type(category: str, kind: str) -> None:
+    assert str(kind_of_category(category)) == kind
