@@ -1,0 +1,96 @@
+"""What a workspace holds of FAUN-Eval: repositories, entries, pairs and the three datasets.
+
+Rows of the table are `repositories`, `entries` and `fix pairs` with one column, or datasets by
+`_DATASETS` with the columns languages, repositories and samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.core.errors import DatasetError
+from goldpan.core.parquet import count_rows, read_table
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+from goldpan.reproduce.cells import Outcome, State
+from goldpan.reproduce.context import Context
+from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.workspaces import workspaces
+
+_DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
+_PREFIX = "faun-eval-"
+_RULES = "faun-eval"
+_SPLITS = ("train", "validation", "test")
+
+
+def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield the counts of the first workspace that has some."""
+    for workspace in workspaces(context):
+        counts = _mined(workspace)
+        for row, value in counts.items():
+            if row in table.rows and value:
+                yield _outcome(table, row, table.columns[0], value, workspace.root)
+        for row, families in _DATASETS.items():
+            directory = _dataset(workspace, families) if row in table.rows else None
+            if directory is None:
+                continue
+            rows = _rows(directory)
+            facts: dict[str, float] = {
+                "languages": len(set(rows["language"].to_pylist()) - {None}),
+                "repositories": len(set(rows["repo"].to_pylist())),
+                "samples": rows.num_rows,
+            }
+            for column in table.columns:
+                yield _outcome(table, row, column, facts[column], directory)
+        return
+    context.note(
+        "No workspace is there: run examples/faun-eval.toml, and give its workspace with --data."
+    )
+
+
+def _outcome(table: TableRecipe, row: str, column: str, value: float, where: Path) -> Outcome:
+    paper = table.rows[row][table.columns.index(column)]
+    whole = isinstance(paper, float | int) and value >= paper
+    state: State = "run" if whole else "in part"
+    note = "" if whole else "less than the paper's"
+    return Outcome(row, column, value, state, note, {"directory": str(where)})
+
+
+def _mined(workspace: Workspace) -> dict[str, int]:
+    repositories = workspace.repositories("tables")
+    return {
+        "repositories": len(repositories),
+        "entries": sum(_count(workspace.table(repo, "entries")) for repo in repositories),
+        "fix pairs": sum(_count(workspace.pairs(repo, _RULES)) for repo in repositories),
+    }
+
+
+def _count(path: Path) -> int:
+    return count_rows(path) if path.exists() else 0
+
+
+def _dataset(workspace: Workspace, families: tuple[str, ...]) -> Path | None:
+    """Return the dataset of the first family, that of the plan's name before others."""
+    for family in families:
+        named = workspace.dataset(f"{_PREFIX}{family}")
+        for directory in (named, workspace.dataset(family)):
+            if (directory / PROVENANCE).exists():
+                if read_provenance(directory).get("family") != family:
+                    continue
+                return directory
+    return None
+
+
+def _rows(directory: Path) -> pa.Table:
+    parts = [
+        read_table(path, columns=["repo", "language"])
+        for split in _SPLITS
+        for path in shard_paths(directory, split)
+    ]
+    if not parts:
+        raise DatasetError(f"{directory} holds no rows", "Build it again")
+    return pa.concat_tables(parts)

@@ -1,0 +1,66 @@
+"""CrossCodeBench's tables from task files as their authors write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from goldpan.cli import app
+from tests.crosscode_tasks import write_public
+
+
+def reproduced(*arguments: object) -> dict[str, dict[tuple[str, str], Any]]:
+    done = CliRunner().invoke(app, ["reproduce", "crosscodebench", *map(str, arguments), "--json"])
+    tables = json.loads(done.stdout)["tables"]
+    return {
+        table["table"]: {(cell["row"], cell["column"]): cell for cell in table["cells"]}
+        for table in tables
+    }
+
+
+def test_task_files_give_counts_and_shortcuts(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "tasks"
+    pairs = [("int a;", "Yes"), ("int b;", "No"), ("No", "No"), ("int c;", "Yes")]
+    instances = [
+        {"input": given, "output": answer, "split": "train", "idx": at}
+        for at, (given, answer) in enumerate(pairs * 150)
+    ]
+    write_public(
+        folder,
+        "task_001_clones_classification",
+        instances,
+        Categories=["Detection -> Clone Detection"],
+        Source=["clones"],
+    )
+    write_public(
+        folder,
+        "task_002_operators_classification",
+        instances[:4],
+        Categories=["Detection -> Defect Detection -> Wrong Binary Operator"],
+        Source=["operators"],
+        Instance_number=[{"total": 7}],
+    )
+    tables = reproduced("--data", tmp_path / "data", "--workspace", tmp_path / "w")
+    types = tables["3"]
+    binary = types["Classification -> Binary", "tasks"]
+    assert (binary["here"], binary["state"], binary["note"]) == (2, "in part", "2 of 216 tasks")
+    assert types["Classification", "categories"]["here"] == 2
+    assert tables["4"]["Cat-Intra-CD", "train"]["here"] == 1
+    assert tables["4"]["Cat-Intra-CD", "evaluation"]["here"] == 1
+    assert tables["4-evaluation"]["Cat-Intra-CD", "evaluation"]["here"] == 0.6
+    copied = tables["5"]["Copy Ins-input", "Cat-Intra-CD EM"]
+    assert copied["here"] == 25, "of the first 500 instances a fourth has its output as its input"
+    assert tables["5"]["Copy Ex-output", "Cat-Inter-CD EM"]["here"] == 50
+    assert tables["5"]["PLBART, 4-shot", "Cat-Intra-CD EM"]["state"] == "untested"
+    assert tables["2"]["description length", "average"]["here"] == 2
+
+
+def test_without_task_files_the_archive_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    arguments = ["reproduce", "crosscodebench", "--table", "4", "--data", str(tmp_path / "data")]
+    done = CliRunner().invoke(app, [*arguments, "--workspace", str(tmp_path / "w")])
+    assert done.exit_code == 0
+    assert "zenodo.7321934" in done.stdout.replace("\n", "")
