@@ -44,7 +44,7 @@ class _Pipeline(LazyGroup):
         "run": Entry(
             "commands.planning.run",
             _START,
-            "Run a plan: the whole pipeline, declared in one file, as far as something changed.",
+            "Run a plan: the whole pipeline, declared in one file. Only what changed runs.",
         ),
         "mine": Entry(
             "commands.mining.app",
@@ -104,7 +104,7 @@ class _Pipeline(LazyGroup):
         "verify": Entry(
             "commands.verifying.verify",
             _BUILD,
-            "Prove fixes by running their tests, isolated, before and after each.",
+            "Prove fixes by running their tests, in isolation, before and after each.",
         ),
         "tasks": Entry(
             "commands.tasks.tasks_app",

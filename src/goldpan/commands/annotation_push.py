@@ -45,7 +45,7 @@ def push(
     ] = None,
     dataset: Annotated[
         Path | None,
-        typer.Option(help="The dataset to annotate. (default: where the rows of --task lie)"),
+        typer.Option(help="The dataset to annotate. (default: the rows of --task)"),
     ] = None,
     task: Annotated[
         str | None, typer.Option(help="A classification task, whose labels people choose from.")
@@ -53,17 +53,17 @@ def push(
     suspects: Annotated[
         int | None,
         typer.Option(
-            help="Of --task, only so many rows, the most suspect labels (evaluate label-errors)."
+            help="Only so many rows of --task: the most suspect labels (evaluate label-errors)."
         ),
     ] = None,
     controls: Annotated[
-        int, typer.Option(help="With --suspects, mix in so many other rows, drawn by --seed.")
+        int, typer.Option(help="With --suspects, add so many other rows, drawn by --seed.")
     ] = 0,
     folds: Annotated[
-        int, typer.Option(help="With --suspects, models that each leave a share of rows out.")
+        int, typer.Option(help="With --suspects, the folds of the models that rank labels.")
     ] = 5,
     seed: Annotated[
-        int, typer.Option(min=0, help="With --suspects, of the folds, the controls and the order.")
+        int, typer.Option(min=0, help="With --suspects, seed of folds, controls and order.")
     ] = 0,
     annotators: Annotated[int, typer.Option(help="How many people annotate each subject.")] = 2,
     not_blind: Annotated[
@@ -84,8 +84,8 @@ def push(
 ) -> None:
     """Send the rows of a dataset to annotators; only new rows are added.
 
-    With --suspects these are the rows whose labels are most likely wrong, in an order that tells
-    nothing, and their labels are hidden unless --not-blind is given.
+    With --suspects these are the rows whose labels are most likely wrong, in random order, and
+    their labels are hidden unless --not-blind is given.
     """
     from goldpan.annotation.studio.forms import find_form, read_tasks
     from goldpan.annotation.studio.handover import choose_server

@@ -192,7 +192,7 @@ def pair(
 def status(
     repo: Repos = None,
     plan: Annotated[
-        Path | None, typer.Option(help="Tell which units of this plan are up to date instead.")
+        Path | None, typer.Option(help="Show which units of this plan are up to date instead.")
     ] = None,
     html: Annotated[
         Path | None,

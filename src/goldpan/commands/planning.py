@@ -47,26 +47,27 @@ def run(
         bool, typer.Option("--update", help="Mine what changed, whatever refresh says.")
     ] = False,
     select: Annotated[
-        bool, typer.Option("--select", help="Search for the selected repositories anew.")
+        bool, typer.Option("--select", help="Search again for the selected repositories.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Also run units that are up to date.")
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Only tell what would run, why, and what it would cost."),
+        typer.Option("--dry-run", help="Only show what would run, why, and what it would cost."),
     ] = False,
     log_format: Annotated[
-        LogFormat, typer.Option(help="Progress as lines for people, or as a JSON event a line.")
+        LogFormat, typer.Option(help="Progress as plain lines, or as one JSON event per line.")
     ] = LogFormat.PLAIN,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Run a plan: the whole pipeline, declared in one file, as far as something changed.
+    """Run a plan: the whole pipeline, declared in one file. Only what changed runs.
 
-    A unit is a stage of one repository, a dataset, an evaluation or a publication. It is run when
-    an input, a setting or Goldpan's version changed since. One that fails stops only those that
-    need it. Exits with 3 if one failed or something is missing; the same command resumes.
+    A unit is a stage of one repository, a dataset, an evaluation or a publication. It runs if an
+    input, a setting or Goldpan's version has changed since its last run. A unit that fails stops
+    only those that need it. Exits with 3 if one failed or something is missing; the same command
+    resumes.
     """
     from goldpan.commands.planning_screen import listen
     from goldpan.plan.assess import Wish

@@ -58,14 +58,14 @@ def reproduce(
         list[str] | None, typer.Option("--tasks", help="Tasks to run. (default: all with data)")
     ] = None,
     no_run: Annotated[
-        bool, typer.Option("--no-run", help="Train nothing; finished runs count still.")
+        bool, typer.Option("--no-run", help="Train nothing; finished runs still count.")
     ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Run small grids; cells are marked as in part.")
     ] = False,
     limit: Annotated[
         int | None,
-        typer.Option(min=10, help="The most rows of a task; cells are marked as in part."),
+        typer.Option(min=10, help="At most so many rows per task; cells are marked as in part."),
     ] = None,
     slurm: Annotated[
         bool, typer.Option("--slurm", help="Write a job for each model and task, and run nothing.")
@@ -75,7 +75,7 @@ def reproduce(
         typer.Option("--list", help="List tables, files, tasks and models, and compute nothing."),
     ] = False,
     download: Annotated[
-        bool, typer.Option("--download", help="Fetch files and weights that lack, where possible.")
+        bool, typer.Option("--download", help="Download missing files and weights, where possible.")
     ] = False,
     seed: Annotated[
         int | None,

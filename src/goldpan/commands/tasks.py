@@ -133,7 +133,7 @@ def add(
 ) -> None:
     """Make a task of your own from a table, and import its rows.
 
-    The type and the labels come from the column. All that is missing is said at once.
+    The type and the labels come from the column. Everything that is missing is reported at once.
     """
     from goldpan.core.workspace import make_directory, write_whole
     from goldpan.datasets.importing import import_files

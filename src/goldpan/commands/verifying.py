@@ -37,16 +37,16 @@ class EngineChoice(StrEnum):
 
 Isolated = Annotated[
     IsolationChoice,
-    typer.Option(help="What keeps the repositories' code from this machine; none is a risk."),
+    typer.Option(help="How to isolate the repositories' code; none runs it as you."),
 ]
-Image = Annotated[str, typer.Option(help="The image, for docker and podman.")]
+Image = Annotated[str, typer.Option(help="The image for docker or podman.")]
 Recipes = Annotated[
     list[Path] | None,
-    typer.Option(help="A TOML file on how to run tests, tried before the shipped ones."),
+    typer.Option(help="A TOML file that says how to run tests, tried before the shipped ones."),
 ]
-Timeout = Annotated[float, typer.Option(min=1, help="The most seconds of one run.")]
-Memory = Annotated[int, typer.Option(min=1, help="The most GiB that a run holds.")]
-Workers = Annotated[int, typer.Option(min=1, help="Instances at a time.")]
+Timeout = Annotated[float, typer.Option(min=1, help="The time limit of one run, in seconds.")]
+Memory = Annotated[int, typer.Option(min=1, help="The memory limit of one run, in GiB.")]
+Workers = Annotated[int, typer.Option(min=1, help="Instances run at the same time.")]
 Engine = Annotated[EngineChoice, typer.Option(help="This machine, or a cluster.")]
 Address = Annotated[str, typer.Option(help="The address of a Ray cluster.")]
 
@@ -57,22 +57,22 @@ def verify(
     image: Image = "",
     recipe: Recipes = None,
     repeats: Annotated[
-        int, typer.Option(min=1, help="How often the tests run in each state, against flakiness.")
+        int, typer.Option(min=1, help="How often tests run in each state, to detect flaky ones.")
     ] = 3,
     timeout: Timeout = 1_800,
     memory: Memory = 8,
     workers: Workers = 1,
     engine: Engine = EngineChoice.LOCAL,
     address: Address = "",
-    again: Annotated[bool, typer.Option("--again", help="Run all, whatever is known.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Run all rows again.")] = False,
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Prove fixes by running their tests, isolated, before and after each.
+    """Prove fixes by running their tests, in isolation, before and after each.
 
-    A row is `verified` where tests fail with the test patch alone and pass with the fix, each
-    time. Environments are built from what the repository declared at that date. Records and logs
-    lie in WORKSPACE/verification; a second run takes up where the first stopped. Build with
+    A row is `verified` if tests fail with the test patch alone and pass with the fix, each time.
+    Environments are built from what the repository declared at that date. Records and logs are
+    kept in WORKSPACE/verification; a second run continues where the first stopped. Build with
     `--verified` afterwards.
     """
     with opened(json, workspace=workspace) as lab:
@@ -96,7 +96,7 @@ def resolved(
     dataset: Annotated[Path, typer.Argument(help="A dataset built with --verified.")],
     predictions: Annotated[
         Path,
-        typer.Option(help="JSON lines with instance_id and model_patch, or a run's predictions."),
+        typer.Option(help="JSON Lines with instance_id and model_patch, or a run's predictions."),
     ],
     isolation: Isolated = IsolationChoice.AUTO,
     image: Image = "",
@@ -109,10 +109,10 @@ def resolved(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Score a model's patches by running tests: an issue is resolved where all of them pass.
+    """Score a model's patches by running tests: an issue is resolved if all of them pass.
 
     Patches are git diffs or SEARCH/REPLACE blocks; what they do to the tests of the fix is undone.
-    Beside the share of issues resolved stands what similarity says of the same patches.
+    The result has the share of issues resolved, and how similar the patches are to the merged fix.
     """
     with opened(json, workspace=workspace) as lab:
         result = lab.resolved(
@@ -201,5 +201,5 @@ def print_resolved(result: ResolvedResult) -> None:
         if similarity.codebleu is not None:
             console.print(
                 clean(f"Of {similarity.patches:,} patches that {name}, CodeBLEU is ")
-                + clean(f"{similarity.codebleu:.3f}, {similarity.exact:,} are the merged fix")
+                + clean(f"{similarity.codebleu:.3f}, {similarity.exact:,} equal the merged fix")
             )

@@ -77,7 +77,7 @@ def read_patches(path: Path) -> dict[str, str | None]:
             raise EvaluationError(f"{path}:{number} names no instance, or no patch", _REMEDY)
         if name in patches:
             raise EvaluationError(
-                f"{path}:{number} has a second patch for {name}", "Give one patch an instance"
+                f"{path}:{number} has a second patch for {name}", "Give one patch per instance"
             )
         patches[name] = answer
     return patches

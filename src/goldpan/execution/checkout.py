@@ -37,9 +37,9 @@ def check_out(clone: Path, commit: str, directory: Path) -> None:
             )
             if ended.returncode:
                 raise GitError(
-                    f"Commit {commit[:12]} cannot be laid out: "
+                    f"Commit {commit[:12]} cannot be checked out: "
                     f"{ended.stderr.decode('utf-8', 'replace').strip()[:200]}",
-                    "Run goldpan clone again, with --whole for all files",
+                    "Run goldpan clone again, with --whole to get all files",
                 )
 
 

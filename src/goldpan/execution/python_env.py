@@ -76,7 +76,7 @@ def find_uv() -> str:
     path = str(beside) if beside.exists() else shutil.which("uv")
     if path is None:
         raise GoldpanError(
-            "Environments of Python projects are built by uv, which is not there",
+            "Environments of Python projects are built by uv, which is not installed",
             install_remedy("uv"),
         )
     return os.path.realpath(path)

@@ -124,6 +124,6 @@ def _read(path: Path) -> Recipe:
         key = ".".join(map(str, first["loc"]))
         raise UsageError(
             f"The recipe {path} has a wrong {key}: {first['msg']}",
-            "See docs/verification.md for what stands in a recipe",
+            "docs/verification.md describes the keys of a recipe",
         ) from None
     return Recipe(path.stem, hashlib.sha256(content).hexdigest(), path.absolute().parent, fields)

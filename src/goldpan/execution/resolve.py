@@ -28,12 +28,12 @@ Outcome = Literal[
     "resolved", "tests-fail", "no-answer", "does-not-apply", "limit-exceeded", "does-not-build"
 ]
 EXPLAINED: Mapping[Outcome, str] = {
-    "resolved": "all tests pass that the fix makes pass, and all that passed before",
+    "resolved": "all tests in FAIL_TO_PASS and PASS_TO_PASS pass",
     "tests-fail": "some of these tests do not pass",
     "no-answer": "no patch was given",
     "does-not-apply": "the patch does not apply to the base commit",
-    "limit-exceeded": "the tests took more time, memory or processes than they may",
-    "does-not-build": "the environment cannot be built any more",
+    "limit-exceeded": "the tests exceeded the limit on time, memory or processes",
+    "does-not-build": "the environment can no longer be built",
 }
 """What each outcome means, for people."""
 _ANSWER = "answer.json"

@@ -65,7 +65,7 @@ class ReviewStep(Step):
         try:
             told = self.setting.lab.predict_review(*self._names(), **self._options())
         except GoldpanError:
-            return Cost(note="known once the filters ran")
+            return Cost(note="known once the filters have run")
         return Cost(money=told.cost, calls=told.requests)
 
     def _names(self) -> list[str]:

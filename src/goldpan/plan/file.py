@@ -68,7 +68,7 @@ def load_plan(path: str | Path) -> PlanFile:
         raise UsageError(f"The plan {file} is not valid TOML: {error}", "Correct it") from None
     if not _NAME.fullmatch(file.stem):
         raise UsageError(
-            f"{file.stem!r} is no name for a plan", "Name the file such as monthly.toml"
+            f"{file.stem!r} is not a name for a plan", "Choose a file name such as monthly.toml"
         )
     try:
         plan = Plan.model_validate(values)

@@ -61,7 +61,7 @@ class EvaluateStep(Step):
             except EvaluationError as error:
                 lacks.append(f"{name}: {error.problem}")
         if lacks and not made:
-            raise EvaluationError(f"No run ended: {lacks[0]}", "See goldpan evaluate run")
+            raise EvaluationError(f"No run finished: {lacks[0]}", "See goldpan evaluate run -h")
         return Outcome(f"{len(made):,} runs", tuple(made), lacks=tuple(lacks), again=bool(lacks))
 
     def price(self) -> Cost:
@@ -158,13 +158,13 @@ def tag_of(directory: Path, pattern: str) -> str:
     moments = [source.get("mined_until") for source in provenance["sources"]]
     newest = max((moment for moment in moments if moment), default=None)
     if newest is None:
-        raise DatasetError(f"{directory} does not tell when it was mined", "Write the tag out")
+        raise DatasetError(f"{directory} does not say when it was mined", "Write the tag out")
     year, month, day = newest[:10].split("-")
     try:
         content = content_digest(provenance)
         return pattern.format(year=year, month=month, day=day, content=content[:8])
     except (KeyError, IndexError, ValueError):
         raise UsageError(
-            f"The tag {pattern!r} has another word in braces",
-            "Use {year}, {month}, {day} and {content}",
+            f"The tag {pattern!r} has an unknown word in braces",
+            "Use {year}, {month}, {day} or {content}",
         ) from None

@@ -127,13 +127,13 @@ def _report(workspace: Workspace, held: list[Held], judged: Sequence[Assessment]
     incomplete = [one.repo for one in held if one.missing]
     failed = [one.unit.name for one in judged if one.state == "failed"]
     warnings = [
-        f"{len(incomplete):,} of {len(held):,} repositories are not whole: {listed(incomplete)}."
+        f"{len(incomplete):,} of {len(held):,} repositories are incomplete: {listed(incomplete)}."
     ] * bool(incomplete)
     warnings += [f"{len(failed):,} units of the plan failed: {listed(failed)}."] * bool(failed)
     entries = sum(one.issues + one.pulls for one in held)
     return Report(
         f"Workspace {workspace.root.absolute().name}",
-        "What was mined, what the filters keep of it, and what was made of that.",
+        "What was mined, what the filters keep, and which datasets were built from it.",
         (
             (f"{len(held):,}", "repositories"),
             (f"{sum(one.issues for one in held):,}", "issues"),

@@ -57,7 +57,7 @@ class Section(BaseModel):
                 )
             if name in read:
                 raise PydanticCustomError(
-                    "key_twice", "the key {key} is there twice", {"key": name, "remedy": ""}
+                    "key_twice", "the key {key} is given twice", {"key": name, "remedy": ""}
                 )
             read[name] = value
         return read

@@ -61,7 +61,7 @@ def read_selection(path: Path) -> Selection | None:
         return None
     except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         raise WorkspaceError(
-            f"{path} is damaged", "Restore it, or run goldpan run --select to select anew"
+            f"{path} is damaged", "Restore it, or search again with goldpan run --select"
         ) from None
 
 
@@ -110,11 +110,11 @@ async def _search(github: GitHub, select: Select, known: set[str]) -> Sequence[S
         if reply.status != 200 or not isinstance(reply.data, dict):
             raise MiningError(
                 f"GitHub's search for {query} was not answered ({reply.problem})",
-                "Check language and license of the selection, and run the same command again",
+                "Check the selection's language and license, and run the same command again",
             )
         if reply.data.get("incomplete_results"):
             raise MiningError(
-                f"GitHub's search for {query} ran out of time, and named only some repositories",
+                f"GitHub's search for {query} ran out of time and returned only some repositories",
                 "Run the same command again, or narrow the selection",
             )
         items = reply.data.get("items", [])

@@ -60,7 +60,7 @@ def read_recipe(file: str, text: str) -> Recipe:
     if not PATTERN.fullmatch(name):
         raise UsageError(
             f"{file}: {name!r} is not a name for a recipe",
-            "Name the file in small letters, digits and hyphens, such as selu.toml",
+            "Name the file with lower-case letters, digits and hyphens, such as selu.toml",
         )
     try:
         return Recipe.model_validate({**values, "name": name})

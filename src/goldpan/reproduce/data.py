@@ -71,7 +71,7 @@ class DataFolder:
             if count > _MOST_FILES:
                 raise UsageError(
                     f"{self.root} holds more than {_MOST_FILES:,} files",
-                    "Give --data a folder with the files of the paper alone",
+                    "Give --data a folder that holds only the paper's files",
                 )
         return index
 
@@ -122,13 +122,13 @@ class DataFolder:
             if source.sha256 and digest not in source.sha256:
                 raise DatasetError(
                     f"{address} has the SHA-256 {digest}, which the recipe does not know",
-                    f"Fetch {source.title} by hand, and put it at {target}",
+                    f"Download {source.title} by hand, and put it at {target}",
                 )
             partial.replace(target)
         except httpx.HTTPError as error:
             raise MissingFileError(
                 f"{address} cannot be fetched ({str(error) or type(error).__name__})",
-                f"Get it by hand, and put it at {target}",
+                f"Download it by hand, and put it at {target}",
             ) from None
         except OSError as error:
             raise WorkspaceError(
@@ -164,7 +164,7 @@ def content_digest(path: Path) -> str:
             while block := content.read(_BLOCK):
                 digest.update(block)
     except (OSError, EOFError, ValueError) as error:
-        raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+        raise DatasetError(f"{path} cannot be read ({error})", "Download the file again") from None
     return digest.hexdigest()
 
 
@@ -175,7 +175,7 @@ def read_text(file: FoundFile) -> str:
             return content.read(_BLOCK).decode("utf-8-sig")
     except (OSError, EOFError, ValueError) as error:
         raise DatasetError(
-            f"{file.path} cannot be read ({error})", "Fetch the file again"
+            f"{file.path} cannot be read ({error})", "Download the file again"
         ) from None
 
 

@@ -64,7 +64,7 @@ def weights_of(recipe: ModelRecipe) -> str:
     """Return where weights lie on the Hub, at their commit; raises `UsageError` without one."""
     if not recipe.commit:
         raise UsageError(
-            f"The recipe knows no commit of {recipe.hub or recipe.name}",
-            f"Name one of the model's page: --models {recipe.name}@COMMIT",
+            f"The recipe has no commit for {recipe.hub or recipe.name}",
+            f"Give one from the model's page: --models {recipe.name}@COMMIT",
         )
     return f"{recipe.hub}@{recipe.commit}"

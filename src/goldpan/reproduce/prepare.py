@@ -78,7 +78,7 @@ def with_prompt(context: Context, task: Task, recipe: TaskRecipe) -> Task:
     text = read_text(context.file(recipe.prompt))
     if "{text}" not in text:
         raise DatasetError(
-            f"The prompt of {task.name} has no place for the text", "It is marked by {text}"
+            f"The prompt of {task.name} has no place for the text", "Mark it by {text}"
         )
     prompt = TaskPrompt(
         task.prompt.context,

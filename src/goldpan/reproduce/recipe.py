@@ -232,7 +232,9 @@ class Recipe(_Part):
         known = {file.key for file in self.files}
         for where, keys in self._named():
             if unknown := [key for key in keys if key not in known]:
-                raise ValueError(f"{where} names the file {unknown[0]!r}, which [[files]] has not")
+                raise ValueError(
+                    f"{where} names the file {unknown[0]!r}, which is not in [[files]]"
+                )
         return self
 
     def _named(self) -> list[tuple[str, tuple[str, ...]]]:

@@ -67,7 +67,7 @@ def published_scores(context: Context, columns: ScoreColumns) -> dict[tuple[str,
         value = _value(row, columns.value_of.get(task, columns.value), f"{file.path}, row {number}")
         key = names.get(written, written), task
         if value is None:
-            without[key] = f"{written} stands without a score on {task} in {file.path.name}."
+            without[key] = f"{written} has no score on {task} in {file.path.name}."
         elif key in scores:
             context.note(
                 f"{written} stands twice on {task} in {file.path.name}: {scores[key]:.4f} counts, "
@@ -100,7 +100,7 @@ def _value(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> float 
                 value = math.nan
             if not math.isfinite(value):
                 raise DatasetError(
-                    f"{where}: {column} holds {text[:40]!r}, which is no score",
+                    f"{where}: {column} holds {text[:40]!r}, which is not a score",
                     "Give the file as its authors publish it",
                 )
             return 1 - value if column != name else value

@@ -26,7 +26,7 @@ def find_computation(name: str) -> Compute:
         near = get_close_matches(name, known, n=1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
-            f"A recipe asks for the computation {name!r}, which there is not",
+            f"A recipe asks for the computation {name!r}, which does not exist",
             f"{hint}Choose {', '.join(known)}",
         )
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
