@@ -116,6 +116,12 @@ class _Pipeline(LazyGroup):
             _BUILD,
             "Import all tasks of a source from its files; goldpan tasks import imports one.",
         ),
+        "export": Entry(
+            "commands.exporting.export",
+            _BUILD,
+            "Write a dataset in the form that SWE-bench, Inspect, lm-eval or fine-tuning programs "
+            "take.",
+        ),
         "publish": Entry(
             "commands.datasets.publish",
             _BUILD,

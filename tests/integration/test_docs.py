@@ -168,6 +168,7 @@ def test_every_command_and_option_is_documented() -> None:
         "contamination",
         "trace",
         "publish",
+        "export",
         "apply-edit",
         "import",
         "tasks",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # both are optional
     from goldpan.builders.build import BuildResult
     from goldpan.datasets.contamination.result import ContaminationResult
     from goldpan.datasets.diff.result import DiffResult
+    from goldpan.datasets.export.export import ExportName
+    from goldpan.datasets.export.result import ExportResult
     from goldpan.datasets.gold import GoldScore
 
 _ORDER = ("train", "validation", "test")
@@ -188,6 +190,22 @@ class Dataset:
             common=common,
             most=most,
             output=None if output is None else Path(output),
+        )
+
+    def export(
+        self, to: ExportName, output: str | Path | None = None, *, unverified: bool = False
+    ) -> ExportResult:
+        """Write the rows in the form that other tools take: a harness, or a training program.
+
+        `output` is a directory, by default ``NAME-FORM`` in the present one; an earlier export
+        there is replaced. SWE-bench's form leaves out rows that running their tests did not prove,
+        unless `unverified`.
+        """
+        from goldpan.datasets.export.export import export_dataset
+
+        directory = Path(output or f"{self.path.absolute().name}-{to}")
+        return export_dataset(
+            self.path, self.family, list(self.splits), to, directory, unverified=unverified
         )
 
     def _paths(self, split: str = "*") -> list[Path]:

@@ -58,6 +58,7 @@ EXAMPLES: Mapping[str, str] = {
     "evaluate models": "goldpan evaluate models",
     "evaluate protocols": "goldpan evaluate protocols",
     "reproduce": "goldpan reproduce selu --table 3 --data papers",
+    "export": "goldpan export lab/datasets/qa --to inspect --output qa-inspect",
     "publish": "goldpan publish datasets/qa --repo-id lab/qa --private",
     "report": "goldpan report --output report.html",
     "open": "goldpan open",
