@@ -265,6 +265,15 @@ def test_a_form_that_does_not_fit_is_refused(made: dict[str, Path], tmp_path: Pa
         load(made["qa"]).export("chat", tmp_path / "x", unverified=True)
 
 
+def test_an_edit_that_does_not_fit_its_file_is_left_out(tmp_path: Path) -> None:
+    rows = [hostile(CODE_EDIT, 1), {**hostile(CODE_EDIT, 2), "file_before": "other\n"}]
+    dataset = write(tmp_path / "lab", CODE_EDIT, rows).directory
+    result = load(dataset).export("inspect", tmp_path / "out")
+    assert (result.rows, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
+    (row,) = rows_of(tmp_path / "out")
+    assert score("code-edit", row["target"], row["target"], row["metadata"])["exact_file"] == 1
+
+
 def test_the_command_says_what_it_wrote(made: dict[str, Path], tmp_path: Path) -> None:
     done = goldpan("export", str(made["qa"]), "--to", "chat", "--json", folder=tmp_path)
     assert done.code == 0, done.err

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.export.harnesses import (
     HARNESSED,
@@ -65,7 +66,7 @@ def export_dataset(
             for name in splits
         }
         if not sum(rows.values()):
-            raise _nothing_left(dataset, writer.left_out)
+            raise _nothing_left(dataset, to, writer.left_out)
         _write_harness(writer, family, to, [name for name in splits if rows[name]])
     return ExportResult(to, output, rows, dict(sorted(writer.left_out.items())), _next(to, family))
 
@@ -95,7 +96,15 @@ def _converter(
         "lm-eval": lm_eval_doc,
     }
     shape = shapes[to]
-    return lambda row: shape(sample_of(family, row))
+
+    def asked(row: Row) -> Mapping[str, Any] | None:
+        try:
+            return shape(sample_of(family, row))
+        except EditError:
+            left_out["does-not-apply"] += 1
+            return None
+
+    return asked
 
 
 def _write_harness(writer: Writer, family: str, to: ExportName, splits: list[str]) -> None:
@@ -110,8 +119,13 @@ def _write_harness(writer: Writer, family: str, to: ExportName, splits: list[str
         writer.text("lm_eval_scoring.py", lm_eval_scoring(family))
 
 
-def _nothing_left(dataset: Path, left_out: Counter[str]) -> DatasetError:
+def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> DatasetError:
     reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(left_out.items()))
+    if to != "swe-bench":
+        return DatasetError(
+            f"No row of {dataset} can be exported ({reasons or 'it has none'})",
+            "Build the dataset again",
+        )
     return DatasetError(
         f"No row of {dataset} is proved by its tests ({reasons})",
         "Run goldpan verify and build with --verified, or give --unverified",
