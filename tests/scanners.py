@@ -23,6 +23,7 @@ from goldpan.code.edits.headings import find_path
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
 from goldpan.code.path_names import unquote_path
+from goldpan.code.test_files import is_test_file
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
@@ -309,6 +310,10 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     "events": (
         lambda text: pieces_of(utf8(text)),
         (repeated("\0" * 4_095 + "x"), repeated('{"id":"1","type":"'), repeated('}{"a')),
+    ),
+    "tests in a file": (
+        lambda text: [is_test_file(f"a/testing/b{end}", text) for end in (".py", ".rb", ".ts")],
+        (repeated("\n"), repeated(" \n"), repeated("def ")),
     ),
     "path of a test": (is_test_by_words, (repeated("spec/"), repeated("spec."))),
     "label": (plain_label, (repeated("1", "a", "a"), repeated("a:"))),

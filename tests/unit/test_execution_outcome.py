@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.execution.outcome import prove
 from goldpan.execution.recipe import load_recipes
-from goldpan.execution.reports import Outcome, ReportError, read_reports
+from goldpan.execution.reports import Outcome, ReportError, read_report, report_content
 
 Runs = list[dict[str, Outcome]]
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
@@ -62,10 +63,8 @@ def test_nothing_reported_or_nothing_passed_is_said_so() -> None:
     assert prove([{}], [{"a": "failed"}]).verdict == "no-test-passes-after"
 
 
-def test_junit_gives_pytests_identifiers(tmp_path: Path) -> None:
-    path = tmp_path / "report.xml"
-    path.write_text(JUNIT, encoding="utf-8")
-    assert read_reports([path], "junit") == {
+def test_junit_gives_pytests_identifiers() -> None:
+    assert read_report(JUNIT.encode(), "junit") == {
         "tests/test_a.py::test_one": "passed",
         "tests/test_a.py::TestX::test_two[a::b]": "failed",
         "tests/test_a.py::test_three": "skipped",
@@ -74,27 +73,45 @@ def test_junit_gives_pytests_identifiers(tmp_path: Path) -> None:
     }
 
 
-def test_events_of_go_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "report.json"
-    path.write_text(
-        "# a line of the compiler\n"
-        '{"Action":"run","Package":"x/y","Test":"TestA"}\n'
-        '{"Action":"pass","Package":"x/y","Test":"TestA"}\n'
-        '{"Action":"fail","Package":"x/y","Test":"TestB/sub"}\n'
-        '{"Action":"fail","Package":"x/y"}\n',
-        encoding="utf-8",
+def test_events_of_go_are_read() -> None:
+    events = (
+        b"# a line of the compiler\n"
+        b'{"Action":"run","Package":"x/y","Test":"TestA"}\n'
+        b'{"Action":"pass","Package":"x/y","Test":"TestA"}\n'
+        b'{"Action":"fail","Package":"x/y","Test":"TestB/sub"}\n'
+        b'{"Action":["fail"],"Package":"x/y","Test":"TestC"}\n'
+        b'{"Action":"fail","Package":"x/y"}\n'
     )
-    assert read_reports([path], "go-json") == {"x/y.TestA": "passed", "x/y.TestB/sub": "failed"}
+    assert read_report(events, "go-json") == {"x/y.TestA": "passed", "x/y.TestB/sub": "failed"}
 
 
 @pytest.mark.parametrize(
-    "content", ["<testsuite>", '<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>', ""]
+    "content",
+    [
+        b"<testsuite>",
+        b'<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>',
+        '<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE x []><testsuite/>'.encode("utf-16"),
+        b"",
+    ],
 )
-def test_a_hostile_or_broken_report_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "report.xml"
-    path.write_text(content, encoding="utf-8")
+def test_a_hostile_or_broken_report_is_refused(content: bytes) -> None:
     with pytest.raises(ReportError):
-        read_reports([path], "junit")
+        read_report(content, "junit")
+
+
+def test_a_report_that_speaks_of_entities_is_read() -> None:
+    told = b"<testsuite><testcase name='a'><failure><![CDATA[<!ENTITY x>]]></failure></testcase>"
+    assert read_report(told + b"</testsuite>", "junit") == {"a": "failed"}
+
+
+def test_only_an_ordinary_file_is_a_report(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "folder", "pipe"):
+        with pytest.raises(ReportError):
+            report_content(tmp_path / name)
+    assert report_content(tmp_path / "none") is None
 
 
 def test_a_recipe_names_the_key_that_is_wrong(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from goldpan.code.path_names import unquote_path
 _FILE = re.compile(r"^diff --git ", re.M)
 _NEW = re.compile(r'^(?:\+\+\+ ("?b/[^\n\t]*)|rename to ([^\n]*)|copy to ([^\n]*))', re.M)
 _OLD = re.compile(r'^--- ("?a/[^\n\t]*)', re.M)
+_MOVED = re.compile(r"^rename from ([^\n]*)", re.M)
 _HEAD = re.compile(r"diff --git a/(.*) b/\1\n")
 _QUOTED_HEAD = re.compile(r'diff --git "a/(.*)" "b/\1"\n')
 _BINARY = re.compile(r"^(?:Binary files .* differ|GIT binary patch)$", re.M)
@@ -25,6 +26,8 @@ class FilePatch:
     text: str
     """The part of the diff, with its header."""
     is_binary: bool
+    moved_from: str = ""
+    """Its name before the change, of a file that was renamed."""
 
 
 def split_patch(diff: str) -> tuple[FilePatch, ...]:
@@ -39,7 +42,8 @@ def split_patch(diff: str) -> tuple[FilePatch, ...]:
         raise ValueError("the text does not begin with 'diff --git'")
     parts = (diff[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True))
     return tuple(
-        FilePatch(_path(part), part, bool(_BINARY.search(_header(part)))) for part in parts
+        FilePatch(_path(part), part, bool(_BINARY.search(_header(part))), _moved_from(part))
+        for part in parts
     )
 
 
@@ -53,6 +57,11 @@ def part_patch(diff: str, choose: Callable[[str], bool]) -> tuple[str, str]:
 def _header(part: str) -> str:
     """Return what stands before the first hunk, whose lines may look like anything."""
     return part.partition("\n@@ ")[0]
+
+
+def _moved_from(part: str) -> str:
+    moved = _MOVED.search(_header(part) + "\n")
+    return unquote_path(moved[1]) if moved else ""
 
 
 def _path(part: str) -> str:

@@ -31,17 +31,19 @@ _COLLECTED = re.compile(
 _FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|testing|testdata|test_data|fixtures|e2e)/", re.I)
 _PLURAL_OR_TOP = re.compile(r"(?:^|/)(?:tests|specs|testdata|test_data|e2e)/|^(?:test|spec)/", re.I)
 _DEFINES = {
-    ".py": re.compile(r"^\s*(?:async\s+)?def\s+test_?\w*\s*\(|^\s*class\s+\w+\(.*TestCase\)", re.M),
-    ".rs": re.compile(r"^\s*#\[(?:\w+::)*test\b", re.M),
+    ".py": re.compile(
+        r"^[ \t]*(?:async\s+)?def\s+test_?\w*\s*\(|^[ \t]*class\s+\w+\(.*TestCase\)", re.M
+    ),
+    ".rs": re.compile(r"^[ \t]*#\[(?:\w+::)*test\b", re.M),
     ".go": re.compile(r"^func\s+(?:Test|Benchmark|Fuzz)[A-Z_]\w*\(", re.M),
-    ".java": re.compile(r"^\s*@(?:Parameterized|Repeated)?Test\b", re.M),
-    ".kt": re.compile(r"^\s*@(?:Parameterized)?Test\b", re.M),
-    ".rb": re.compile(r"^\s*(?:describe|context|it)\b.*\bdo\b|^\s*def\s+test_", re.M),
+    ".java": re.compile(r"^[ \t]*@(?:Parameterized|Repeated)?Test\b", re.M),
+    ".kt": re.compile(r"^[ \t]*@(?:Parameterized)?Test\b", re.M),
+    ".rb": re.compile(r"^[ \t]*(?:describe|context|it)\b.*\bdo\b|^[ \t]*def\s+test_", re.M),
     ".php": re.compile(r"function\s+test\w+\s*\(|@test\b"),
-    ".c": re.compile(r"^\s*(?:TEST|START_TEST|static\s+void\s+test_?\w*)\s*\(", re.M),
-    ".cpp": re.compile(r"^\s*(?:TEST(?:_[FP])?|TEST_CASE|BOOST_AUTO_TEST_CASE)\s*\(", re.M),
+    ".c": re.compile(r"^[ \t]*(?:TEST|START_TEST|static\s+void\s+test_?\w*)\s*\(", re.M),
+    ".cpp": re.compile(r"^[ \t]*(?:TEST(?:_[FP])?|TEST_CASE|BOOST_AUTO_TEST_CASE)\s*\(", re.M),
 }
-_SCRIPT = re.compile(r"^\s*(?:describe|it|test|suite)(?:\.\w+)*\s*\(", re.M)
+_SCRIPT = re.compile(r"^[ \t]*(?:describe|it|test|suite)(?:\.\w+)*\s*\(", re.M)
 _SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 _LONGEST = 2_000_000  # characters of a file that are looked at
 

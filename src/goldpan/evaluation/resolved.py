@@ -146,7 +146,7 @@ def written(patch: str) -> str:
         edits = ()
     if edits:
         return "\n".join(edit.replace for file in edits for edit in file.edits)
-    lines = patch.splitlines()
+    lines = patch.split("\n")  # files hold other signs that splitlines takes for ends
     return "\n".join(
         line[1:] for line in lines if line.startswith("+") and not line.startswith("+++ ")
     )

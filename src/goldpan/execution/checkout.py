@@ -6,13 +6,19 @@ Files come as git stores them: no attribute, filter or hook of the repository ta
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import subprocess
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from goldpan.core.errors import GitError
 from goldpan.git.process import NOWHERE, environment, git
+
+_LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
+_NO_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 
 
 def check_out(clone: Path, commit: str, directory: Path) -> None:
@@ -23,11 +29,13 @@ def check_out(clone: Path, commit: str, directory: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
         variables = {
             **environment(NOWHERE, clone),
-            "GIT_DIR": str(clone),
+            "GIT_DIR": str(_plain_repository(Path(scratch, "git"))),
+            "GIT_OBJECT_DIRECTORY": str(clone.absolute() / "objects"),
             "GIT_WORK_TREE": str(directory),
             "GIT_INDEX_FILE": str(Path(scratch, "index")),
         }
-        for arguments in (("read-tree", commit), ("checkout-index", "--all", "--force")):
+        tree = ("read-tree", "--end-of-options", f"{commit}^{{tree}}")
+        for arguments in (tree, ("checkout-index", "--all", "--force")):
             ended = subprocess.run(  # noqa: S603 - git with our own arguments
                 ["git", *arguments],  # noqa: S607
                 env=variables,
@@ -43,15 +51,24 @@ def check_out(clone: Path, commit: str, directory: Path) -> None:
                 )
 
 
+def _plain_repository(path: Path) -> Path:
+    """Make an empty repository in which no attribute of a work tree changes a file."""
+    for name in ("objects", "refs", "info"):
+        (path / name).mkdir(parents=True)
+    (path / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+    (path / "info" / "attributes").write_text(_NO_ATTRIBUTES, encoding="utf-8")
+    return path
+
+
 def applies(directory: Path, patch: str) -> bool:
-    """Apply a git diff to files; say whether it applied, as a whole or not at all."""
+    """Apply a git diff to files; say whether it applied, as a whole or not at all.
+
+    A repository that lies in the directory, or around it, takes no part: the files are foreign,
+    and a repository's settings name programs that git runs.
+    """
     if not patch:
         return True
-    variables = {
-        **environment(NOWHERE),
-        # A repository further up would take the paths for its own.
-        "GIT_CEILING_DIRECTORIES": str(directory.resolve().parent),
-    }
+    variables = {**environment(NOWHERE), "GIT_DIR": os.devnull}
     ended = subprocess.run(
         ["git", "apply", "--whitespace=nowarn", "-"],  # noqa: S607
         input=patch.encode("utf-8", "surrogateescape"),
@@ -64,20 +81,21 @@ def applies(directory: Path, patch: str) -> bool:
 
 
 def committed_at(clone: Path, commit: str) -> str:
-    """Return when a commit was made, as ISO 8601 in UTC."""
-    told = git(
-        "show", "--no-patch", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", commit,
+    """Return when a commit was made, as ISO 8601 in UTC; the nearest year where it has none."""
+    seconds = git(
+        "show", "--no-patch", "--format=%ct", "--end-of-options", commit,
         clone=clone,
         subject=commit,
     )  # fmt: skip
-    return told.decode().strip()
+    moment = datetime.fromtimestamp(min(max(int(seconds), 0), _LAST_SECOND), UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def nearest_version(clone: Path, commit: str) -> str:
     """Return the version of the newest tag that a commit descends from; 0.0 for none."""
     try:
         told = git(
-            "describe", "--tags", "--abbrev=0", "--match", "*[0-9]*", commit,
+            "describe", "--tags", "--abbrev=0", "--match", "*[0-9]*", "--end-of-options", commit,
             clone=clone,
             subject=commit,
         )  # fmt: skip
@@ -87,10 +105,40 @@ def nearest_version(clone: Path, commit: str) -> str:
     return digits if digits[:1].isdigit() else "0.0"
 
 
+def leaves(directory: Path, path: str) -> bool:
+    """Say whether a path leads out of a directory, be it through a link that foreign code made."""
+    root = directory.resolve()
+    try:
+        parent = (root / path).parent.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return True
+    return not parent.is_relative_to(root) or (root / path).name in ("", "..")
+
+
+def make_accessible(directory: Path) -> None:
+    """Let us read and remove all below a directory, whose modes foreign code may have changed."""
+    directory.chmod(directory.stat().st_mode | stat.S_IRWXU)
+    for folder, folders, names in os.walk(directory):
+        for name in (*folders, *names):
+            path = Path(folder, name)
+            mode = path.lstat().st_mode
+            wanted = stat.S_IRWXU if stat.S_ISDIR(mode) else stat.S_IRUSR
+            if not stat.S_ISLNK(mode) and mode & wanted != wanted:
+                path.chmod(mode | wanted)
+
+
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy a directory with its links and times, sharing blocks where the disk can."""
-    subprocess.run(  # noqa: S603 - cp with our own arguments
+    """Copy a directory with its links and times, sharing blocks where the disk can.
+
+    Raises `OSError` where the disk has no room.
+    """
+    ended = subprocess.run(  # noqa: S603 - cp with our own arguments
         ["cp", "--archive", "--reflink=auto", "--", os.fspath(source), os.fspath(target)],  # noqa: S607
-        check=True,
+        env=environment(NOWHERE),
+        check=False,
         capture_output=True,
     )
+    if ended.returncode:
+        problem = ended.stderr.decode("utf-8", "replace").strip()[-200:]
+        full = "No space left" in problem
+        raise OSError(errno.ENOSPC if full else errno.EIO, problem, str(target))

@@ -29,7 +29,7 @@ EXPLAINED: Mapping[Verdict, str] = {
     "does-not-apply": "git does not apply the patch to the base commit",
     "needs-rebuild": "the fix changes compiled code, which is built only for the base commit",
     "does-not-build": "the environment cannot be built from what the repository declares",
-    "limit-exceeded": "building or testing exceeded the limit on time, memory or processes",
+    "limit-exceeded": "building or testing exceeded the limit on time, memory, output or processes",
     "no-tests-run": "the runner reported no test, so nothing is proved",
     "no-test-passes-after": "no test of these files passes with the fix",
     "no-test-fails-before": "every test that passes with the fix also passes without it",
@@ -60,8 +60,9 @@ def prove(before: Sequence[Run], after: Sequence[Run]) -> Proof:
     if not any(after):
         return Proof("no-tests-run")
     tests = sorted(set().union(*before, *after))
-    flaky = tuple(test for test in tests if _differs(test, before) or _differs(test, after))
-    steady = [test for test in tests if test not in set(flaky)]
+    differing = {test for test in tests if _differs(test, before) or _differs(test, after)}
+    flaky = tuple(sorted(differing))
+    steady = [test for test in tests if test not in differing]
     passing = {test for test in steady if after[0].get(test) == "passed"}
     passed = {test for test in steady if before and before[0].get(test) == "passed"}
     skipped = {test for test in steady if before and before[0].get(test) == "skipped"}
@@ -73,7 +74,7 @@ def prove(before: Sequence[Run], after: Sequence[Run]) -> Proof:
         return Proof("no-test-passes-after", flaky=flaky)
     if fail_to_pass:
         return Proof("verified", fail_to_pass, pass_to_pass, broken, flaky)
-    told = any(test in flaky and any(run.get(test) == "passed" for run in after) for test in tests)
+    told = any(run.get(test) == "passed" for test in flaky for run in after)
     verdict: Verdict = "flaky" if told else "no-test-fails-before"
     return Proof(verdict, (), pass_to_pass, broken, flaky)
 

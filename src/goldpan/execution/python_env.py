@@ -36,6 +36,8 @@ _RELEASED = {
 }
 _SETTLED = timedelta(days=180)
 _REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
+_MOST_LISTED = 4 << 20  # bytes
 _INDEX = (
     "UV_DEFAULT_INDEX",
     "UV_INDEX",
@@ -138,7 +140,13 @@ def build_python_env(
     attempts = [chosen, project] if chosen != project else [chosen]
     if not any(run(*install, *attempt, *recipe.fields.packages) for attempt in attempts):
         raise EnvironmentBuildError
-    return PythonEnv(str(python), found, wanted, _frozen(uv, python), (directory, *readable))
+    # Not on this side: foreign code may have put another program in the interpreter's place.
+    listing = directory.with_name("packages.txt")
+    freeze = (uv, "pip", "freeze", "--exclude-editable", "--python", str(python))
+    command = Command(freeze, testbed, (directory, cache), readable, {**settings, "UV_QUIET": "1"})
+    listed = isolation.run(command, limits, listing).code == 0
+    packages = _packages(listing) if listed else ()
+    return PythonEnv(str(python), found, wanted, packages, (directory, *readable))
 
 
 def declared(
@@ -223,7 +231,7 @@ def _setup_extras(testbed: Path) -> set[str]:
 def _pyproject(testbed: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_read(testbed / "pyproject.toml"))
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # also numbers of thousands of digits
         return {}
 
 
@@ -239,11 +247,8 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def _frozen(uv: str, python: Path) -> tuple[str, ...]:
-    ended = subprocess.run(  # noqa: S603 - reads metadata, runs nothing of the environment
-        [uv, "pip", "freeze", "--no-config", "--exclude-editable", "--python", str(python)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return tuple(sorted(ended.stdout.split("\n")[:-1])) if ended.returncode == 0 else ()
+def _packages(listing: Path) -> tuple[str, ...]:
+    """Return what ``uv pip freeze`` lists, sorted; none of addresses, which may hold passwords."""
+    with listing.open("rb") as file:
+        lines = file.read(_MOST_LISTED).decode("utf-8", "replace").split("\n")
+    return tuple(sorted(line for line in lines if _PACKAGE.fullmatch(line)))

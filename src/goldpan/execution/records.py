@@ -9,20 +9,24 @@ WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import orjson
 
+from goldpan.core.config import repository_name
+from goldpan.core.errors import UsageError
 from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
 from goldpan.core.workspace import Workspace, write_whole
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.outcome import Proof
 
 RECORD = "record.json"
-_VERSION = 1
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_VERSION = 2
 """Raised where the same instance and settings would give another record."""
 
 
@@ -47,7 +51,21 @@ class Instance:
 
 
 def instance_of(row: Mapping[str, Any]) -> Instance:
-    """Return what is run of a row of the family issue-resolution."""
+    """Return what is run of a row of the family issue-resolution.
+
+    Raises `UsageError` for a row that names no repository, commit or path within one: the dataset
+    may be of others, and these become paths and arguments.
+    """
+    for name, right in (
+        ("repo", repository_name(str(row["repo"])) == row["repo"]),
+        ("base_commit", bool(_COMMIT.fullmatch(str(row["base_commit"])))),
+        ("test_files", all(map(_is_inside, row["test_files"]))),
+    ):
+        if not right:
+            raise UsageError(
+                f"{row['id']} has the {name} {str(row[name])[:100]!r}, which is not one",
+                "Build the dataset again with goldpan build issue-resolution",
+            )
     return Instance(
         str(row["id"]),
         str(row["repo"]),
@@ -58,6 +76,11 @@ def instance_of(row: Mapping[str, Any]) -> Instance:
         str(row["test_patch"]),
         tuple(row["test_files"]),
     )
+
+
+def _is_inside(path: str) -> bool:
+    pure = PurePosixPath(path)
+    return not pure.is_absolute() and ".." not in pure.parts and bool(pure.name)
 
 
 @dataclass(frozen=True, slots=True)

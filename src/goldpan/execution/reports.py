@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
-from xml.etree import ElementTree as ET  # expat bounds entity expansion since 2.4.1
+from xml.parsers import expat
 
 import orjson
 
@@ -20,52 +22,85 @@ class ReportError(ValueError):
     """A report that cannot be read."""
 
 
-def read_reports(paths: Iterable[Path], form: ReportFormat) -> dict[str, Outcome]:
-    """Return the outcome of each test of some reports, by its identifier.
+def report_content(path: Path) -> bytes | None:
+    """Return the bytes of a report that foreign code wrote, None where there is no file.
 
-    A test that is reported several times passed only where it passed each time. Identifiers that
-    hold an address of memory differ from run to run and are left out. Raises `ReportError`.
+    Raises `ReportError` for a link, a pipe or the like, and for what is too large.
     """
-    outcomes: dict[str, Outcome] = {}
-    for path in paths:
-        if path.is_symlink() or path.stat().st_size > _MOST_BYTES:
-            raise ReportError(f"{path.name} is too large, or a link")
-        content = path.read_bytes()
-        read = _junit(content) if form == "junit" else _go(content)
-        for test, outcome in read.items():
-            if _ADDRESS.search(test):
-                continue
-            earlier = outcomes.get(test)
-            outcomes[test] = outcome if earlier in (None, "passed", outcome) else _worse(earlier)
-    return outcomes
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ReportError(f"the report cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ReportError("the report is no ordinary file")
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise ReportError(f"the report has more than {_MOST_BYTES:,} bytes")
+    return content
 
 
-def _worse(earlier: Outcome | None) -> Outcome:
-    return "failed" if earlier == "failed" else "skipped"
+def read_report(content: bytes, form: ReportFormat) -> dict[str, Outcome]:
+    """Return the outcome of each test of a report, by its identifier.
+
+    A test that is reported with different outcomes failed. Identifiers that hold an address of
+    memory differ from run to run and are left out. Raises `ReportError`.
+    """
+    outcomes = _junit(content) if form == "junit" else _go(content)
+    return {test: outcome for test, outcome in outcomes.items() if not _ADDRESS.search(test)}
 
 
 def _junit(content: bytes) -> dict[str, Outcome]:
-    if b"<!DOCTYPE" in content[:4096] or b"<!ENTITY" in content:
-        raise ReportError("the report declares entities, which no test runner does")
+    """Read test cases one by one, for a report may have millions of them."""
+    cases = _Cases()
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse  # no test runner declares a type, or entities
+    parser.StartElementHandler = cases.begin
+    parser.EndElementHandler = cases.end
     try:
-        root = ET.fromstring(content)  # noqa: S314 - no entities, see above
-    except ET.ParseError as error:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
         raise ReportError(f"the report is no XML: {error}") from None
-    outcomes: dict[str, Outcome] = {}
-    for case in root.iter("testcase"):
-        test = _identifier(case.attrib)
-        outcome = _outcome(case)
-        if outcomes.get(test, outcome) != outcome:
-            outcome = "failed"  # pytest reports an error of the teardown as a second case
-        outcomes[test] = outcome
-    return outcomes
+    return cases.outcomes
 
 
-def _outcome(case: ET.Element) -> Outcome:
-    kinds = {child.tag for child in case}
-    if kinds & {"failure", "error"}:
-        return "failed"
-    return "skipped" if "skipped" in kinds else "passed"
+def _refuse(*_: object) -> None:
+    raise ReportError("the report declares a document type, which no test runner does")
+
+
+class _Cases:
+    """The test cases of a JUnit report, as its elements begin and end."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, Outcome] = {}
+        self._depth = 0
+        self._case: tuple[int, str, Outcome] | None = None
+        """Of the case that is read: its depth, its identifier, and its outcome so far."""
+
+    def begin(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if name == "testcase":
+            self._case = (self._depth, _identifier(attributes), "passed")
+        elif self._case is not None and self._depth == self._case[0] + 1:
+            depth, test, outcome = self._case
+            if name in ("failure", "error"):
+                outcome = "failed"
+            elif name == "skipped" and outcome == "passed":
+                outcome = "skipped"
+            self._case = (depth, test, outcome)
+
+    def end(self, _name: str) -> None:
+        if self._case is not None and self._depth == self._case[0]:
+            _, test, outcome = self._case
+            if self.outcomes.get(test, outcome) != outcome:
+                outcome = "failed"  # pytest reports an error of the teardown as a second case
+            self.outcomes[test] = outcome
+            self._case = None
+        self._depth -= 1
 
 
 def _identifier(case: Mapping[str, str]) -> str:
@@ -91,6 +126,7 @@ def _go(content: bytes) -> dict[str, Outcome]:
             event = orjson.loads(line)
         except orjson.JSONDecodeError as error:
             raise ReportError(f"the report has a line that is no JSON: {error}") from None
-        if "Test" in event and event.get("Action") in known:
-            ended[f"{event.get('Package', '')}.{event['Test']}"] = known[event["Action"]]
+        action = event.get("Action")
+        if "Test" in event and isinstance(action, str) and action in known:
+            ended[f"{event.get('Package', '')}.{event['Test']}"] = known[action]
     return ended

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from goldpan.execution.isolation import Command, Isolation, Limits
 from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
 from goldpan.execution.recipe import Recipe
-from goldpan.execution.reports import ReportError, read_reports
+from goldpan.execution.reports import ReportError, read_report, report_content
 
 _TAIL = 300  # characters of a log that are told
 
@@ -38,7 +36,7 @@ class Runner:
         self._directory = directory
         self._home = scratch / "home"
         self._reports = scratch / "reports"
-        self._command = 0
+        self._command: int | None = None
         self.python = os.path.realpath(sys.executable)
         self.readable: tuple[Path, ...] = (
             Path(self.python).parent.parent,
@@ -77,13 +75,16 @@ class Runner:
         there = [path for path in runnable if (testbed / path).is_file()]
         if runnable and not there:
             return {}
-        report = self._reports / f"{name}.report"
-        commands = self._recipe.test_commands(self.python, str(report), there)
         log = self._directory / f"{name}.log"
-        outcomes: Mapping[str, Any] = {}
-        for number, command in enumerate(commands[self._command :], self._command):
-            report.unlink(missing_ok=True)
-            writable = (self._reports, self._home)
+        for number in range(len(self._recipe.fields.tests)):
+            if self._command not in (None, number):
+                continue  # all states run in the way in which the first reported a test
+            # Foreign code writes here, so no command has the folder of another.
+            reports = self._reports / f"{name}-{number}"
+            reports.mkdir()
+            report = reports / "report"
+            command = self._recipe.test_commands(self.python, str(report), there)[number]
+            writable = (reports, self._home)
             ended = self._isolation.run(
                 Command(command, testbed, writable, self.readable, self._variables()),
                 self._limits,
@@ -91,20 +92,23 @@ class Runner:
             )
             if ended.exceeded:
                 raise EndedError("limit-exceeded", f"{ended.exceeded}, {name}")
-            outcomes = self._read(report)
-            if outcomes:
-                self._command = number  # the others run in the same way
-                shutil.copyfile(report, self._directory / f"{name}.report")
-                break
-        return outcomes
+            if outcomes := self._read(report, self._directory / f"{name}.report"):
+                self._command = number
+                return outcomes
+        return {}
 
-    def _read(self, report: Path) -> Run:
-        if not report.is_file():
-            return {}
+    def _read(self, report: Path, kept: Path) -> Run:
+        """Return what a report says, and keep those bytes where they say anything."""
         try:
-            return read_reports([report], self._recipe.fields.format)
+            content = report_content(report)
+            if content is None:
+                return {}
+            outcomes = read_report(content, self._recipe.fields.format)
         except ReportError as error:
             raise EndedError("no-tests-run", str(error)) from None
+        if outcomes:
+            kept.write_bytes(content)
+        return outcomes
 
     def _variables(self) -> dict[str, str]:
         return {"HOME": str(self._home)}

@@ -17,6 +17,8 @@ from goldpan.execution.checkout import (
     check_out,
     committed_at,
     copy_tree,
+    leaves,
+    make_accessible,
     nearest_version,
 )
 from goldpan.execution.isolation import Isolation, Limits, find_isolation
@@ -95,6 +97,8 @@ class Trial:
                 runner.build(self._base, log)
         except EnvironmentBuildError:
             raise EndedError("does-not-build", runner.tail(log.name)) from None
+        finally:
+            make_accessible(self._base)
         self.environment |= {"newest_packages": date, "version": version}
         self._runner = runner
 
@@ -107,8 +111,14 @@ class Trial:
 
     def restore_tests(self, testbed: Path) -> None:
         """Give the test files the state that the fix brings, whatever was done to them."""
-        for path in self._instance.test_files:
+        parts = split_patch(self._instance.test_patch)
+        moved = {part.moved_from for part in parts if part.moved_from}
+        for path in sorted({*self._instance.test_files, *moved}):
             target, source = testbed / path, self._base / path
+            if leaves(testbed, path) or leaves(self._base, path):
+                raise EndedError("does-not-apply", f"{path} leads out of the repository")
+            if target.is_dir() and not target.is_symlink():
+                shutil.rmtree(target)
             target.unlink(missing_ok=True)
             if source.is_file() and not source.is_symlink():
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -146,6 +156,7 @@ class Trial:
         try:
             yield target
         finally:
+            make_accessible(target)
             shutil.rmtree(target, ignore_errors=True)
 
 
@@ -156,7 +167,10 @@ def open_trial(job: Job, logs: Path) -> Iterator[Trial]:
     with job.workspace.scratch() as scratch:
         trial = Trial(job, isolation, scratch, logs)
         trial.environment["isolation"] = isolation.name
-        yield trial
+        try:
+            yield trial
+        finally:
+            make_accessible(scratch)
 
 
 def apply_or_end(testbed: Path, patch: str, kind: str = "what building left is in the way") -> None:

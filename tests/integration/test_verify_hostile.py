@@ -1,0 +1,192 @@
+"""Foreign files, reports and rows do nothing on this side of the isolation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.execution.checkout import applies, check_out, committed_at, make_accessible
+from goldpan.execution.isolation import Command, Finished, Limits, NoIsolation
+from goldpan.execution.python_env import build_python_env
+from goldpan.execution.recipe import load_recipes
+from goldpan.execution.records import Settings, instance_of
+from goldpan.execution.reports import read_report
+from goldpan.execution.runner import EndedError
+from goldpan.execution.trial import Job, Trial
+from tests.git_repositories import Repository
+from tests.integration.test_verify import QUICK, Lab
+
+PATCH = "diff --git a/value b/value\n--- a/value\n+++ b/value\n@@ -1 +1 @@\n-1\n+2\n"
+RENAME = (
+    "diff --git a/tests/old.sh b/tests/new.sh\nsimilarity index 100%\n"
+    "rename from tests/old.sh\nrename to tests/new.sh\n"
+)
+ROW: dict[str, Any] = {
+    "id": "issue-resolution:o/n#1+2", "repo": "o/n", "issue": 1, "pull": 2,
+    "base_commit": "a" * 40, "patch": PATCH, "test_patch": RENAME, "test_files": ["tests/new.sh"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("below", [".", ".git"])
+def test_a_repository_among_the_files_runs_no_program(tmp_path: Path, below: str) -> None:
+    """A build may leave one, and a commit may hold a bare one at its root."""
+    tree, proof = tmp_path / "tree", tmp_path / "proof"
+    for name in ("objects", "refs", "info"):
+        (tree / below / name).mkdir(parents=True)
+    (tree / below / "HEAD").write_text("ref: refs/heads/x\n")
+    (tree / below / "info" / "attributes").write_text("* filter=x\n")
+    program = f'"touch {proof}; cat"'
+    (tree / below / "config").write_text(f'[filter "x"]\nclean = {program}\nsmudge = {program}\n')
+    (tree / "value").write_text("1\n")
+    assert applies(tree, PATCH)
+    assert (tree / "value").read_text() == "2\n"
+    assert not proof.exists()
+
+
+def test_files_are_laid_out_as_they_are_stored(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "source.git")
+    files = {b".gitattributes": b"* text eol=crlf ident\n", b"a.txt": b"$Id$\n"}
+    commit = repository.commit(files)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    check_out(repository.path, commit, tree)
+    assert (tree / "a.txt").read_bytes() == b"$Id$\n"
+
+
+@pytest.mark.parametrize(
+    ("second", "date"),
+    [(1_700_000_000, "2023-11-14T22:13:20Z"), (999_999_999_999, "9999-12-31T00:00:00Z")],
+)
+def test_a_commits_date_is_the_same_in_all_time_zones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: int, date: str
+) -> None:
+    repository = Repository.create(tmp_path / "source.git")
+    commit = repository.commit({b"a": b""}, time=second)
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    assert committed_at(repository.path, commit) == date
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Trial:
+    (tmp_path / "testbed" / "tests").mkdir(parents=True)
+    (tmp_path / "testbed" / "tests" / "old.sh").write_text("true\n")
+    job = Job(Workspace(tmp_path / "workspace"), instance_of(ROW), Settings())
+    return Trial(job, NoIsolation(), tmp_path, tmp_path)
+
+
+def test_tests_that_the_fix_renames_are_restored(trial: Trial, tmp_path: Path) -> None:
+    """The patch that is scored changed one and put a folder in the other's place."""
+    (tmp_path / "copy" / "tests" / "new.sh" / "x").mkdir(parents=True)
+    (tmp_path / "copy" / "tests" / "old.sh").write_text("exit 0\n")
+    trial.restore_tests(tmp_path / "copy")
+    assert (tmp_path / "copy" / "tests" / "new.sh").read_text() == "true\n"
+    assert not (tmp_path / "copy" / "tests" / "old.sh").exists()
+
+
+def test_restoring_tests_leaves_what_a_link_leads_to(trial: Trial, tmp_path: Path) -> None:
+    for name in ("old.sh", "new.sh"):
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / "tests").symlink_to(tmp_path)
+    with pytest.raises(EndedError):
+        trial.restore_tests(tmp_path / "copy")
+    assert (tmp_path / "old.sh").read_text() == (tmp_path / "new.sh").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"repo": "../x/y"},
+        {"base_commit": "--index-output=/x"},
+        {"test_files": ["a", "../../x"]},
+        {"test_files": ["/x"]},
+    ],
+)
+def test_a_row_names_nothing_elsewhere(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        instance_of({**ROW, **wrong})
+
+
+def test_what_foreign_code_locked_can_be_read_and_removed(tmp_path: Path) -> None:
+    inner = tmp_path / "tree" / "locked" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "file").touch(0o000)
+    (tmp_path / "tree" / "link").symlink_to(tmp_path / "outside")
+    (inner.parent / "more").mkdir(0o000)
+    inner.parent.chmod(0o000)
+    make_accessible(tmp_path / "tree")
+    assert (inner.parent.stat().st_mode & 0o700, (inner / "file").stat().st_mode & 0o400) == (
+        0o700,
+        0o400,
+    )
+
+
+def test_a_run_of_the_tests_leaves_nothing_for_the_next(tmp_path: Path) -> None:
+    """The folder of reports is that of one command: what it plants there, no other finds."""
+    test = (
+        "folder=$(dirname $(tr '\\0' '\\n' < /proc/$PPID/cmdline | sed -n 3p))\n"
+        "for name in before-1 after-2; do mkdir -p $folder/$name.report; done\n"
+        "mkdir locked; chmod 000 locked; grep -q 2 value"
+    )
+    lab = Lab(tmp_path)
+    assert lab.verify(lab.instance(test), QUICK).proof.verdict == "verified"
+
+
+class Planting:
+    """An isolation in which installing puts a program in the interpreter's place."""
+
+    name = "planting"
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.commands: list[str] = []
+
+    def testbed(self, directory: Path) -> str:
+        """Return the path under which a command sees its testbed."""
+        return str(directory)
+
+    def run(self, command: Command, limits: Limits, log: Path) -> Finished:
+        """Note a command; foreign code of it writes into what it may write."""
+        self.commands.append(" ".join(command.arguments[1:3]))
+        python = command.writable[0] / "bin" / "python"
+        python.parent.mkdir(exist_ok=True)
+        python.write_text(self.program)
+        python.chmod(0o755)
+        log.write_text("b==2\nsecret @ https://u:p@host/x\na==1\n")
+        return Finished(0)
+
+
+def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) -> None:
+    if not Path(sys.executable).with_name("uv").exists():
+        pytest.skip("uv is not installed")
+    isolation = Planting(f"#!/bin/sh\ntouch {tmp_path}/proof\n")
+    (tmp_path / "testbed").mkdir()
+    (tmp_path / "testbed" / "pyproject.toml").write_text("a = " + "[" * 5_000)
+    made = build_python_env(
+        load_recipes()[0], isolation, tmp_path / "testbed", tmp_path / "environment",
+        tmp_path / "cache", "2026-01-01T00:00:00Z", "1.0", Limits(), tmp_path / "log",
+    )  # fmt: skip
+    assert not (tmp_path / "proof").exists()
+    assert isolation.commands[-1] == "pip freeze"
+    assert made.packages == ("a==1", "b==2")
+
+
+def test_all_tests_run_though_one_file_cannot_be_imported(tmp_path: Path) -> None:
+    """Else those of other files would count as failing before the fix."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -x\n")
+    (tmp_path / "test_a.py").write_text("import no_such_module\ndef test_a(): pass\n")
+    (tmp_path / "test_b.py").write_text("def test_b(): assert 0\ndef test_c(): pass\n")
+    report = tmp_path / "report"
+    command = load_recipes()[0].test_commands(
+        sys.executable, str(report), ["test_a.py", "test_b.py"]
+    )[0]
+    subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
+    outcomes = read_report(report.read_bytes(), "junit")
+    assert outcomes["test_b.py::test_c"] == "passed"
+    assert outcomes["test_b.py::test_b"] == "failed"
