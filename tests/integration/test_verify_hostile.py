@@ -11,8 +11,9 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
+from goldpan.execution import isolation
 from goldpan.execution.checkout import applies, check_out, committed_at, make_accessible
-from goldpan.execution.isolation import Command, Finished, Limits, NoIsolation
+from goldpan.execution.isolation import Command, Finished, Limits, NoIsolation, find_isolation
 from goldpan.execution.python_env import build_python_env
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import Settings, instance_of
@@ -21,6 +22,7 @@ from goldpan.execution.runner import EndedError
 from goldpan.execution.trial import Job, Trial
 from tests.git_repositories import Repository
 from tests.integration.test_verify import QUICK, Lab
+from tests.verifying import needs_isolation
 
 PATCH = "diff --git a/value b/value\n--- a/value\n+++ b/value\n@@ -1 +1 @@\n-1\n+2\n"
 RENAME = (
@@ -165,15 +167,15 @@ class Planting:
 def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) -> None:
     if not Path(sys.executable).with_name("uv").exists():
         pytest.skip("uv is not installed")
-    isolation = Planting(f"#!/bin/sh\ntouch {tmp_path}/proof\n")
+    planting = Planting(f"#!/bin/sh\ntouch {tmp_path}/proof\n")
     (tmp_path / "testbed").mkdir()
     (tmp_path / "testbed" / "pyproject.toml").write_text("a = " + "[" * 5_000)
     made = build_python_env(
-        load_recipes()[0], isolation, tmp_path / "testbed", tmp_path / "environment",
+        load_recipes()[0], planting, tmp_path / "testbed", tmp_path / "environment",
         tmp_path / "cache", "2026-01-01T00:00:00Z", "1.0", Limits(), tmp_path / "log",
     )  # fmt: skip
     assert not (tmp_path / "proof").exists()
-    assert isolation.commands[-1] == "pip freeze"
+    assert planting.commands[-1] == "pip freeze"
     assert made.packages == ("a==1", "b==2")
 
 
@@ -190,3 +192,33 @@ def test_all_tests_run_though_one_file_cannot_be_imported(tmp_path: Path) -> Non
     outcomes = read_report(report.read_bytes(), "junit")
     assert outcomes["test_b.py::test_c"] == "passed"
     assert outcomes["test_b.py::test_b"] == "failed"
+
+
+@needs_isolation
+def test_what_isolated_code_can_fill_is_bounded_and_its_variables_stay_unlisted(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "for name in / /dev; do touch $name/x && echo wrote $name; done\n"
+        "for name in /tmp /dev/shm; do head -c 65M /dev/zero > $name/x && echo filled $name; done\n"
+        "grep -aq 's3cre[t]' /proc/1/cmdline && echo listed\n"
+        "echo $TOKEN; touch /testbed/a; echo > /dev/null && echo ends"
+    )
+    command = Command(["/bin/sh", "-c", script], tmp_path, environment={"TOKEN": "s3cret"})
+    log = tmp_path / "log"
+    find_isolation("bubblewrap").run(command, Limits(60, 64 << 20), log)
+    said = log.read_text()
+    assert said.endswith("s3cret\nends\n")
+    assert not [word for word in ("wrote", "filled", "listed") if word in said]
+    assert (tmp_path / "a").exists()
+
+
+def test_a_log_without_end_is_stopped_and_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolation, "_MOST_FILE", 1 << 20)
+    monkeypatch.setattr(isolation, "_MOST_LOG", 1 << 10)
+    command = Command(["/bin/sh", "-c", "while :; do head -c 99999 /dev/zero; done"], tmp_path)
+    finished = NoIsolation().run(command, Limits(60), tmp_path / "log")
+    assert finished.exceeded == "output"
+    assert (tmp_path / "log").stat().st_size == 1 << 10

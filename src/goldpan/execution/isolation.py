@@ -15,8 +15,10 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol
+from uuid import uuid4
 
 from goldpan.core.errors import GoldpanError
 
@@ -35,7 +37,8 @@ _NETWORK = (
     "/etc/hosts",
     "/etc/nsswitch.conf",
 )
-_MOST_LOG = 64 << 20  # bytes of a file that foreign code writes
+_MOST_FILE = 1 << 30  # bytes of a file that foreign code writes
+_MOST_LOG = 64 << 20  # bytes of a log that are kept
 
 
 class IsolationError(GoldpanError):
@@ -71,7 +74,7 @@ class Finished:
 
     code: int
     """The exit status."""
-    exceeded: Literal["time", "memory", "processes"] | None = None
+    exceeded: Literal["time", "memory", "processes", "output"] | None = None
     """The limit at which it was stopped."""
 
 
@@ -88,7 +91,7 @@ class Isolation(Protocol):
         ...
 
     def run(self, command: Command, limits: Limits, log: Path) -> Finished:
-        """Run a command to its end, appending all that it prints to `log`."""
+        """Run a command to its end, appending what it prints to `log`, 64 MiB at most."""
         ...
 
 
@@ -173,12 +176,14 @@ class Bubblewrap:
     def run(self, command: Command, limits: Limits, log: Path) -> Finished:
         """Run a command in namespaces of its own; limits are those of its processes."""
         shown = [*_SETTINGS, *(_NETWORK if command.network else ())]
+        size = ("--size", str(limits.memory)) if _sizes_memory_disks() else ()
         arguments = [
-            "bwrap",
+            shutil.which("bwrap") or "bwrap",
             *_BARE,
             *(("--share-net",) if command.network else ()),
             *("--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "testbed"),
-            *("--tmpfs", "/tmp", "--dir", "/tmp/home"),  # noqa: S108 - inside the namespace
+            *(*size, "--tmpfs", "/tmp", "--dir", "/tmp/home"),  # noqa: S108 - inside the namespace
+            *(*size, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside the namespace
         ]
         for path in shown:
             arguments += ["--ro-bind-try", os.path.realpath(path), path]
@@ -186,10 +191,19 @@ class Bubblewrap:
             arguments += ["--ro-bind", str(readable), str(readable)]
         for writable in command.writable:
             arguments += ["--bind", str(writable), str(writable)]
-        arguments += ["--bind", str(command.testbed), TESTBED, "--chdir", TESTBED, "--clearenv"]
-        for name, value in _environment(command).items():
-            arguments += ["--setenv", name, value]
-        return _run([*arguments, "--", *_limited(command, limits, own_users=True)], limits, log)
+        arguments += ["--bind", str(command.testbed), TESTBED, "--chdir", TESTBED]
+        # The rest is in memory, too, which nothing bounds.
+        arguments += ["--remount-ro", "/dev", "--remount-ro", "/"]
+        limited = _limited(command, limits, own_users=True)
+        # Variables travel here and not as arguments, which every user of the machine can list.
+        return _run([*arguments, "--", *limited], limits, log, environment=_environment(command))
+
+
+@lru_cache(maxsize=1)
+def _sizes_memory_disks() -> bool:
+    """Tell whether this bubblewrap bounds file systems in memory, as those since 0.5 do."""
+    told = subprocess.run(["bwrap", "--help"], capture_output=True, check=False)  # noqa: S607
+    return b"--size" in told.stdout + told.stderr
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +219,7 @@ class Container:
 
     def run(self, command: Command, limits: Limits, log: Path) -> Finished:
         """Run a command in a container that vanishes with it."""
-        label = f"goldpan-{os.getpid()}-{abs(hash((str(log), tuple(command.arguments))))}"
+        label = f"goldpan-{uuid4().hex}"
         arguments = [
             *(self.name, "run", "--rm", "--init", "--name", label),
             *("--network", "bridge" if command.network else "none"),
@@ -219,10 +233,17 @@ class Container:
             arguments += ["--volume", f"{readable}:{readable}:ro"]
         for writable in command.writable:
             arguments += ["--volume", f"{writable}:{writable}"]
-        for name, value in _environment(command).items():
-            arguments += ["--env", f"{name}={value}"]
+        # The engine's own PATH and HOME are others; the rest, which may be secret, it passes on.
+        variables, own = _environment(command), _bare_path()
+        for name, value in variables.items():
+            arguments += ["--env", f"{name}={value}" if name in own else name]
         try:
-            return _run([*arguments, self.image, *command.arguments], limits, log)
+            return _run(
+                [*arguments, self.image, *command.arguments],
+                limits,
+                log,
+                environment={**variables, **own},
+            )
         finally:
             with suppress(OSError, subprocess.TimeoutExpired):  # it is gone, but where time ran out
                 subprocess.run(  # noqa: S603 - an engine with our own arguments
@@ -230,6 +251,7 @@ class Container:
                     capture_output=True,
                     timeout=_ANSWER_SECONDS,
                     check=False,
+                    env=_bare_path(),
                 )
 
 
@@ -273,7 +295,7 @@ def _limited(command: Command, limits: Limits, *, own_users: bool) -> list[str]:
     return [
         "/usr/bin/prlimit",
         f"--as={limits.memory}",
-        f"--fsize={_MOST_LOG * 16}",
+        f"--fsize={_MOST_FILE}",
         "--core=0",
         *((f"--nproc={limits.processes}",) if own_users else ()),
         "--",
@@ -285,7 +307,8 @@ def _run(
     arguments: Sequence[str],
     limits: Limits,
     log: Path,
-    environment: Mapping[str, str] | None = None,
+    *,
+    environment: Mapping[str, str],
     directory: Path | None = None,
 ) -> Finished:
     with log.open("ab") as output:
@@ -294,19 +317,23 @@ def _run(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=dict(environment) if environment is not None else _bare_path(),
+            env=dict(environment),
             cwd=directory,
             start_new_session=True,
         )
         try:
-            return _watch(process, limits)
+            finished = _watch(process, limits, log)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+    size = log.stat().st_size
+    if size > _MOST_LOG:
+        os.truncate(log, _MOST_LOG)
+    return Finished(finished.code, "output") if size >= _MOST_FILE else finished
 
 
-def _watch(process: subprocess.Popen[bytes], limits: Limits) -> Finished:
+def _watch(process: subprocess.Popen[bytes], limits: Limits, log: Path) -> Finished:
     """Wait for a command's end, or until it and its children take more than they may.
 
     The kernel does not count the processes of root, nor the memory of several together.
@@ -318,6 +345,8 @@ def _watch(process: subprocess.Popen[bytes], limits: Limits) -> Finished:
         processes, memory = _usage(process.pid)
         if time.monotonic() > end:
             return Finished(-1, "time")
+        if log.stat().st_size >= _MOST_FILE:
+            return Finished(-1, "output")
         if processes > limits.processes:
             return Finished(-1, "processes")
         if memory > limits.memory:

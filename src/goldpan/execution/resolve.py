@@ -20,7 +20,15 @@ from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.outcome import Run
-from goldpan.execution.records import Instance, Record, Settings, read_record, record_directory
+from goldpan.execution.recipe import load_recipes
+from goldpan.execution.records import (
+    Instance,
+    Record,
+    Settings,
+    read_record,
+    record_directory,
+    run_digest,
+)
 from goldpan.execution.runner import EndedError
 from goldpan.execution.trial import Job, open_trial
 
@@ -57,6 +65,12 @@ class Answer:
     record: Record
     text: str = field(repr=False)
     """SEARCH/REPLACE blocks or a git diff."""
+
+    @property
+    def settings(self) -> str:
+        """The SHA-256 of how the tests are run: with more time they may end."""
+        recipes = {recipe.name: recipe.digest for recipe in load_recipes(self.job.recipes)}
+        return run_digest(self.job.settings, recipes)
 
     def __str__(self) -> str:
         return self.job.instance.id
@@ -141,6 +155,7 @@ def resolve_answer(answer: Answer) -> Resolution:
     plain = {
         "record": answer.record.digest,
         "answer": digest,
+        "settings": answer.settings,
         "outcome": resolution.outcome,
         "failed": resolution.failed,
     }
@@ -158,7 +173,10 @@ def _judge(answer: Answer, run: Run) -> Resolution:
 def _read(logs: Path, answer: Answer, digest: str) -> Resolution | None:
     try:
         plain = read_json(logs / _ANSWER)
-        if (plain["record"], plain["answer"]) != (answer.record.digest, digest):
+        known = (plain["record"], plain["answer"], plain["settings"])
+        if known != (answer.record.digest, digest, answer.settings):
+            return None
+        if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
             return None
         return Resolution(answer.job.instance, plain["outcome"], tuple(plain["failed"]))
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
