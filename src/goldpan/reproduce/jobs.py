@@ -111,7 +111,7 @@ def write_jobs(jobs: Iterable[Job], directory: Path) -> tuple[Path, ...]:
                 gpus=job.model.gpus,
                 memory=job.model.memory_gb,
                 hours=job.model.hours,
-                log=directory.resolve() / "logs" / f"{job.name}.log",
+                log=_log(directory.resolve() / "logs", job.name),
                 folder=shlex.quote(str(folder)),
                 command=shlex.join(job.command),
             )
@@ -125,6 +125,20 @@ def write_jobs(jobs: Iterable[Job], directory: Path) -> tuple[Path, ...]:
             f"{directory} cannot be written: {error.strerror or error}", "Choose another --output"
         ) from None
     return (*paths, submit)
+
+
+def _log(folder: Path, name: str) -> str:
+    """Return where Slurm writes what a job prints; it reads quotes, and signs after percents.
+
+    Raises `WorkspaceError` for a folder whose name would end the line.
+    """
+    path = str(folder / f"{name}.log")
+    if not path.isprintable() or '"' in path or "\\" in path:
+        raise WorkspaceError(
+            f"{str(folder)!r} has a sign that Slurm's scripts cannot hold",
+            "Choose another --output",
+        )
+    return '"' + path.replace("%", "%%") + '"' if " " in path or "%" in path else path
 
 
 def _command(context: Context, model: ModelRecipe, task: str) -> Iterable[str]:

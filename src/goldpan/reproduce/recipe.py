@@ -44,7 +44,7 @@ class SourceFile(_Part):
     .gz; the first is where people are told to put it."""
     sha256: tuple[Digest, ...] = ()
     """Of its content, decompressed: all digests under which it is known."""
-    repository: str = ""
+    repository: Annotated[str, StringConstraints(pattern=r"^([\w.-]+/[\w.-]+)?$")] = ""
     """OWNER/NAME on GitHub, where it is published there."""
     commit: Commit = ""
     """Of that repository."""
@@ -59,6 +59,15 @@ class SourceFile(_Part):
     rows: int | None = Field(default=None, ge=0)
     """How many rows it has, for tables."""
     note: str = ""
+
+    @field_validator("paths", "path")
+    @classmethod
+    def _inside(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        for path in (value,) if isinstance(value, str) else value:
+            parts = path.split("/")
+            if path and ({"", ".", ".."} & {*parts} or not path.isprintable() or "\\" in path):
+                raise ValueError(f"{path!r} is no path below a folder")
+        return value
 
     @property
     def address(self) -> str:
