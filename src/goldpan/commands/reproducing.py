@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # these take long to import
 
 _LONGEST_ROW = 26
 _MARKS = {"run": "r", "in part": "p", "recomputed": "c", "untested": "-"}
-_METHOD_OF_RUNS = "runs"
+_METHODS_OF_RUNS = ("by-repository", "comment-competition", "requirement-sets", "runs")
 
 
 def reproduce(
@@ -144,7 +144,7 @@ def reproduce(
 
 
 def _can_run(table: TableRecipe) -> bool:
-    return any(computation.method == _METHOD_OF_RUNS for computation in table.compute)
+    return any(computation.method in _METHODS_OF_RUNS for computation in table.compute)
 
 
 def _models(recipe: Recipe, names: Sequence[str]) -> tuple[str, ...]:

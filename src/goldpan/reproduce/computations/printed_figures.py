@@ -2,7 +2,8 @@
 
 Settings: `sums`, rows that add up others; `sum_columns`, columns that add up others of their row;
 `differences`, columns that are one column of their row less another; `f1`, columns that are the
-harmonic mean of two; `effects`, columns with Cohen's d of two classifiers, each from a mean and a
+harmonic mean of two; `places`, columns with each row's place by a column of a table of the recipe,
+the highest first; `effects`, columns with Cohen's d of two classifiers, each from a mean and a
 deviation, by row (a column whose name ends in `magnitude` gets the effect's name). What comes out
 of printed figures has their rounding in it.
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from goldpan.evaluation.nlbse import rank
 from goldpan.evaluation.statistics.effects import magnitude
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context
@@ -32,6 +34,7 @@ class _Settings(BaseModel):
     sum_columns: Mapping[str, tuple[str, ...]] = {}
     differences: Mapping[str, _Pair] = {}
     f1: Mapping[str, _Pair] = {}
+    places: Mapping[str, _Pair] = {}
     effects: Mapping[str, Mapping[str, tuple[float, float]]] = {}
 
 
@@ -48,6 +51,11 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             yield from _whole(table, row, column, [(row, part) for part in pair], _difference)
         for column, pair in chosen.f1.items():
             yield from _whole(table, row, column, [(row, part) for part in pair], _harmonic)
+    for column, (key, other) in chosen.places.items():
+        ranked = next(known for known in context.recipe.tables if known.key == key)
+        values = {row: printed(ranked, row, other) for row in table.rows}
+        for entry in rank({row: value for row, value in values.items() if value is not None}):
+            yield Outcome(entry.name, column, entry.place, "recomputed")
     yield from _effects(table, chosen.effects)
 
 

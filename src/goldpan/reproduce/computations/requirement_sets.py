@@ -22,16 +22,16 @@ from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.datasets.task_rows import task_family
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, identity, run, run_directory
+from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.score_files import Part
-from goldpan.evaluation.stored import PREDICTIONS, RESULT, TRAIN, read_result
+from goldpan.evaluation.stored import PREDICTIONS, TRAIN
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.classifier_counts import Counted, Study, steps
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import MissingFileError
-from goldpan.reproduce.models import find_models, make_model
-from goldpan.reproduce.prepare import laboratory
-from goldpan.reproduce.recipe import ModelRecipe, TableRecipe
+from goldpan.reproduce.models import find_models
+from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.runs_of import run_of
 from goldpan.reproduce.scores import parsed
 
 _TASKS: Mapping[str, str] = {"isF": "functional", "isQ": "quality"}
@@ -83,10 +83,12 @@ def _baselines(
     counted: list[Counted] = []
     fewer = len(external) < settings.total
     note = f"{len(external)} of {settings.total} external sets" if fewer else ""
+    # The paper skips S3: training counts are of all 625 requirements, none held back to choose by.
+    protocol = replace(find_protocol(context.recipe.protocol), validation="none")
     for model in find_models(context.recipe, context.effort.models):
         for task in _TASKS:
             data = _data(task, training, external)
-            ran = _run(context, data, model)
+            ran = run_of(context, data, model, protocol)
             if ran is not None:
                 counted += _counted(ran, task, model.title)
     for (row, column), value in steps(Study(tuple(counted)), _PARTS).items():
@@ -120,19 +122,6 @@ def _data(task: str, training: list[_Row], external: Mapping[str, list[_Row]]) -
         filled = [{field: row.get(field) for field in schema.names} for row in rows]
         splits[part] = pa.Table.from_pylist(filled, schema=schema).sort_by("id")
     return task_data(asked, splits, "external sets")
-
-
-def _run(context: Context, data: TaskData, recipe: ModelRecipe) -> RunResult | None:
-    lab = laboratory(context)
-    # The paper skips S3: training counts are of all 625 requirements, none held back to choose by.
-    protocol = replace(find_protocol(context.recipe.protocol), validation="none")
-    model = make_model(recipe, protocol, quick=context.effort.quick, download=context.download)
-    if context.effort.run:
-        return run(lab, data, model, protocol, context.seed, context.reporter)
-    directory = run_directory(lab, identity(data, model, protocol, context.seed))
-    if not (directory / RESULT).exists():
-        return None
-    return RunResult(directory, read_result(directory), again=True)
 
 
 def _counted(ran: RunResult, task: str, model: str) -> Iterator[Counted]:

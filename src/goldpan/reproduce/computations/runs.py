@@ -12,16 +12,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
-from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, identity, run, run_directory
-from goldpan.evaluation.stored import RESULT, read_result
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import MissingFileError
-from goldpan.reproduce.models import find_models, make_model, takes
+from goldpan.reproduce.models import find_models, takes
 from goldpan.reproduce.prepare import Prepared, laboratory, prepared
 from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, TaskRecipe
+from goldpan.reproduce.runs_of import run_of
 from goldpan.reproduce.scores import parsed
 
 
@@ -82,7 +80,7 @@ def _outcome(
 ) -> Outcome:
     effort = context.effort
     try:
-        ran = _run(context, ready.data, model)
+        ran = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
     except (EvaluationError, UsageError) as error:
         return Outcome(*cell, None, "untested", str(error))
     if ran is None:
@@ -107,16 +105,3 @@ def _outcome(
         "seconds": round(record.costs.wall_seconds, 1),
     }
     return Outcome(*cell, value, "in part" if notes else "run", "; ".join(notes), facts)
-
-
-def _run(context: Context, data: TaskData, recipe: ModelRecipe) -> RunResult | None:
-    """Return a finished run, running it where that is wanted; None where it is not there."""
-    lab, effort = laboratory(context), context.effort
-    protocol = find_protocol(context.recipe.protocol)
-    model = make_model(recipe, protocol, quick=effort.quick, download=context.download)
-    if effort.run:
-        return run(lab, data, model, protocol, context.seed, context.reporter)
-    directory = run_directory(lab, identity(data, model, protocol, context.seed))
-    if not (directory / RESULT).exists():
-        return None
-    return RunResult(directory, read_result(directory), again=True)

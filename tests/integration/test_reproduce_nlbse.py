@@ -1,0 +1,127 @@
+"""The recipes of the NLBSE competitions: rules, counts, forests on ARFF features, repositories."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldpan.cli import app
+from goldpan.core.errors import DatasetError
+from goldpan.reproduce.arff import read_arff
+from goldpan.reproduce.computations.comment_forests import forest
+from goldpan.reproduce.data import FoundFile
+from goldpan.reproduce.recipe import SourceFile
+from tests.places import DATA
+
+pytest.importorskip("sklearn")
+COMMENTS = DATA / "nlbse23-comments"
+needs_data = pytest.mark.skipif(
+    not (COMMENTS / "java.csv.xz").exists(),
+    reason=f"{COMMENTS} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
+)
+
+
+def run(paper: str, *arguments: object) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(app, ["reproduce", paper, *map(str, arguments), "--json"])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    told = json.loads(done.stdout)
+    return done.exit_code, {table["table"]: table for table in told["tables"]}
+
+
+def cells(table: Any) -> dict[tuple[str, str], Any]:
+    return {(cell["row"], cell["column"]): cell for cell in table["cells"]}
+
+
+def test_rules_and_rankings_follow_from_the_print(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    where = ("--data", tmp_path / "data", "--workspace", tmp_path / "w", "--no-run")
+    keys = ("issues", "1", "issue-ranking", "comment-ranking")
+    code, tables = run("nlbse23", *(part for key in keys for part in ("--table", key)), *where)
+    assert code == 0
+    for key in ("issues", "issue-ranking", "comment-ranking"):
+        obtained = [cell for cell in tables[key]["cells"] if cell["state"] == "recomputed"]
+        assert obtained
+        assert all(cell["same"] for cell in obtained), key
+    issues = cells(tables["1"])
+    assert issues["RoBERTa", "Average F1"]["same"] is True
+    assert issues["SetFit", "Bug F1"]["same"] is True
+    assert issues["FastText", "Bug recall"]["state"] == "untested"
+    code, tables = run("nlbse23", "--table", "2", "--table", "3", *where)
+    assert code == 3, "the sentences are missing"
+    misprint = cells(tables["2"])["Pharo Example", "Training total"]
+    assert (misprint["paper"], misprint["here"], misprint["state"]) == (748, 1408, "recomputed")
+
+
+def features(folder: Path, name: str, rows: int, *, seed: int) -> FoundFile:
+    """Write features of a category as Weka does: one of three patterns tells the positives."""
+    draw = random.Random(seed)
+    lines = ["@relation toys", "", "@attribute 'pattern [a thing].' {0,1}"]
+    lines += ["@attribute tfidf-x numeric", "@attribute tfidf-y numeric"]
+    lines += ["@attribute category {0,1}", "", "@data"]
+    for number in range(rows):
+        cell = f"1 {draw.random():.4f}"
+        lines.append(f"{{0 1,{cell},3 1}}" if number % 5 == 0 else f"{{{cell}}}")
+    path = folder / f"{name}.arff"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    source = SourceFile(key=name, title=name, paths=(path.name,))
+    return FoundFile(source, path, "", "not checked")
+
+
+def test_a_balanced_forest_learns_from_sparse_features(tmp_path: Path) -> None:
+    train = features(tmp_path, "train", 60, seed=1)
+    test = features(tmp_path, "test", 20, seed=2)
+    held = read_arff(train.path)
+    assert held.names == ("pattern [a thing].", "tfidf-x", "tfidf-y", "category")
+    assert (len(held.rows), sum(held.labels)) == (60, 12)
+    assert held.matrix(held.names[:-1]).shape == (60, 3)
+    answered = forest(train, test, 0)
+    assert (answered.tp, answered.fp, answered.tn, answered.fn) == (4, 0, 16, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [("0,1", "line 4, is no sparse row"), ("{0 x}", "no number"), ("{7 1}", "no attribute 7")],
+)
+def test_features_of_another_form_are_refused(tmp_path: Path, row: str, message: str) -> None:
+    path = tmp_path / "bad.arff"
+    path.write_text(f"@attribute a numeric\n@attribute b {{0,1}}\n@data\n{row}\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=message):
+        read_arff(path)
+
+
+def test_published_results_stand_by_repository(tmp_path: Path) -> None:
+    names = ("facebook/react", "tensorflow/tensorflow", "microsoft/vscode", "bitcoin/bitcoin")
+    results = {name: {"average": {"f1-score": 0.8}} for name in names}
+    results["opencv/opencv"] = {"average": {"f1-score": 0.6}}
+    path = tmp_path / "data" / "output" / "roberta" / "results.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(results), encoding="utf-8")
+    where = ("--data", tmp_path / "data", "--workspace", tmp_path / "w", "--no-run")
+    code, tables = run("nlbse24", *where)
+    assert code == 3, "the issues are missing"
+    ranked = cells(tables["ranking"])
+    assert ranked["RoBERTa (result file)", "Mean"]["here"] == pytest.approx(0.76)
+    assert ranked["SetFit", "Mean"]["same"] is True
+    assert ("tfidf-svm", "Mean") not in ranked, "it was not run"
+    path.write_text("{}", encoding="utf-8")
+    _, tables = run("nlbse24", *where)
+    assert "holds no F1 of every repository" in tables["ranking"]["problems"][0]
+
+
+@pytest.mark.real_data
+@needs_data
+def test_sentences_are_counted_as_printed(tmp_path: Path) -> None:
+    where = ("--data", COMMENTS, "--workspace", tmp_path, "--no-run")
+    rational, example = "nlbse23_java_rational", "nlbse23_pharo_example"
+    tasks = ("--tasks", rational, "--tasks", example)  # those whose print does not add up
+    _, tables = run("nlbse23", "--table", "2", *tasks, *where)
+    counted = [cell for cell in tables["2"]["cells"] if cell["state"] == "run"]
+    assert len(counted) == 2 * 9
+    differing = {(cell["row"], cell["column"]) for cell in counted if not cell["same"]}
+    assert differing == {("Java Rational", "Training total"), ("Pharo Example", "Training total")}
