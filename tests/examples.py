@@ -11,6 +11,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, Source
 from goldpan.datasets.splits import SplitPlan
@@ -141,4 +142,32 @@ def _code_edit(issue: int, pull: int, at: datetime) -> dict[str, Any]:
     }
 
 
-_OWN = {QA.name: _qa, FAULT_LOCALIZATION.name: _fault_localization, CODE_EDIT.name: _code_edit}
+def _issue_resolution(issue: int, pull: int, at: datetime) -> dict[str, Any]:
+    return {
+        "pull": pull,
+        "instance_id": f"o__n-{pull}",
+        "base_commit": "a" * 40,
+        "patch": "diff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int x;\n+int y;\n",
+        "test_patch": "diff --git a/t.c b/t.c\n--- a/t.c\n+++ b/t.c\n@@ -1 +1 @@\n-1\n+2\n",
+        "problem_statement": f"Crash {issue}\nIt crashes",
+        "hints_text": "Perhaps in a.c",
+        "version": "1.0",
+        "FAIL_TO_PASS": ["t.c::new"],
+        "PASS_TO_PASS": [],
+        "environment_setup_commit": "a" * 40,
+        "verification": "verified",
+        "verification_digest": "b" * 64,
+        "test_files": ["t.c"],
+        "issue_created_at": at,
+        "files": 1,
+        "signals": ["keyword"],
+        "merged_at": at,
+    }
+
+
+_OWN = {
+    QA.name: _qa,
+    FAULT_LOCALIZATION.name: _fault_localization,
+    CODE_EDIT.name: _code_edit,
+    ISSUE_RESOLUTION.name: _issue_resolution,
+}

@@ -58,7 +58,7 @@ def test_rows_that_are_not_there_are_told_with_how_to_get_them(place: Path) -> N
 
 
 def test_settings_that_make_no_sense_are_told(place: Path) -> None:
-    for wrong in ("features=0", "rounds=-1", "grid=large"):
+    for wrong in ("features=-1", "rounds=-1", "grid=large"):
         done = run(place, "--task", "requirement_type", "--model", "tfidf-xgboost", "--set", wrong)
         assert isinstance(done.exception, UsageError)
 

@@ -193,7 +193,7 @@ def test_says_what_cannot_be_run(tmp_path: Path) -> None:
         find_model("majorty", {})
     with pytest.raises(UsageError, match="has no setting 'depth'"):
         find_model("majority", {"depth": 3})
-    with pytest.raises(UsageError, match="Did you mean nlbse23"):
+    with pytest.raises(UsageError, match="Did you mean nlbse24"):
         find_protocol("nlbse2")
 
 

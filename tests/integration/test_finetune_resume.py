@@ -219,7 +219,9 @@ def test_stops_early_and_keeps_the_best(tmp_path: Path) -> None:
     assert len(facts["losses"]) < facts["planned_steps"]
     values = [score for _, score in facts["scores"]]
     assert max(values) == facts["best"]
-    assert facts["best_step"] == facts["scores"][values.index(max(values))][0]
+    # Of equal scores the later step is kept, which learned more; waiting begins at the first.
+    last = max(number for number, value in enumerate(values) if value == max(values))
+    assert facts["best_step"] == facts["scores"][last][0]
     assert len(values) - 1 - values.index(max(values)) == 2
 
 

@@ -27,13 +27,14 @@ REPOSITORY = (
 )
 ISSUE_NUMBER = Column("issue", COUNT, "The number of the issue.")
 PULL_NUMBER = Column("pull", COUNT, "The number of the pull request that fixed the issue.")
+LABELS = Column("labels", TEXTS, "The labels of the issue.", holds="prose")
 ISSUE = (
     Column("title", TEXT, "The title of the issue.", holds="prose"),
     Column("body", TEXT, "The first text of the issue, in Markdown.", holds="prose"),
     Column("created_at", TIME, "When the issue was opened; splits by time go by it."),
     Column("updated_at", TIME, "When the issue last changed, as of mining."),
     Column("closed_at", TIME, "When the issue was closed, if it was."),
-    Column("labels", TEXTS, "The labels of the issue.", holds="prose"),
+    LABELS,
 )
 MERGED_AT = Column("merged_at", TIME, "When the pull request was merged.")
 SIGNALS = Column(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from goldpan.datasets.example_columns import (
     COUNT,
     ISSUE_NUMBER,
+    LABELS,
     MERGED_AT,
     MINED_LIMITS,
     PULL_NUMBER,
@@ -77,6 +78,7 @@ ISSUE_RESOLUTION = Family(
         Column("test_files", TEXTS, "The test files that the pull request changes."),
         Column("issue_created_at", TIME, "When the issue was opened."),
         Column("closed_at", TIME, "When the issue was closed, if it was."),
+        LABELS,
         Column("files", COUNT, "How many files the fix changes outside of tests."),
         SIGNALS,
         MERGED_AT,
