@@ -92,6 +92,24 @@ def test_tasks_go_out_are_split_and_come_back(place: Workspace, tmp_path: Path) 
             )
 
 
+def test_a_built_split_is_a_task_to_evaluate(place: Workspace) -> None:
+    here = ("--workspace", place.root)
+    answer("export", "--all", *here)
+    made = answer("split", "Type-QA", "--method", "1-shot", *here)
+    (name,) = answer("import", made["directory"], *here)
+    assert name == "crosscode_type_qa_1_shot"
+    words = ("--task", name, "--model", "copy-ins-input", "--protocol", "crosscodebench")
+    done = CliRunner().invoke(app, ["evaluate", "run", *words, "--json", *map(str, here)])
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.stdout)
+    assert result["rows"] == {"train": 90, "test": 30}
+    assert result["scores"]["examples"] == 30
+    prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")
+    (run_file,) = place.root.glob("runs/*/*/*/predictions.parquet")
+    truths = pq.read_table(run_file)["truth"].to_pylist()
+    assert sorted(truths) == sorted(prompts["output"].to_pylist())
+
+
 def test_people_see_what_was_done(place: Workspace, tmp_path: Path) -> None:
     here = ("--workspace", place.root)
     done = crosscode("export", "--task", "qa", "--task", "issue_type", *here)

@@ -108,12 +108,17 @@ def import_files(
     """Read task files back as datasets of the workspace, one dataset per task.
 
     Files that Goldpan did not write, such as those of the public benchmark, become
-    tasks in WORKSPACE/tasks.
+    tasks in WORKSPACE/tasks, and so does a split that was built.
     """
+    from goldpan.builders.crosscode.import_split import import_split, is_split
     from goldpan.builders.crosscode.importing import import_task
     from goldpan.builders.crosscode.read_meta import list_metas, read_meta
 
     lab = _place(workspace)
+    if not task and is_split(directory):
+        made = [import_split(lab, directory)]
+        print_result(json, imported_json(made), lambda: print_imported(made))
+        return
     paths = list_metas(directory)
     if task:
         metas = {path: read_meta(path) for path in paths}

@@ -54,7 +54,7 @@ def import_task(workspace: Workspace, meta_path: Path, directory: Path | None = 
     meta = read_meta(meta_path)
     data_path = meta_path.with_name(f"{meta.stem}{DATA}")
     task = meta.task or public_task(meta, read_instances(data_path))
-    task_file = _new_task_file(workspace, task)
+    task_file = new_task_file(workspace, task)
     counts: Counter[str] = Counter()
     batches = read_rows(meta, task, data_path, counts)
     first = next(batches, None)
@@ -141,7 +141,7 @@ def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int
         raise DatasetError(f"{file} does not fit its task: {whole}", "Correct the file") from None
 
 
-def _new_task_file(workspace: Workspace, task: Task) -> Path | None:
+def new_task_file(workspace: Workspace, task: Task) -> Path | None:
     """Return where to write a task that the registry lacks; None where it knows the same one."""
     own = tasks_directory(workspace.root)
     known = load_tasks(own).get(task.name)
