@@ -22,6 +22,7 @@ from goldpan.core.workspace import Workspace, make_directory
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
+from goldpan.datasets.prompt_methods import Side
 from goldpan.datasets.provenance import (
     PROVENANCE,
     Provenance,
@@ -34,7 +35,7 @@ from goldpan.datasets.task import Task, TaskColumns, TaskPrompt, TaskSource
 from goldpan.datasets.task_rows import task_family
 
 _BATCH = 256
-_SIDES = (("train", "train"), ("evaluation", "test"))
+_SIDES: tuple[tuple[Side, str], ...] = (("train", "train"), ("evaluation", "test"))
 _COLUMNS = ["id", "task", "prompt", "output"]
 
 
