@@ -110,6 +110,14 @@ def test_the_same_run_gives_the_same_record_and_is_not_repeated(lab: Lab) -> Non
     assert (lab.kept / "after-1.log").stat().st_mtime_ns != stamp
 
 
+def test_a_record_without_a_test_is_the_same_whatever_the_log_says(lab: Lab) -> None:
+    lab.files[b"run.sh"] = b"#!/bin/sh\ndate +%N\n"
+    instance = lab.instance("true")
+    first = lab.verify(instance)
+    assert (first.proof.verdict, first.detail) == ("no-tests-run", "see after-1.log")
+    assert lab.verify(instance, again=True).digest == first.digest
+
+
 def test_other_settings_or_a_damaged_record_are_run_again(lab: Lab) -> None:
     instance = lab.instance("grep -q 2 value")
     lab.verify(instance)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from goldpan.core import secrets
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.execution import isolation
@@ -21,7 +22,7 @@ from goldpan.execution.reports import read_report
 from goldpan.execution.runner import EndedError
 from goldpan.execution.trial import Job, Trial
 from tests.git_repositories import Repository
-from tests.integration.test_verify import QUICK, Lab
+from tests.integration.test_verify import QUICK, RECIPE, Lab
 from tests.verifying import needs_isolation
 
 PATCH = "diff --git a/value b/value\n--- a/value\n+++ b/value\n@@ -1 +1 @@\n-1\n+2\n"
@@ -138,6 +139,19 @@ def test_a_run_of_the_tests_leaves_nothing_for_the_next(tmp_path: Path) -> None:
     )
     lab = Lab(tmp_path)
     assert lab.verify(lab.instance(test), QUICK).proof.verdict == "verified"
+
+
+def test_the_log_of_building_holds_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Foreign code that is built sees the password of the index."""
+    addresses = {"UV_INDEX": "own=https://u:hunter2hunter2@host/simple https://host/x"}
+    monkeypatch.setattr(secrets, "_known", set(secrets._known))
+    secrets.register_environment(addresses)
+    lab = Lab(tmp_path)
+    lab.recipe.write_text(f'{RECIPE}\nbuild = [["/bin/echo", "got", "hunter2hunter2"]]\n')
+    lab.verify(lab.instance("grep -q 2 value"), QUICK)
+    assert (lab.kept / "build.log").read_text() == "got ***\n"
 
 
 class Planting:

@@ -28,7 +28,7 @@ PLACEHOLDERS = frozenset(("no-key-required", "sk-no-key-required", "not-needed",
 _NAMES = re.compile(
     r"(?:^|_)(?:TOKENS?|PAT|PASSWORD|PASSWD|SECRET|(?:API|ACCESS|SECRET|PRIVATE|AUTH)_?KEY)$", re.I
 )
-_ADDRESSES = re.compile(r"(?:_PROXY|_URL|_URI|_DSN|ENDPOINT)$", re.I)
+_ADDRESSES = re.compile(r"(?:_PROXY|_URL|_URI|_DSN|ENDPOINT|_INDEX|_FIND_LINKS)$", re.I)
 _known: set[str] = set()
 
 Meta = TypeVar("Meta", bound=Mapping[str, Any])
@@ -120,11 +120,15 @@ def _secrets_of(name: str, value: str) -> Iterable[str]:
     if _NAMES.search(name):
         return [] if value.startswith(("/", "~")) else [part.strip() for part in value.split(",")]
     if _ADDRESSES.search(name) and "@" in value:
-        try:
-            password = urlsplit(value).password
-        except ValueError:  # whatever it is, it is no address
-            return []
-        return [] if password is None else [password, unquote(password)]
+        found: list[str] = []
+        for address in value.split():  # uv takes several, each perhaps with a name before it
+            start = address.rfind("=", 0, max(0, address.find("://"))) + 1
+            try:
+                password = urlsplit(address[start:]).password
+            except ValueError:  # whatever it is, it is no address
+                continue
+            found += [] if password is None else [password, unquote(password)]
+        return found
     return []
 
 

@@ -106,7 +106,8 @@ class Record:
     instance: Instance
     proof: Proof
     detail: str
-    """What failed, for people; empty where nothing did."""
+    """What failed, or which log tells; empty where nothing did. Logs hold times and paths of a
+    machine, so none of their text is here."""
     digest: str
     """SHA-256 of the record's file."""
     environment: Mapping[str, Any] = field(default_factory=dict)

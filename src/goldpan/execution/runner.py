@@ -13,8 +13,6 @@ from goldpan.execution.python_env import EnvironmentBuildError
 from goldpan.execution.recipe import Recipe
 from goldpan.execution.reports import ReportError, read_report, report_content
 
-_TAIL = 300  # characters of a log that are told
-
 
 class EndedError(Exception):
     """The verdict is clear before all runs were made."""
@@ -112,12 +110,3 @@ class Runner:
 
     def _variables(self) -> dict[str, str]:
         return {"HOME": str(self._home)}
-
-    def tail(self, name: str) -> str:
-        """Return the end of a log."""
-        path = self._directory / name
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _TAIL * 4))
-            return file.read().decode("utf-8", "replace").strip()[-_TAIL:]

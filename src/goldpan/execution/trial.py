@@ -11,7 +11,8 @@ from typing import Any
 
 from goldpan.code.split_patch import split_patch
 from goldpan.core.errors import GitError
-from goldpan.core.workspace import Workspace
+from goldpan.core.secrets import mask
+from goldpan.core.workspace import Workspace, write_whole
 from goldpan.execution.checkout import (
     applies,
     check_out,
@@ -96,9 +97,11 @@ class Trial:
             else:
                 runner.build(self._base, log)
         except EnvironmentBuildError:
-            raise EndedError("does-not-build", runner.tail(log.name)) from None
+            raise EndedError("does-not-build", f"see {log.name}") from None
         finally:
             make_accessible(self._base)
+            if log.exists():  # what builds sees the address of the index
+                write_whole(log, mask(log.read_bytes()))
         self.environment |= {"newest_packages": date, "version": version}
         self._runner = runner
 
@@ -124,10 +127,6 @@ class Trial:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
         apply_or_end(testbed, self._instance.test_patch)
-
-    def tail(self, name: str) -> str:
-        """Return the end of a log."""
-        return self._runner.tail(name) if self._runner else ""
 
     def _lay_out(self) -> Recipe:
         """Write the base commit, try the patches on a copy, and return the recipe that fits."""
