@@ -35,6 +35,9 @@ _RELEASED = {
     "3.14": "2025-10-07",
 }
 _SETTLED = timedelta(days=180)
+_EDITABLE = "2023-01-01T00:00:00Z"
+"""By then setuptools installed projects so that a patch takes effect (PEP 660, 64 and later), and
+it still builds those of years before: older projects get the setuptools of this date."""
 _REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 _MOST_LISTED = 4 << 20  # bytes
@@ -130,6 +133,12 @@ def build_python_env(
     if not run(uv, "venv", "--quiet", "--clear", "--python", str(interpreter), str(directory)):
         raise EnvironmentBuildError
     install = (uv, "pip", "install", "--python", str(python), "--exclude-newer", date)
+    if date < _EDITABLE:
+        install += tuple(
+            part
+            for tool in ("setuptools", "wheel")
+            for part in ("--exclude-newer-package", f"{tool}={_EDITABLE}")
+        )
     extras, groups, requirements = declared(recipe, testbed)
     here = f".[{','.join(extras)}]" if extras else "."
     project = ["--editable", here] if _is_package(testbed) else []
@@ -183,15 +192,25 @@ def choose_python(testbed: Path, date: str, uv: str) -> tuple[str, str, str]:
     wanted = settled[-1] if settled else versions[0]
     at = versions.index(wanted)
     for version in (*versions[at:], *reversed(versions[:at])):
-        ended = subprocess.run(  # noqa: S603 - uv with our own arguments
-            [uv, "python", "find", "--no-config", "--system", "--no-python-downloads", version],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ended.returncode == 0:
-            return wanted, version, os.path.realpath(ended.stdout.strip())
+        if interpreter := _installed(version, uv):
+            return wanted, version, interpreter
     raise EnvironmentBuildError
+
+
+def _installed(version: str, uv: str) -> str | None:
+    """Return the interpreter of a version such as 3.11, by uv or else of pyenv, if there is one."""
+    ended = subprocess.run(  # noqa: S603 - uv with our own arguments
+        [uv, "python", "find", "--no-config", "--system", "--no-python-downloads", version],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode == 0:
+        return os.path.realpath(ended.stdout.strip())
+    # pyenv's shims run only the version that is switched on, so uv takes the others for broken.
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    known = sorted(root.glob(f"versions/{version}.*/bin/python"))
+    return os.path.realpath(known[-1]) if known else None
 
 
 def _requires(testbed: Path) -> SpecifierSet:
