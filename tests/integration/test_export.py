@@ -65,6 +65,7 @@ def fix(number: int, **changes: Any) -> dict[str, Any]:
         "test_files": ["test_x.py"],
         "issue_created_at": AT,
         "closed_at": None,
+        "labels": [],
         "files": 1,
         "signals": ["keyword"],
         "merged_at": AT,
