@@ -132,9 +132,9 @@ def build_python_env(
 
     if not run(uv, "venv", "--quiet", "--clear", "--python", str(interpreter), str(directory)):
         raise EnvironmentBuildError
-    install = (uv, "pip", "install", "--python", str(python), "--exclude-newer", date)
+    install = [uv, "pip", "install", "--python", str(python), "--exclude-newer", date]
     if date < _EDITABLE:
-        install += tuple(
+        install += (
             part
             for tool in ("setuptools", "wheel")
             for part in ("--exclude-newer-package", f"{tool}={_EDITABLE}")
