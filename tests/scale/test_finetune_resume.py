@@ -26,7 +26,7 @@ from pathlib import Path
 from goldpan.evaluation.finetune.engines import Plain
 from tests.evaluating import rows
 from tests.finetuning import example_rows, fit, lesson
-from tests.integration.test_finetune_resume import SETTINGS
+from tests.scale.test_finetune_resume import SETTINGS
 
 updated = Plain.update
 left = [int(sys.argv[2])]

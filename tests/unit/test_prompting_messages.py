@@ -155,7 +155,8 @@ def test_parts_of_the_input_go_one_after_the_other_below_rules_for_the_form() ->
     assert user["content"].count(code) == 10
 
 
-@pytest.mark.parametrize("builder", sorted(FAMILIES))
+# A patch for a whole repository is asked of agents, not by one prompt, and scored by its tests.
+@pytest.mark.parametrize("builder", sorted(FAMILIES.keys() - {"issue-resolution"}))
 def test_each_family_that_is_built_has_rules(builder: str) -> None:
     task = find_task(builder.replace("-", "_"))
     family = FAMILIES[builder]

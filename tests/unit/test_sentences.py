@@ -141,4 +141,4 @@ def test_hostile_text_takes_no_longer_than_its_length(unit: str) -> None:
         return time.process_time() - start
 
     spent(1_000)
-    assert spent(256_000) < 3.0  # seconds; what is quadratic takes minutes
+    assert spent(256_000) < 20.0  # seconds of processor; what is quadratic takes minutes
