@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,6 +27,7 @@ from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.git_repositories import REPO, Repository
+from tests.git_server import GitServer
 from tests.mining import Notes
 from tests.places import ROOT
 from tests.verifying import is_isolated, needs_isolation
@@ -163,6 +165,20 @@ def test_a_repository_of_no_known_kind_or_a_lost_base_is_told(lab: Lab) -> None:
     instance = lab.instance("true")
     assert lab.verify(instance).proof.verdict == "no-recipe"
     assert lab.verify(replace(instance, base_commit="f" * 40)).proof.verdict == "lost-base"
+
+
+def test_a_lost_base_of_a_partial_clone_stops_no_other_row(lab: Lab) -> None:
+    instance = lab.instance("grep -q 2 value")
+    shutil.rmtree(lab.workspace.clone(REPO))
+    lost = replace(instance, id="x:o/n#3+4", issue=3, pull=4, base_commit="f" * 40)
+    settings = QUICK if is_isolated() else replace(QUICK, isolation="none")
+    with GitServer(lab.repository.path.parent) as server:
+        made = clone(lab.workspace, REPO, Notes(), source=server.url("source.git"))
+        assert made.partial
+        records = verify_all(
+            lab.workspace, [lost, instance], settings, Notes(), recipes=[lab.recipe]
+        ).records
+    assert [record.proof.verdict for record in records] == ["lost-base", "verified"]
 
 
 @pytest.fixture

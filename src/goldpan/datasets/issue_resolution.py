@@ -91,6 +91,8 @@ ISSUE_RESOLUTION = Family(
     task_categories=("text-generation",),
     tags=("code", "issue-resolution", "swe-bench", "github-issues"),
     limits=(
+        "A row is proved only where `verification` is `verified`; any other is a candidate: a "
+        "merged pull request that says it fixes the issue, with the tests that it changes.",
         "A patch that passes these tests may still be wrong elsewhere, and one that fails them "
         "may solve the issue in another way than its tests expect.",
         "Environments are rebuilt from what the repository declared and what the package index "

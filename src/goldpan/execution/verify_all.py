@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldpan.core.engine import EngineName, open_engine
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import GitError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import find_isolation
@@ -88,11 +89,9 @@ def _bring_files(
     """Fetch the files of commits that a partial clone lacks."""
     if promisor(clone) is None:
         return
+    files: set[str] = set()
     with Objects(clone) as objects:
-        files = {
-            file.id
-            for commit in sorted(commits)
-            for file in objects.files(commit)
-            if file.kind != "submodule"
-        }
+        for commit in sorted(commits):
+            with suppress(GitError):  # a lost commit is that row's verdict, and no other's
+                files |= {file.id for file in objects.files(commit) if file.kind != "submodule"}
     prefetch(clone, files, reporter, token=token)
