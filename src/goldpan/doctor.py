@@ -23,6 +23,7 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.extras import EXTRAS, install_remedy
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.core.tls import shared_context
 
 Level = Literal["ok", "note", "fail"]
 _LEAST_GIT = (2, 38)
@@ -94,7 +95,7 @@ def _github(settings: Settings) -> Iterator[Finding]:
             "Set GITHUB_TOKEN, or log in with gh auth login",
         )
     tokens: tuple[str | None, ...] = settings.tokens or (None,)
-    with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
+    with httpx.Client(timeout=_TIMEOUT, follow_redirects=False, verify=shared_context()) as client:
         for number, token in enumerate(tokens, 1):
             name = f"GitHub token {number}" if token and len(tokens) > 1 else "GitHub"
             yield _limits(client, settings, name, token)

@@ -14,6 +14,7 @@ import httpx
 from goldpan.core.errors import GitError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.core.tls import shared_context
 from goldpan.git.remote import Remote, origin
 
 _MOVED = re.compile(r"returned (?:error: )?30[12378]\b")
@@ -33,7 +34,8 @@ def follow(remote: Remote) -> Remote:
     Raises `GitError` where redirects lead elsewhere, or do not end.
     """
     url = remote.url.removesuffix("/") + _REFS + _QUERY
-    with httpx.Client(headers=dict([remote.header] if remote.header else [])) as client:
+    headers = dict([remote.header] if remote.header else [])
+    with httpx.Client(headers=headers, verify=shared_context()) as client:
         for _ in range(_MOST):
             try:
                 with client.stream("GET", url) as answer:

@@ -11,6 +11,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.extras import load
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
+from goldpan.core.tls import shared_context
 from goldpan.llm.errors import EndpointError
 from goldpan.llm.outcome import Reply
 from goldpan.llm.request import Request
@@ -87,6 +88,7 @@ def connect(settings: EndpointSettings) -> Iterator[Endpoint]:
         )
     register(settings.api_key)
     load("openai", "Asking a language model")
+    import httpx2
     import openai
 
     with openai.OpenAI(
@@ -94,6 +96,8 @@ def connect(settings: EndpointSettings) -> Iterator[Endpoint]:
         api_key=settings.api_key or _NO_KEY,
         max_retries=settings.retries,
         timeout=settings.timeout,
-        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        http_client=openai.DefaultHttpxClient(
+            follow_redirects=False, verify=shared_context(httpx2.create_ssl_context)
+        ),
     ) as client:
         yield Endpoint(client, settings)

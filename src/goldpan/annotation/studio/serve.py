@@ -31,6 +31,7 @@ from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, without_secrets
+from goldpan.core.tls import shared_context
 from goldpan.core.workspace import make_directory, write_whole
 
 SERVER = IsolatedEnv(
@@ -251,7 +252,7 @@ def _settings(directory: Path, account: Account) -> dict[str, str]:
 
 def _wait(process: subprocess.Popen[bytes], url: str, directory: Path) -> None:
     until = time.monotonic() + _START
-    with httpx.Client(trust_env=False, timeout=5) as client:
+    with httpx.Client(trust_env=False, timeout=5, verify=shared_context()) as client:
         while time.monotonic() < until:
             if process.poll() is not None:
                 break

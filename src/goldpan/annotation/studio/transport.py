@@ -13,6 +13,7 @@ from goldpan.annotation.studio.errors import StudioError, StudioFaultError
 from goldpan.core.retry import Backoff
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
+from goldpan.core.tls import shared_context
 
 T = TypeVar("T")
 
@@ -35,7 +36,9 @@ class Transport:
         self.url = url
         self._token = token
         self._personal = token.count(".") == 2
-        self._client = httpx.Client(base_url=url, timeout=_TIMEOUT, trust_env=False)
+        self._client = httpx.Client(
+            base_url=url, timeout=_TIMEOUT, trust_env=False, verify=shared_context()
+        )
         if not self._personal:
             self._client.headers["Authorization"] = f"Token {token}"
 

@@ -17,6 +17,7 @@ import httpx
 from goldpan import __version__
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.retry import jittered
+from goldpan.core.tls import shared_context
 from goldpan.miners.github.limits import Pace
 
 GH_ARCHIVE = "https://data.gharchive.org"
@@ -47,6 +48,7 @@ class _TryAgainError(Exception):
 def open_client(concurrency: int, timeout: float) -> httpx.AsyncClient:
     """Return a client for files; it follows redirects."""
     return httpx.AsyncClient(
+        verify=shared_context(),
         timeout=timeout,
         follow_redirects=True,
         max_redirects=_MOST_REDIRECTS,

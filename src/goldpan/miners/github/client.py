@@ -21,6 +21,7 @@ import orjson
 from goldpan import __version__
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
 from goldpan.core.retry import jittered
+from goldpan.core.tls import shared_context
 from goldpan.miners.github.flow import Flow
 from goldpan.miners.github.limits import Pace, Resource, Token, TokenPool
 from goldpan.miners.replies import Reply, Verdict, read_reply
@@ -103,6 +104,7 @@ class GitHub:
         self._refresh = refresh
         self._health = _Health()
         self._http = httpx.AsyncClient(
+            verify=shared_context(),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT)),
             headers={"User-Agent": f"goldpan/{__version__}", "X-GitHub-Api-Version": API_VERSION},
             limits=httpx.Limits(max_connections=concurrency + 1, keepalive_expiry=30),

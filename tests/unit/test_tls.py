@@ -1,0 +1,24 @@
+"""What clients verify servers by."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import certifi
+import pytest
+
+from goldpan.core.tls import shared_context
+
+
+def test_clients_share_what_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = shared_context()
+    assert shared_context() is usual
+    authorities = tmp_path / "authorities.pem"
+    shutil.copy(certifi.where(), authorities)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authorities))
+    other = shared_context()
+    assert other is not usual
+    assert other.get_ca_certs() == usual.get_ca_certs()
