@@ -18,15 +18,23 @@ import pytest
 
 from goldpan import load
 from goldpan.code.split_patch import split_patch
+from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.execution.checkout import applies, check_out
 from goldpan.execution.isolation import IsolationError, find_isolation
-from goldpan.execution.records import RECORD, Instance, Record, Settings, record_directory
+from goldpan.execution.records import (
+    RECORD,
+    Instance,
+    Record,
+    Settings,
+    hold_verification,
+    record_directory,
+)
 from goldpan.execution.verify_all import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.demo_workspace import attempt, goldpan, make_demo
-from tests.git_repositories import REPO, Repository
+from tests.git_repositories import REPO, Content, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes
 from tests.places import ROOT
@@ -64,7 +72,7 @@ class Lab:
         self.workspace = Workspace(root / "workspace")
         self.recipe = root / "shell.toml"
         self.recipe.write_text(RECIPE, encoding="utf-8")
-        self.files = {b"run.sh": RUNNER, b"value": b"1\n"}
+        self.files: dict[bytes, Content] = {b"run.sh": RUNNER, b"value": b"1\n"}
 
     def instance(self, test: str, value: bytes = b"2\n", **more: bytes) -> Instance:
         """Commit a fix that sets `value` and brings a test."""
@@ -236,6 +244,52 @@ def test_processes_and_memory_are_bounded(
     assert record.detail == f"{exceeded}, after-1"
 
 
+def test_what_is_written_to_the_disk_is_bounded(lab: Lab) -> None:
+    test = "for i in 1 2 3 4; do head -c 4m /dev/urandom > file$i; done; sleep 60"
+    record = lab.verify(lab.instance(test), Settings(disk=8 << 20))
+    assert (record.proof.verdict, record.detail) == ("limit-exceeded", "disk, after-1")
+
+
+def test_building_that_exceeds_a_limit_is_told(lab: Lab) -> None:
+    lab.recipe.write_text('build = [["/bin/sleep", "60"]]\n' + RECIPE, encoding="utf-8")
+    record = lab.verify(lab.instance("true"), Settings(seconds=1))
+    assert (record.proof.verdict, record.detail) == ("limit-exceeded", "time, build")
+
+
+def test_a_fix_applies_where_building_writes_files_of_the_commit(lab: Lab) -> None:
+    """Some projects generate their README from the code, and commit it."""
+    lab.recipe.write_text(
+        'build = [["/bin/sh", "-c", "echo 9 > value; echo made > made"]]\n' + RECIPE,
+        encoding="utf-8",
+    )
+    record = lab.verify(lab.instance("test -s made && grep -q 2 value"))
+    assert record.proof.verdict == "verified", record.detail
+
+
+def test_submodules_come_from_clones_in_the_workspace(lab: Lab, tmp_path: Path) -> None:
+    other = Repository.create(tmp_path / "other.git")
+    data = other.commit({b"answer": b"42\n"}, ref="refs/heads/main")
+    declared = '[submodule "d"]\n\tpath = data\n\turl = ../data.git\n'
+    lab.files[b".gitmodules"] = declared.encode()
+    lab.files[b"data"] = Odd("160000", data)
+    lab.files[b"lost"] = Odd("160000", "f" * 40)
+    clone(lab.workspace, "o/data", Notes(), source=other.path)
+    record = lab.verify(lab.instance("grep -q 42 data/answer && grep -q 2 value"))
+    assert record.proof.verdict == "verified"
+    assert record.environment["lacking_submodules"] == ["lost"]
+    failed = lab.verify(lab.instance("test -d lost/x"))
+    assert failed.proof.verdict == "no-test-passes-after"
+    assert failed.detail == "without submodule lost"
+
+
+def test_no_two_processes_run_tests_in_one_workspace(lab: Lab) -> None:
+    with (
+        hold_verification(lab.workspace),
+        pytest.raises(WorkspaceError, match="Another goldpan runs tests"),
+    ):
+        lab.verify(lab.instance("true"))
+
+
 def test_no_isolation_has_to_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(IsolationError, match="keeps the code of repositories apart"):
@@ -280,7 +334,9 @@ def test_an_instance_has_both_patches_and_what_was_said_before_the_fix(tmp_path:
     assert row["test_files"] == ["tests/test_header_3.py"]
     tree = tmp_path / "tree"
     tree.mkdir()
-    check_out(lab / "git" / "prospector" / "sluice.git", row["base_commit"], tree)
+    check_out(
+        lab / "git" / "prospector" / "sluice.git", row["base_commit"], tree, tmp_path / "index"
+    )
     assert applies(tree, row["test_patch"])
     assert applies(tree, row["patch"])
     assert "ufeff" in (tree / "src" / "sluice" / "header.py").read_text()

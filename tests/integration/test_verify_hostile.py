@@ -19,10 +19,12 @@ from goldpan.execution.python_env import build_python_env
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import Settings, instance_of
 from goldpan.execution.reports import read_report
+from goldpan.execution.resolve import resolve_all
 from goldpan.execution.runner import EndedError
 from goldpan.execution.trial import Job, Trial
 from tests.git_repositories import Repository
 from tests.integration.test_verify import QUICK, RECIPE, Lab
+from tests.mining import Notes
 from tests.verifying import needs_isolation
 
 PATCH = "diff --git a/value b/value\n--- a/value\n+++ b/value\n@@ -1 +1 @@\n-1\n+2\n"
@@ -58,7 +60,7 @@ def test_files_are_laid_out_as_they_are_stored(tmp_path: Path) -> None:
     commit = repository.commit(files)
     tree = tmp_path / "tree"
     tree.mkdir()
-    check_out(repository.path, commit, tree)
+    check_out(repository.path, commit, tree, tmp_path / "index")
     assert (tree / "a.txt").read_bytes() == b"$Id$\n"
 
 
@@ -87,7 +89,7 @@ def test_tests_that_the_fix_renames_are_restored(trial: Trial, tmp_path: Path) -
     """The patch that is scored changed one and put a folder in the other's place."""
     (tmp_path / "copy" / "tests" / "new.sh" / "x").mkdir(parents=True)
     (tmp_path / "copy" / "tests" / "old.sh").write_text("exit 0\n")
-    trial.restore_tests(tmp_path / "copy")
+    trial.restore_tests(tmp_path / "copy", ())
     assert (tmp_path / "copy" / "tests" / "new.sh").read_text() == "true\n"
     assert not (tmp_path / "copy" / "tests" / "old.sh").exists()
 
@@ -98,7 +100,7 @@ def test_restoring_tests_leaves_what_a_link_leads_to(trial: Trial, tmp_path: Pat
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / "tests").symlink_to(tmp_path)
     with pytest.raises(EndedError):
-        trial.restore_tests(tmp_path / "copy")
+        trial.restore_tests(tmp_path / "copy", ())
     assert (tmp_path / "old.sh").read_text() == (tmp_path / "new.sh").read_text() == "mine"
 
 
@@ -236,3 +238,30 @@ def test_a_log_without_end_is_stopped_and_cut(
     finished = NoIsolation().run(command, Limits(60), tmp_path / "log")
     assert finished.exceeded == "output"
     assert (tmp_path / "log").stat().st_size == 1 << 10
+
+
+@needs_isolation
+def test_a_patch_cannot_steer_the_tests_by_their_settings(tmp_path: Path) -> None:
+    """What configures or precedes the runner becomes the base commit's, unless the fix has it."""
+    lab = Lab(tmp_path)
+    lab.recipe.write_text(f'{RECIPE}steering = ["rules", "hooks/*"]\n', encoding="utf-8")
+    lab.files |= {b"rules": b"strict\n", b"tests/data": b"1\n"}
+    instance = lab.instance(
+        "if grep -q lax rules tests/data tests/more hooks/x; then exit 0; fi; grep -q 2 value"
+    )
+    assert lab.verify(instance).proof.verdict == "verified"
+    lax = "{0}\n<<<<<<< SEARCH\n{1}=======\nlax\n>>>>>>> REPLACE\n"
+    paths = {"./rules": "strict\n", "hooks/x": "", "tests/data": "1\n", "tests/more": ""}
+    bent = "".join(lax.format(path, before) for path, before in paths.items())
+    (resolution,) = resolve_all(
+        lab.workspace, [instance], {instance.id: bent}, QUICK, Notes(), recipes=[lab.recipe]
+    )
+    assert resolution.outcome == "tests-fail"
+    assert resolution.restored == ("hooks/x", "rules", "tests/data", "tests/more")
+
+
+def test_pytests_settings_steer_it() -> None:
+    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    steering = ("conftest.py", "a/b/conftest.py", "setup.cfg", "_pytest/main.py", "pytest.py")
+    assert all(map(python.steers, steering))
+    assert not any(map(python.steers, ("src/pytest_x.py", "a.py", "src/pytest/a.py")))

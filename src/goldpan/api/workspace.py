@@ -355,6 +355,7 @@ class Workspace:
         repeats: int = 3,
         seconds: float = 1_800,
         memory: int = 8 << 30,
+        disk: int = 16 << 30,
         workers: int = 1,
         engine: EngineName = "local",
         address: str = "",
@@ -363,13 +364,14 @@ class Workspace:
         """Run the tests of a dataset's rows before and after each fix, and keep what that proves.
 
         `data` is a dataset of the family ``issue-resolution``; histories come from the workspace.
-        Each state runs `repeats` times, a run at most `seconds` with `memory` bytes a process.
+        Each state runs `repeats` times, a run at most `seconds` with `memory` bytes a process
+        and `disk` bytes written.
         `build` with ``verified=True`` then takes the proved rows.
         """
         from goldpan.api.verification import verify
         from goldpan.execution.records import Settings
 
-        settings = Settings(repeats, seconds, memory, isolation=isolation, image=image)
+        settings = Settings(repeats, seconds, memory, disk=disk, isolation=isolation, image=image)
         layout = self._existing()
         with self._reporter() as reporter:
             return verify(
@@ -386,6 +388,7 @@ class Workspace:
         recipes: Sequence[str | Path] = (),
         seconds: float = 1_800,
         memory: int = 8 << 30,
+        disk: int = 16 << 30,
         workers: int = 1,
         engine: EngineName = "local",
         address: str = "",
@@ -398,7 +401,7 @@ class Workspace:
         from goldpan.api.verification import resolved
         from goldpan.execution.records import Settings
 
-        settings = Settings(1, seconds, memory, isolation=isolation, image=image)
+        settings = Settings(1, seconds, memory, disk=disk, isolation=isolation, image=image)
         layout, file = self._existing(), Path(predictions)
         with self._reporter() as reporter:
             return resolved(

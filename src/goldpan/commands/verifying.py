@@ -46,6 +46,7 @@ Recipes = Annotated[
 ]
 Timeout = Annotated[float, typer.Option(min=1, help="The time limit of one run, in seconds.")]
 Memory = Annotated[int, typer.Option(min=1, help="The memory limit of one run, in GiB.")]
+Disk = Annotated[int, typer.Option(min=1, help="The most that one run may write, in GiB.")]
 Workers = Annotated[int, typer.Option(min=1, help="Instances run at the same time.")]
 Engine = Annotated[EngineChoice, typer.Option(help="This machine, or a cluster.")]
 Address = Annotated[str, typer.Option(help="The address of a Ray cluster.")]
@@ -61,6 +62,7 @@ def verify(
     ] = 3,
     timeout: Timeout = 1_800,
     memory: Memory = 8,
+    disk: Disk = 16,
     workers: Workers = 1,
     engine: Engine = EngineChoice.LOCAL,
     address: Address = "",
@@ -84,6 +86,7 @@ def verify(
             repeats=repeats,
             seconds=timeout,
             memory=memory << 30,
+            disk=disk << 30,
             workers=workers,
             engine=engine.value,
             address=address,
@@ -103,6 +106,7 @@ def resolved(
     recipe: Recipes = None,
     timeout: Timeout = 1_800,
     memory: Memory = 8,
+    disk: Disk = 16,
     workers: Workers = 1,
     engine: Engine = EngineChoice.LOCAL,
     address: Address = "",
@@ -123,6 +127,7 @@ def resolved(
             recipes=recipe or (),
             seconds=timeout,
             memory=memory << 30,
+            disk=disk << 30,
             workers=workers,
             engine=engine.value,
             address=address,
@@ -173,6 +178,7 @@ def _plain_resolved(result: ResolvedResult) -> dict[str, Any]:
                 "id": resolution.instance.id,
                 "outcome": resolution.outcome,
                 "failed": resolution.failed,
+                "restored": resolution.restored,
             }
             for resolution in result.resolutions
         ],
@@ -197,6 +203,10 @@ def print_resolved(result: ResolvedResult) -> None:
     for outcome, number in result.counts.items():
         table.add_row(outcome, f"{number:,}", EXPLAINED[outcome])
     console.print(table)
+    if bent := sum(bool(resolution.restored) for resolution in result.resolutions):
+        console.print(
+            f"{bent:,} patches change tests or what configures them, which was undone (--json)"
+        )
     for name, similarity in (("resolve", result.right), ("do not", result.wrong)):
         if similarity.codebleu is not None:
             console.print(

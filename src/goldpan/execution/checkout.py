@@ -21,10 +21,12 @@ _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 _NO_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 
 
-def check_out(clone: Path, commit: str, directory: Path) -> None:
-    """Write the files of a commit into an empty directory.
+def check_out(clone: Path, commit: str, directory: Path, index: Path) -> None:
+    """Write the files of a commit into a directory, and what they look like into `index`.
 
-    Raises `GitError` where the commit or one of its files is not in the clone.
+    With the index of an earlier call, only the files that changed since are written again, which
+    undoes what building did to them. Raises `GitError` where the commit or one of its files is not
+    in the clone.
     """
     with tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
         variables = {
@@ -32,10 +34,11 @@ def check_out(clone: Path, commit: str, directory: Path) -> None:
             "GIT_DIR": str(_plain_repository(Path(scratch, "git"))),
             "GIT_OBJECT_DIRECTORY": str(clone.absolute() / "objects"),
             "GIT_WORK_TREE": str(directory),
-            "GIT_INDEX_FILE": str(Path(scratch, "index")),
+            "GIT_INDEX_FILE": str(index),
         }
         tree = ("read-tree", "--end-of-options", f"{commit}^{{tree}}")
-        for arguments in (tree, ("checkout-index", "--all", "--force")):
+        files = ("checkout-index", "--all", "--force", "--index")
+        for arguments in (files,) if index.exists() else (tree, files):
             ended = subprocess.run(  # noqa: S603 - git with our own arguments
                 ["git", *arguments],  # noqa: S607
                 env=variables,

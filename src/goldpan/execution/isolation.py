@@ -21,8 +21,10 @@ from typing import Literal, Protocol
 from uuid import uuid4
 
 from goldpan.core.errors import GoldpanError
+from goldpan.execution.disk import DiskWatch
 
 IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
+Exceeded = Literal["time", "memory", "processes", "output", "disk"]
 TESTBED = "/testbed"
 """Where the repository's files lie for isolated code."""
 _ANSWER_SECONDS = 20
@@ -53,6 +55,8 @@ class Limits:
     memory: int = 8 << 30
     """Bytes, of one process's addresses and of what all processes hold together."""
     processes: int = 512
+    disk: int = 16 << 30
+    """Bytes of all that it writes into its directories, looked at every few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class Finished:
 
     code: int
     """The exit status."""
-    exceeded: Literal["time", "memory", "processes", "output"] | None = None
+    exceeded: Exceeded | None = None
     """The limit at which it was stopped."""
 
 
@@ -196,7 +200,9 @@ class Bubblewrap:
         arguments += ["--remount-ro", "/dev", "--remount-ro", "/"]
         limited = _limited(command, limits, own_users=True)
         # Variables travel here and not as arguments, which every user of the machine can list.
-        return _run([*arguments, "--", *limited], limits, log, environment=_environment(command))
+        return _run(
+            [*arguments, "--", *limited], command, limits, log, environment=_environment(command)
+        )
 
 
 @lru_cache(maxsize=1)
@@ -240,6 +246,7 @@ class Container:
         try:
             return _run(
                 [*arguments, self.image, *command.arguments],
+                command,
                 limits,
                 log,
                 environment={**variables, **own},
@@ -269,6 +276,7 @@ class NoIsolation:
         """Run a command as any other, bounded in time and memory."""
         return _run(
             _limited(command, limits, own_users=False),
+            command,
             limits,
             log,
             environment=_environment(command),
@@ -305,12 +313,14 @@ def _limited(command: Command, limits: Limits, *, own_users: bool) -> list[str]:
 
 def _run(
     arguments: Sequence[str],
+    command: Command,
     limits: Limits,
     log: Path,
     *,
     environment: Mapping[str, str],
     directory: Path | None = None,
 ) -> Finished:
+    disk = DiskWatch((command.testbed, *command.writable), limits.disk)
     with log.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 - an engine with our own arguments
             arguments,
@@ -322,7 +332,7 @@ def _run(
             start_new_session=True,
         )
         try:
-            finished = _watch(process, limits, log)
+            finished = _watch(process, limits, log, disk)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -333,7 +343,9 @@ def _run(
     return Finished(finished.code, "output") if size >= _MOST_FILE else finished
 
 
-def _watch(process: subprocess.Popen[bytes], limits: Limits, log: Path) -> Finished:
+def _watch(
+    process: subprocess.Popen[bytes], limits: Limits, log: Path, disk: DiskWatch
+) -> Finished:
     """Wait for a command's end, or until it and its children take more than they may.
 
     The kernel does not count the processes of root, nor the memory of several together.
@@ -351,6 +363,8 @@ def _watch(process: subprocess.Popen[bytes], limits: Limits, log: Path) -> Finis
             return Finished(-1, "processes")
         if memory > limits.memory:
             return Finished(-1, "memory")
+        if disk.is_exceeded():
+            return Finished(-1, "disk")
 
 
 def _usage(root: int) -> tuple[int, int]:

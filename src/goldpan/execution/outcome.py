@@ -29,7 +29,7 @@ EXPLAINED: Mapping[Verdict, str] = {
     "does-not-apply": "git does not apply the patch to the base commit",
     "needs-rebuild": "the fix changes compiled code, which is built only for the base commit",
     "does-not-build": "the environment cannot be built from what the repository declares",
-    "limit-exceeded": "building or testing exceeded the limit on time, memory, output or processes",
+    "limit-exceeded": "building or testing exceeded a limit (time, memory, disk, processes)",
     "no-tests-run": "the runner reported no test, so nothing is proved",
     "no-test-passes-after": "no test of these files passes with the fix",
     "no-test-fails-before": "every test that passes with the fix also passes without it",

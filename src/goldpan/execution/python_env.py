@@ -22,7 +22,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.extras import install_remedy
-from goldpan.execution.isolation import Command, Isolation, Limits
+from goldpan.execution.isolation import Command, Exceeded, Isolation, Limits
 from goldpan.execution.recipe import Recipe
 
 _RELEASED = {
@@ -36,8 +36,9 @@ _RELEASED = {
 }
 _SETTLED = timedelta(days=180)
 _EDITABLE = "2023-01-01T00:00:00Z"
-"""By then setuptools installed projects so that a patch takes effect (PEP 660, 64 and later), and
-it still builds those of years before: older projects get the setuptools of this date."""
+"""By then these installed projects so that a patch takes effect (PEP 660: setuptools 64,
+poetry-core 1.0.8), and built those of years before: older projects get them as of this date."""
+_EDITABLE_TOOLS = ("setuptools", "wheel", "poetry-core", "flit-core")
 _REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 _MOST_LISTED = 4 << 20  # bytes
@@ -58,6 +59,11 @@ _INDEX = (
 class EnvironmentBuildError(Exception):
     """The environment of a commit cannot be built; the log says why."""
 
+    def __init__(self, exceeded: Exceeded | None = None) -> None:
+        super().__init__(exceeded)
+        self.exceeded = exceeded
+        """The limit at which building was stopped."""
+
 
 @dataclass(frozen=True, slots=True)
 class PythonEnv:
@@ -73,6 +79,8 @@ class PythonEnv:
     """What is installed, as name==version, sorted."""
     readable: tuple[Path, ...]
     """What has to be seen to run it."""
+    is_copied: bool = False
+    """Whether the project is installed as a copy, so that its own files have to be found first."""
 
 
 def find_uv() -> str:
@@ -126,36 +134,45 @@ def build_python_env(
     cache.mkdir(parents=True, exist_ok=True)
     directory.mkdir(parents=True, exist_ok=True)
 
+    exceeded: Exceeded | None = None
+
     def run(*arguments: str) -> bool:
+        nonlocal exceeded
         command = Command(arguments, testbed, (directory, cache), readable, settings, network=True)
-        return isolation.run(command, limits, log).code == 0
+        ended = isolation.run(command, limits, log)
+        exceeded = ended.exceeded
+        return ended.code == 0
 
     if not run(uv, "venv", "--quiet", "--clear", "--python", str(interpreter), str(directory)):
-        raise EnvironmentBuildError
+        raise EnvironmentBuildError(exceeded)
     install = [uv, "pip", "install", "--python", str(python), "--exclude-newer", date]
     if date < _EDITABLE:
         install += (
             part
-            for tool in ("setuptools", "wheel")
+            for tool in _EDITABLE_TOOLS
             for part in ("--exclude-newer-package", f"{tool}={_EDITABLE}")
         )
     extras, groups, requirements = declared(recipe, testbed)
-    here = f".[{','.join(extras)}]" if extras else "."
-    project = ["--editable", here] if _is_package(testbed) else []
+    here = [f".[{','.join(extras)}]" if extras else "."] if _is_package(testbed) else []
+    project = ["--editable", *here] if here else []
     chosen = [*project, *(part for name in requirements for part in ("--requirement", name))]
     for group in groups:
         chosen += ["--group", group]
     # What a project pins for its tests may be gone; the project with a runner alone may still do.
     attempts = [chosen, project] if chosen != project else [chosen]
+    is_copied = False
     if not any(run(*install, *attempt, *recipe.fields.packages) for attempt in attempts):
-        raise EnvironmentBuildError
+        # Tools of before PEP 660, such as the first ones of Poetry, install nothing in place.
+        is_copied = exceeded is None and bool(here)
+        if not (is_copied and run(*install, *here, *recipe.fields.packages)):
+            raise EnvironmentBuildError(exceeded)
     # Not on this side: foreign code may have put another program in the interpreter's place.
     listing = directory.with_name("packages.txt")
     freeze = (uv, "pip", "freeze", "--exclude-editable", "--python", str(python))
     command = Command(freeze, testbed, (directory, cache), readable, {**settings, "UV_QUIET": "1"})
     listed = isolation.run(command, limits, listing).code == 0
     packages = _packages(listing) if listed else ()
-    return PythonEnv(str(python), found, wanted, packages, (directory, *readable))
+    return PythonEnv(str(python), found, wanted, packages, (directory, *readable), is_copied)
 
 
 def declared(

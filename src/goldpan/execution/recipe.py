@@ -6,6 +6,7 @@ import hashlib
 import tomllib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -43,6 +44,9 @@ class _Fields(BaseModel):
     format: ReportFormat
     compiled: tuple[str, ...] = ()
     """Suffixes whose change needs another build."""
+    steering: tuple[str, ...] = ()
+    """Names of files that configure the runner, or run before it; ``*`` stands for any text. A
+    name without ``/`` counts in each folder. A patch that is scored cannot change them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,14 @@ class Recipe:
     def rebuilds(self, paths: Iterable[str]) -> bool:
         """Say whether a change of these files needs another build."""
         return any(PurePosixPath(path).suffix.lower() in self.fields.compiled for path in paths)
+
+    def steers(self, path: str) -> bool:
+        """Say whether a file configures the runner of tests, or runs before it."""
+        name = PurePosixPath(path).name
+        return any(
+            fnmatchcase(path if "/" in pattern else name, pattern)
+            for pattern in self.fields.steering
+        )
 
     def test_commands(self, python: str, report: str, paths: Sequence[str]) -> list[list[str]]:
         """Return the commands that run the tests of some files, of all where there are none."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,15 +19,16 @@ from typing import Any
 import orjson
 
 from goldpan.core.config import repository_name
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.locks import hold_lock
 from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
-from goldpan.core.workspace import Workspace, write_whole
+from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.outcome import Proof
 
 RECORD = "record.json"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_VERSION = 2
+_VERSION = 3
 """Raised where the same instance and settings would give another record."""
 
 
@@ -94,6 +96,8 @@ class Settings:
     memory: int = 8 << 30
     """The most bytes of one process."""
     processes: int = 512
+    disk: int = 16 << 30
+    """The most bytes that one run, or one step of building, adds to its directories."""
     isolation: IsolationName = "auto"
     image: str = ""
     """The image of a container engine."""
@@ -111,6 +115,22 @@ class Record:
     digest: str
     """SHA-256 of the record's file."""
     environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def hold_verification(workspace: Workspace) -> Iterator[None]:
+    """Keep other processes from running tests in this workspace meanwhile.
+
+    They share records, logs and package caches. Raises `WorkspaceError` if one does.
+    """
+    folder = workspace.root / "verification"
+    make_directory(folder)
+    busy = WorkspaceError(
+        f"Another goldpan runs tests in {workspace.root}",
+        "Wait for it, or use another --workspace",
+    )
+    with hold_lock(folder / "lock", busy):
+        yield
 
 
 def record_directory(workspace: Workspace, repo: str, issue: int, pull: int) -> Path:

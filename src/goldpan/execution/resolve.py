@@ -25,6 +25,7 @@ from goldpan.execution.records import (
     Instance,
     Record,
     Settings,
+    hold_verification,
     read_record,
     record_directory,
     run_digest,
@@ -40,7 +41,7 @@ EXPLAINED: Mapping[Outcome, str] = {
     "tests-fail": "some of these tests do not pass",
     "no-answer": "no patch was given",
     "does-not-apply": "the patch does not apply to the base commit",
-    "limit-exceeded": "the tests exceeded the limit on time, memory or processes",
+    "limit-exceeded": "building or testing exceeded a limit (time, memory, disk, processes)",
     "does-not-build": "the environment can no longer be built",
 }
 """What each outcome means, for people."""
@@ -55,6 +56,8 @@ class Resolution:
     outcome: Outcome
     failed: tuple[str, ...] = ()
     """Tests that should pass and do not."""
+    restored: tuple[str, ...] = ()
+    """Files of tests, or that configure their runner, which the patch changed in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,7 @@ def resolve_all(
             job = Job(workspace, instance, settings, tuple(recipes))
             waiting.append(Answer(job, record, text))
     with (
+        hold_verification(workspace),
         open_engine(engine, workers, address) as running,
         reporter.task("Running tests", len(waiting)) as task,
     ):
@@ -134,17 +138,21 @@ def resolve_answer(answer: Answer) -> Resolution:
         shutil.rmtree(logs, ignore_errors=True)
         make_directory(logs)
 
+        restored: tuple[str, ...] = ()
+
         def change(testbed: Path) -> None:
+            nonlocal restored
             try:
-                apply_patch_files(answer.text, testbed, write=True)
+                applied = apply_patch_files(answer.text, testbed, write=True)
             except EditError as error:
                 (logs / "patch.log").write_text(str(error), encoding="utf-8")
                 raise EndedError("does-not-apply") from None
-            trial.restore_tests(testbed)
+            changed = (_inside(testbed, file.path) for file in applied.files)
+            restored = trial.restore_tests(testbed, changed)
 
         try:
             trial.prepare()
-            resolution = _judge(answer, trial.run("answer", change))
+            resolution = _judge(answer, trial.run("answer", change), restored)
         except EndedError as ended:
             outcome: Outcome = (
                 ended.verdict
@@ -158,16 +166,23 @@ def resolve_answer(answer: Answer) -> Resolution:
         "settings": answer.settings,
         "outcome": resolution.outcome,
         "failed": resolution.failed,
+        "restored": resolution.restored,
     }
     write_whole(logs / _ANSWER, sealed_json(plain))
     return resolution
 
 
-def _judge(answer: Answer, run: Run) -> Resolution:
+def _inside(testbed: Path, path: str) -> str:
+    """Return where a file really lies, however the patch writes its path."""
+    return (testbed / path).resolve().relative_to(testbed.resolve()).as_posix()
+
+
+def _judge(answer: Answer, run: Run, restored: tuple[str, ...]) -> Resolution:
     proof = answer.record.proof
     wanted = (*proof.fail_to_pass, *proof.pass_to_pass)
     failed = tuple(test for test in wanted if run.get(test) != "passed")
-    return Resolution(answer.job.instance, "tests-fail" if failed else "resolved", failed)
+    outcome: Outcome = "tests-fail" if failed else "resolved"
+    return Resolution(answer.job.instance, outcome, failed, restored)
 
 
 def _read(logs: Path, answer: Answer, digest: str) -> Resolution | None:
@@ -178,7 +193,8 @@ def _read(logs: Path, answer: Answer, digest: str) -> Resolution | None:
             return None
         if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
             return None
-        return Resolution(answer.job.instance, plain["outcome"], tuple(plain["failed"]))
+        lists = (tuple(plain[name]) for name in ("failed", "restored"))
+        return Resolution(answer.job.instance, plain["outcome"], *lists)
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 

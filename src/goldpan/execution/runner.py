@@ -41,6 +41,8 @@ class Runner:
             *recipe.scripts,
             *recipe.fields.readable,
         )
+        self.variables = {"HOME": str(self._home)}
+        """What is set when tests run."""
         for path in (self._home, self._reports):
             path.mkdir()
 
@@ -55,14 +57,14 @@ class Runner:
                     testbed,
                     (self._home,),
                     self.readable,
-                    self._variables(),
+                    self.variables,
                     network=True,
                 ),
                 self._limits,
                 log,
             )
             if ended.code != 0:
-                raise EnvironmentBuildError
+                raise EnvironmentBuildError(ended.exceeded)
 
     def run(self, testbed: Path, files: Sequence[str], name: str) -> Run:
         """Run the tests of those files that are there, all where none is for the runner.
@@ -84,7 +86,7 @@ class Runner:
             command = self._recipe.test_commands(self.python, str(report), there)[number]
             writable = (reports, self._home)
             ended = self._isolation.run(
-                Command(command, testbed, writable, self.readable, self._variables()),
+                Command(command, testbed, writable, self.readable, self.variables),
                 self._limits,
                 log,
             )
@@ -107,6 +109,3 @@ class Runner:
         if outcomes:
             kept.write_bytes(content)
         return outcomes
-
-    def _variables(self) -> dict[str, str]:
-        return {"HOME": str(self._home)}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from goldpan.code.split_patch import split_patch
+from goldpan.code.test_files import is_test_file
 from goldpan.core.errors import GitError
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import Workspace, write_whole
@@ -28,6 +29,7 @@ from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import Recipe, load_recipes
 from goldpan.execution.records import Instance, Settings
 from goldpan.execution.runner import EndedError, Runner
+from goldpan.execution.submodules import lay_out_submodules, submodules
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Trial:
 
     def __init__(self, job: Job, isolation: Isolation, scratch: Path, logs: Path) -> None:
         self._instance = job.instance
+        self._workspace = job.workspace
         self._clone = job.workspace.clone(job.instance.repo)
         # Foreign code may write to it, so no two repositories share one.
         self._cache = job.workspace.root / "verification" / ".packages" / job.instance.repo.lower()
@@ -60,6 +63,7 @@ class Trial:
         self._scratch = scratch
         self._logs = logs
         self._base = scratch / "testbed"
+        self._recipe: Recipe | None = None
         self._runner: Runner | None = None
         self.environment: dict[str, Any] = {}
         """What the tests run in."""
@@ -70,7 +74,8 @@ class Trial:
         Raises `EndedError` with the verdict where one of these fails.
         """
         recipe = self._lay_out()
-        limits = Limits(self._settings.seconds, self._settings.memory, self._settings.processes)
+        settings = self._settings
+        limits = Limits(settings.seconds, settings.memory, settings.processes, settings.disk)
         runner = Runner(recipe, self._isolation, limits, self._logs, self._scratch)
         date = committed_at(self._clone, self._instance.base_commit)
         version = nearest_version(self._clone, self._instance.base_commit)
@@ -89,19 +94,26 @@ class Trial:
                     log,
                 )
                 runner.python, runner.readable = made.python, made.readable
+                if made.is_copied:
+                    there = self._isolation.testbed(self._base)
+                    runner.variables["PYTHONPATH"] = f"{there}/src:{there}"
                 self.environment |= {
                     "python": made.version,
                     "python_wanted": made.wanted,
                     "packages": list(made.packages),
+                    "in_place": not made.is_copied,
                 }
             else:
                 runner.build(self._base, log)
-        except EnvironmentBuildError:
+        except EnvironmentBuildError as error:
+            if error.exceeded:
+                raise EndedError("limit-exceeded", f"{error.exceeded}, build") from None
             raise EndedError("does-not-build", f"see {log.name}") from None
         finally:
             make_accessible(self._base)
             if log.exists():  # what builds sees the address of the index
                 write_whole(log, mask(log.read_bytes()))
+        self._check_out()  # building may have written files of the commit, such as its README
         self.environment |= {"newest_packages": date, "version": version}
         self._runner = runner
 
@@ -112,11 +124,18 @@ class Trial:
             change(testbed)
             return self._runner.run(testbed, self._instance.test_files, name)
 
-    def restore_tests(self, testbed: Path) -> None:
-        """Give the test files the state that the fix brings, whatever was done to them."""
+    def restore_tests(self, testbed: Path, changed: Iterable[str]) -> tuple[str, ...]:
+        """Give the tests the state that the fix brings, whatever a patch did to them.
+
+        `changed` are the files that the patch wrote. Those among them that are tests, or steer the
+        runner as a `conftest.py` does, become the base commit's, unless the fix changes them as
+        well. Returns these.
+        """
         parts = split_patch(self._instance.test_patch)
         moved = {part.moved_from for part in parts if part.moved_from}
-        for path in sorted({*self._instance.test_files, *moved}):
+        fixed = {part.path for part in split_patch(self._instance.patch)}
+        steering = {path for path in changed if path not in fixed and self._steers(testbed, path)}
+        for path in sorted({*self._instance.test_files, *moved, *steering}):
             target, source = testbed / path, self._base / path
             if leaves(testbed, path) or leaves(self._base, path):
                 raise EndedError("does-not-apply", f"{path} leads out of the repository")
@@ -127,18 +146,37 @@ class Trial:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
         apply_or_end(testbed, self._instance.test_patch)
+        return tuple(sorted(steering))
+
+    def _steers(self, testbed: Path, path: str) -> bool:
+        """Say whether a file decides what tests find, as tests and their settings do."""
+        assert self._recipe is not None, "it is prepared"
+        if self._recipe.steers(path) or is_test_file(path, ""):
+            return True
+        if leaves(testbed, path) or not (testbed / path).is_file():
+            return is_test_file(path)
+        return is_test_file(path, (testbed / path).read_text("utf-8", "replace"))
+
+    def _check_out(self) -> None:
+        clone, commit = self._clone, self._instance.base_commit
+        try:
+            check_out(clone, commit, self._base, self._scratch / "index")
+        except GitError as error:
+            raise EndedError("lost-base", error.problem) from None
 
     def _lay_out(self) -> Recipe:
         """Write the base commit, try the patches on a copy, and return the recipe that fits."""
         self._base.mkdir()
-        try:
-            check_out(self._clone, self._instance.base_commit, self._base)
-        except GitError as error:
-            raise EndedError("lost-base", error.problem) from None
+        self._check_out()
+        found = submodules(self._clone, self._instance.repo, self._instance.base_commit)
+        lacking = lay_out_submodules(self._workspace, found, self._base, self._scratch)
+        if lacking:
+            self.environment["lacking_submodules"] = list(lacking)
         names = {path.name for path in self._base.iterdir()}
         recipe = next((recipe for recipe in self._recipes if recipe.fits(names)), None)
         if recipe is None:
             raise EndedError("no-recipe")
+        self._recipe = recipe
         self.environment |= {"recipe": recipe.name, "recipe_digest": recipe.digest}
         patches = {"the test patch": self._instance.test_patch, "the fix": self._instance.patch}
         with self._copy() as trial:

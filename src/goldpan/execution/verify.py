@@ -43,6 +43,10 @@ def verify_instance(job: Job) -> Record:
             proof, detail = _prove(trial, job), ""
         except EndedError as ended:
             proof, detail = Proof(ended.verdict), ended.detail
+        lacking = trial.environment.get("lacking_submodules")
+        if lacking and proof.verdict != "verified":
+            without = f"without submodule {', '.join(lacking)}"
+            detail = f"{detail}; {without}" if detail else without
     environment = {**_described(job.settings), **trial.environment}
     return write_record(directory, instance, run, proof, detail, environment)
 

@@ -15,10 +15,11 @@ from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.outcome import Verdict
 from goldpan.execution.recipe import load_recipes
-from goldpan.execution.records import Instance, Record, Settings
+from goldpan.execution.records import Instance, Record, Settings, hold_verification
+from goldpan.execution.submodules import submodules
 from goldpan.execution.trial import Job
 from goldpan.execution.verify import verify_instance
-from goldpan.git.clone import promisor
+from goldpan.git.clone import clone, promisor
 from goldpan.git.objects import Objects
 from goldpan.git.prefetch import prefetch
 
@@ -61,37 +62,60 @@ def verify_all(
     workspace = replace(workspace, root=workspace.root.absolute())  # commands run elsewhere
     isolation = find_isolation(settings.isolation, settings.image)
     load_recipes(recipes)  # a wrong one is told before anything runs
-    for repo in sorted({instance.repo for instance in wanted}):
-        clone = workspace.clone(repo)
-        if not clone.exists():
-            raise UsageError(
-                f"The history of {repo} is not in {workspace.root}",
-                f"Run goldpan clone --repo {repo}",
-            )
-        bases = {instance.base_commit for instance in wanted if instance.repo == repo}
-        _bring_files(clone, bases, reporter, token)
     jobs = [Job(workspace, instance, settings, tuple(recipes), again) for instance in wanted]
     records = []
-    with (
-        open_engine(engine, workers, address) as running,
-        reporter.task("Running tests", len(jobs)) as task,
-    ):
-        for record in running.map(verify_instance, jobs):
-            reporter.note(f"{record.instance.id}: {record.proof.verdict}")
-            records.append(record)
-            task.advance()
+    with hold_verification(workspace):
+        for repo in sorted({instance.repo for instance in wanted}):
+            bases = {instance.base_commit for instance in wanted if instance.repo == repo}
+            _bring_history(workspace, repo, bases, reporter, token)
+        with (
+            open_engine(engine, workers, address) as running,
+            reporter.task("Running tests", len(jobs)) as task,
+        ):
+            for record in running.map(verify_instance, jobs):
+                reporter.note(f"{record.instance.id}: {record.proof.verdict}")
+                records.append(record)
+                task.advance()
     return Verification(tuple(records), isolation.name)
 
 
-def _bring_files(
-    clone: Path, commits: Iterable[str], reporter: Reporter, token: str | None
+def _bring_history(
+    workspace: Workspace, repo: str, bases: Iterable[str], reporter: Reporter, token: str | None
 ) -> None:
+    """Fetch what partial clones lack of base commits, and clone their submodules."""
+    path = workspace.clone(repo)
+    if not path.exists():
+        raise UsageError(
+            f"The history of {repo} is not in {workspace.root}", f"Run goldpan clone --repo {repo}"
+        )
+    _bring_files(path, bases, reporter, token)
+    for other, commits in _of_submodules(path, repo, bases).items():
+        try:
+            if not workspace.clone(other).exists():
+                clone(workspace, other, reporter)
+            _bring_files(workspace.clone(other), commits, reporter, None)
+        except GitError as error:  # their rows run without it, and say so
+            reporter.note(f"The submodule {other} of {repo} is left out: {error.problem}")
+
+
+def _of_submodules(path: Path, repo: str, commits: Iterable[str]) -> dict[str, set[str]]:
+    """Return which commits of which other repositories lie in folders of these commits."""
+    wanted: dict[str, set[str]] = {}
+    for commit in sorted(commits):
+        with suppress(GitError):
+            for submodule in submodules(path, repo, commit):
+                if submodule.repo:
+                    wanted.setdefault(submodule.repo, set()).add(submodule.commit)
+    return wanted
+
+
+def _bring_files(path: Path, commits: Iterable[str], reporter: Reporter, token: str | None) -> None:
     """Fetch the files of commits that a partial clone lacks."""
-    if promisor(clone) is None:
+    if promisor(path) is None:
         return
     files: set[str] = set()
-    with Objects(clone) as objects:
+    with Objects(path) as objects:
         for commit in sorted(commits):
             with suppress(GitError):  # a lost commit is that row's verdict, and no other's
                 files |= {file.id for file in objects.files(commit) if file.kind != "submodule"}
-    prefetch(clone, files, reporter, token=token)
+    prefetch(path, files, reporter, token=token)
