@@ -102,6 +102,36 @@ def test_three_files_tell_the_same(tmp_path: Path) -> None:
     assert before == {path.name: path.read_bytes() for path in folder.glob("result.*")}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--tasks", "incivilty"), "has no task 'incivilty'. Did you mean incivility?"),
+        (("--tasks", "requirement_type,toys"), "has no task 'toys'. Choose requirement_type"),
+        (("--models", "a,bigg"), "has no model 'bigg'. Did you mean big?"),
+        (("--models", "all,b"), "has no model 'b'"),
+        (("--table", "1,3"), "has no table '3'. Choose 1, 2"),
+    ],
+)
+def test_a_name_that_the_paper_has_not_is_an_error(
+    tmp_path: Path, arguments: tuple[str, str], message: str
+) -> None:
+    recipe = write_recipe(tmp_path)
+    command = ["reproduce", str(recipe), "--workspace", str(tmp_path / "w"), *arguments]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 2 or isinstance(done.exception, GoldpanError)
+    assert message in str(done.exception) + done.output
+    assert not (tmp_path / "w").exists()
+
+
+def test_names_are_split_at_commas(tmp_path: Path) -> None:
+    recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
+    where = ("--data", data, "--workspace", tmp_path / "w")
+    _, result = run(recipe, *where, "--tasks", "requirement_type, incivility", "--table", "1,2")
+    assert [table["table"] for table in result["tables"]] == ["1", "2"]
+    assert result["effort"]["tasks"] == ["requirement_type", "incivility"]
+    assert cells(result, 1)["requirement_type", "A"]["state"] == "run"
+
+
 def test_files_are_found_in_a_clone_compressed_or_not(tmp_path: Path) -> None:
     recipe, root = find_recipe(str(write_recipe(tmp_path))), tmp_path / "data"
     (root / "deep" / "kit").mkdir(parents=True)

@@ -79,13 +79,39 @@ def test_ratios_differences_and_units(tmp_path: Path) -> None:
     assert outcomes(tmp_path, 1, with_zero)[0] == []
 
 
+def test_f1_places_and_figures_with_fewer_digits(tmp_path: Path) -> None:
+    rule = {"how": "f1", "row": "part", "column": "Average", "columns": ["A", "B"]}
+    (f1,), notes = outcomes(tmp_path, 0, rule)
+    assert f1.value == pytest.approx(2 * 0.2 * 0.4 / 0.6)
+    assert notes == ["The print does not agree with itself: part, Average."]
+    assert outcomes(tmp_path, 0, rule | {"decimals": 0})[1] == [], "rounded to whole numbers"
+    none = {"how": "f1", "row": "full", "column": "Average", "rows": ["none"], "columns": ["A", "A"]}
+    assert outcomes(tmp_path, 0, none)[0] == [], "of nothing"
+    places, _ = outcomes(tmp_path, 0, {"how": "place", "column": "A", "columns": ["Average"]})
+    assert [(cell.row, cell.value) for cell in places] == [("part", 1), ("full", 2)]
+
+
+def test_effects_are_of_means_and_deviations(tmp_path: Path) -> None:
+    rule = {
+        "how": "effect",
+        "row": "part",
+        "column": "A",
+        "table": "1",
+        "rows": ["full", "part"],
+        "columns": ["B", "A"],
+    }
+    (effect,), _ = outcomes(tmp_path, 1, rule)
+    assert effect.value == pytest.approx(0.1 / ((0.4**2 + 0.2**2) / 2) ** 0.5)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"how": "effect"}, "takes the effect of 1 figures, not of 4"),
         ({"how": "median"}, r"rules\.0\.how"),
         ({"table": "9"}, "names the table '9'"),
         ({"columns": ["C"]}, "names 'full', 'C', which table 1 has not"),
-        ({"how": "change"}, "takes the change of 1 figures, not of two"),
+        ({"how": "change"}, "takes the change of 1 figures, not of 2"),
     ],
 )
 def test_a_wrong_rule_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:

@@ -40,7 +40,7 @@ def reproduce(
     ] = None,
     table: Annotated[
         list[str] | None,
-        typer.Option("--table", help="A table, such as 3; may be given several times."),
+        typer.Option("--table", help="Tables, such as 3 or 3,4. (default: all)"),
     ] = None,
     data: Annotated[
         Path | None,
@@ -55,7 +55,8 @@ def reproduce(
         ),
     ] = None,
     tasks: Annotated[
-        list[str] | None, typer.Option("--tasks", help="Tasks to run. (default: all with data)")
+        list[str] | None,
+        typer.Option("--tasks", help="Tasks to run, such as incivility,sentiment. (default: all)"),
     ] = None,
     no_run: Annotated[
         bool, typer.Option("--no-run", help="Train nothing; finished runs still count.")
@@ -94,16 +95,18 @@ def reproduce(
     fetched without --download. Exits with 3 if a file is missing or is not the authors'.
     """
     from goldpan.evaluation.protocol import find_protocol
-    from goldpan.reproduce.catalogue import find_recipe, find_tables, recipe_names
+    from goldpan.reproduce.catalogue import find_recipe, find_tables, find_tasks, recipe_names
     from goldpan.reproduce.context import Context, Effort
     from goldpan.reproduce.data import DataFolder
+    from goldpan.reproduce.names import split_names
 
     if paper is None:
         recipes = [find_recipe(name) for name in recipe_names()]
         print_result(json, [_summary(recipe) for recipe in recipes], lambda: print_recipes(recipes))
         return
     recipe = find_recipe(paper)
-    chosen = find_tables(recipe, table or ())
+    chosen = find_tables(recipe, split_names(table or ()))
+    wanted = find_tasks(recipe, split_names(tasks)) if tasks else ()
     if (models or tasks) and not table:
         chosen = tuple(filter(_can_run, chosen))
     lab = Workspace(settings_of(workspace=workspace).workspace)
@@ -120,8 +123,8 @@ def reproduce(
             seed=find_protocol(recipe.protocol).seed if seed is None else seed,
             effort=Effort(
                 run=not no_run,
-                models=_models(recipe, models or []),
-                tasks=tuple(tasks or ()),
+                models=_models(recipe, split_names(models or ())),
+                tasks=tuple(task.task for task in wanted),
                 limit=limit,
                 quick=quick,
             ),
@@ -147,14 +150,12 @@ def _can_run(table: TableRecipe) -> bool:
     return any(computation.method in _METHODS_OF_RUNS for computation in table.compute)
 
 
-def _models(recipe: Recipe, names: Sequence[str]) -> tuple[str, ...]:
+def _models(recipe: Recipe, names: tuple[str, ...]) -> tuple[str, ...]:
     from goldpan.reproduce.models import find_models
 
-    wanted = [part for name in names for part in name.split(",") if part]
-    if "all" in wanted:
-        return tuple(model.name for model in recipe.models)
-    find_models(recipe, tuple(wanted))  # a name that is wrong is told before any work
-    return tuple(wanted)
+    named = tuple(name for name in names if name != "all")
+    find_models(recipe, named)  # a name that is wrong is told before any work
+    return named if named == names else tuple(model.name for model in recipe.models)
 
 
 def _write_slurm(context: Context, directory: Path, json: bool) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from goldpan.core.errors import UsageError
-from goldpan.reproduce.recipe import PATTERN, Recipe, TableRecipe
+from goldpan.reproduce.names import unknown_name
+from goldpan.reproduce.recipe import PATTERN, Recipe, TableRecipe, TaskRecipe
 
 _ENDING = ".toml"
 _SHIPPED = files("goldpan.reproduce") / "recipes"
@@ -75,15 +76,21 @@ def read_recipe(file: str, text: str) -> Recipe:
 def find_tables(recipe: Recipe, keys: Sequence[str]) -> tuple[TableRecipe, ...]:
     """Return the tables of those keys, all of them without any; raises `UsageError`."""
     known = {table.key.lower(): table for table in recipe.tables}
-    chosen: dict[str, TableRecipe] = {}
     for key in keys:
         if key.lower() not in known:
-            raise UsageError(
-                f"The recipe {recipe.name} has no table {key!r}",
-                f"Choose {', '.join(table.key for table in recipe.tables)}",
-            )
-        chosen[key.lower()] = known[key.lower()]
-    return tuple(chosen.values()) if keys else recipe.tables
+            choice = [table.key for table in recipe.tables]
+            raise unknown_name(recipe.name, "table", key, choice)
+    chosen = dict.fromkeys(key.lower() for key in keys)
+    return tuple(known[key] for key in chosen) if keys else recipe.tables
+
+
+def find_tasks(recipe: Recipe, names: Sequence[str]) -> tuple[TaskRecipe, ...]:
+    """Return the tasks of those names, all of them without any; raises `UsageError`."""
+    known = {task.task: task for task in recipe.tasks}
+    for name in names:
+        if name not in known:
+            raise unknown_name(recipe.name, "task", name, list(known))
+    return tuple(known[name] for name in names) if names else recipe.tasks
 
 
 def _key(location: Sequence[int | str], values: Any) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.workspace import make_directory
 from goldpan.datasets.registry import find_task
+from goldpan.reproduce.catalogue import find_tasks
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.models import find_models, takes, weights_of
 from goldpan.reproduce.prepare import prepared
@@ -80,14 +81,8 @@ def plan_jobs(context: Context, names: Sequence[str]) -> JobPlan:
             models.append(model)
         except UsageError as error:
             skipped.append(str(error))
-    wanted = context.effort.tasks or tuple(task.task for task in context.recipe.tasks)
-    for name in wanted:
-        recipe = context.recipe.task(name)
-        if recipe is None:
-            raise UsageError(
-                f"{context.recipe.name} has no task {name!r}",
-                f"Choose {', '.join(task.task for task in context.recipe.tasks)}",
-            )
+    for recipe in find_tasks(context.recipe, context.effort.tasks):
+        name = recipe.task
         taking = [model for model in models if takes(model, find_task(name))]
         try:
             if taking:

@@ -10,6 +10,7 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import Protocol, settings_for
+from goldpan.reproduce.names import unknown_name
 from goldpan.reproduce.recipe import ModelRecipe, Recipe
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -28,10 +29,8 @@ def find_models(recipe: Recipe, names: tuple[str, ...]) -> tuple[ModelRecipe, ..
         name, sign, commit = argument.partition("@")
         model = recipe.model(name)
         if model is None:
-            raise UsageError(
-                f"{recipe.name} has no model {name!r}",
-                f"Choose {', '.join(known.name for known in recipe.models)}",
-            )
+            choice = [known.name for known in recipe.models]
+            raise unknown_name(recipe.name, "model", name, choice)
         if sign and not _COMMIT.fullmatch(commit):
             raise UsageError(f"{commit!r} is not a commit", "Write its 40 hexadecimal digits")
         chosen.append(model.model_copy(update={"commit": commit}) if sign else model)

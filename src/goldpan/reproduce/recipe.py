@@ -197,6 +197,13 @@ class TableRecipe(_Part):
                 )
         return self
 
+    def number(self, row: str, column: str) -> float | None:
+        """Return the number that is printed in a cell; None where there is none."""
+        if row not in self.rows or column not in self.columns:
+            return None
+        value = self.rows[row][self.columns.index(column)]
+        return None if value is None or isinstance(value, str) else float(value)
+
 
 class Statistics(_Part):
     """How the paper compares models."""

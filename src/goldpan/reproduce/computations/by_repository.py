@@ -17,7 +17,6 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.reproduce.cells import Outcome, State
-from goldpan.reproduce.computations.printed_figures import printed
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import MissingFileError, read_text
 from goldpan.reproduce.models import find_models
@@ -40,7 +39,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     """Yield means of printed rows, published files, and runs of the recipe's baselines."""
     chosen = parsed(_Settings, settings)
     for row in table.rows:
-        values = [printed(table, row, column) for column in chosen.columns]
+        values = [table.number(row, column) for column in chosen.columns]
         if known := [value for value in values if value is not None]:
             yield Outcome(row, chosen.mean, math.fsum(known) / len(known), "recomputed")
     for row, key in chosen.published.items():

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.evaluation.nlbse import BASELINE, comment_rule, comment_score
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.computations.printed_figures import printed
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.prepare import prepared
@@ -39,7 +38,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     chosen = parsed(_Settings, settings)
     for row, values in table.rows.items():
         won = str(values[table.columns.index(_WON)] or "").partition("/")[0]
-        mean = printed(table, row, "F1")
+        mean = table.number(row, "F1")
         if won.isdigit() and mean is not None:
             score = comment_rule(mean, int(won), len(BASELINE))
             yield Outcome(row, _SCORE, score, "recomputed", "from the rounded mean F1")

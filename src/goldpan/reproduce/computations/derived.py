@@ -1,6 +1,6 @@
-"""Cells that follow from other figures of the same print: means, sums, changes.
+"""Cells that follow from other figures of the same print: means, sums, changes, places, effects.
 
-Nothing is run. Where a printed cell cannot come from the printed figures, however these were
+Nothing is run: such cells are `recomputed`. Where a printed cell cannot come from the printed figures, however these were
 rounded, a note names it. Settings: `rules`, each a `Rule`.
 """
 
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from math import fsum
+from math import fsum, sqrt
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from goldpan.core.errors import UsageError
+from goldpan.evaluation.nlbse import rank
+from goldpan.evaluation.statistics.effects import magnitude
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.context import Context
-from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.recipe import TableRecipe, Value
 from goldpan.reproduce.scores import parsed
 
 _SLACK = 1e-9
@@ -27,9 +29,12 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    how: Literal["mean", "sum", "difference", "ratio", "change"]
-    """`change`: by how many percent the second figure differs from the first, without a sign;
-    `ratio` and `difference`: of the first figure and the second."""
+    how: Literal["mean", "sum", "difference", "ratio", "change", "f1", "effect", "place"]
+    """`difference` and `ratio`: of the first figure and the second; `change`: by how many percent
+    the second figure differs from the first, without a sign; `f1`: the harmonic mean of two;
+    `effect`: Cohen's d, without a sign, of two means with a deviation after each, or its name
+    where the table prints a word; `place`: of the row among those of the table, the highest
+    figure first."""
     row: str = ""
     """The row of the cells; empty for every row, or those of `only_rows`."""
     column: str = ""
@@ -42,6 +47,8 @@ class Rule(BaseModel):
     columns: tuple[str, ...] = ()
     scale: float = 1.0
     """What the result is multiplied by, where the tables print different units."""
+    decimals: int | None = Field(default=None, ge=0, le=9)
+    """Of the cells and figures of these rows, where they print fewer than their table."""
 
 
 class _Settings(BaseModel):
@@ -55,8 +62,11 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     impossible = []
     for rule in parsed(_Settings, settings).rules:
         source = _table(context, rule.table) if rule.table else table
+        if rule.how == "place":
+            yield from _places(table, source, rule)
+            continue
         for row, column in _targets(table, rule):
-            paper = _figure(table, row, column)
+            paper = _printed(table, row, column)
             figures = [
                 _figure(source, name or row, other or column)
                 for name, other in product(rule.rows or (row,), rule.columns or (column,))
@@ -69,9 +79,14 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 continue
             value *= rule.scale
             note = f"{rule.how} of {len(known)} printed figures"
-            ends = _range(rule.how, known, 0.5 * 10.0**-source.decimals)
-            low, high = (end * rule.scale for end in ends)
-            unit = 0.5 * 10.0**-table.decimals
+            if isinstance(paper, str):
+                yield Outcome(row, column, magnitude(value), "recomputed", note)
+                continue
+            half, unit = (
+                0.5 * 10.0 ** -(printed.decimals if rule.decimals is None else rule.decimals)
+                for printed in (source, table)
+            )
+            low, high = (end * rule.scale for end in _range(rule.how, known, half))
             if not low - unit - _SLACK <= paper <= high + unit + _SLACK:
                 note += ", which do not give the print, however they were rounded"
                 impossible.append(f"{row}, {column}")
@@ -79,7 +94,15 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 note += "; their rounding explains the distance"
             yield Outcome(row, column, value, "recomputed", note)
     if impossible:
-        context.note(f"The print does not agree with itself: {'; '.join(impossible)}.")
+        context.note(f"The print does not agree with itself: {'; '.join(dict.fromkeys(impossible))}.")
+
+
+def _places(table: TableRecipe, source: TableRecipe, rule: Rule) -> Iterator[Outcome]:
+    """Yield the place of each row by one column of a table, the highest first."""
+    for column in (rule.column,) if rule.column else rule.only_columns or table.columns:
+        values = {row: _figure(source, row, (rule.columns or (column,))[0]) for row in table.rows}
+        for entry in rank({row: value for row, value in values.items() if value is not None}):
+            yield Outcome(entry.name, column, entry.place, "recomputed", "place of printed figures")
 
 
 def _table(context: Context, key: str) -> TableRecipe:
@@ -99,13 +122,17 @@ def _targets(table: TableRecipe, rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def _figure(table: TableRecipe, row: str, column: str) -> float | None:
+    value = _printed(table, row, column)
+    return None if isinstance(value, str) else value
+
+
+def _printed(table: TableRecipe, row: str, column: str) -> Value:
     if row not in table.rows or column not in table.columns:
         raise UsageError(
             f"A rule names {row!r}, {column!r}, which table {table.key} has not",
             "Correct the recipe; docs/papers.md describes its keys",
         )
-    value = table.rows[row][table.columns.index(column)]
-    return None if isinstance(value, str) else value
+    return table.rows[row][table.columns.index(column)]
 
 
 def _value(how: str, figures: Sequence[float]) -> float | None:
@@ -114,14 +141,21 @@ def _value(how: str, figures: Sequence[float]) -> float | None:
         return fsum(figures)
     if how == "mean":
         return fsum(figures) / len(figures)
-    if len(figures) != 2:
+    wanted = 4 if how == "effect" else 2
+    if len(figures) != wanted:
         raise UsageError(
-            f"A rule takes the {how} of {len(figures)} figures, not of two",
+            f"A rule takes the {how} of {len(figures)} figures, not of {wanted}",
             "Correct the recipe; docs/papers.md describes its keys",
         )
+    if how == "effect":
+        mean, deviation, other, spread = figures
+        pooled = sqrt((deviation**2 + spread**2) / 2)
+        return abs(mean - other) / pooled if pooled else None
     first, second = figures
     if how == "difference":
         return first - second
+    if how == "f1":
+        return 2 * first * second / (first + second) if first + second else None
     divisor = second if how == "ratio" else first
     if not divisor:
         return None

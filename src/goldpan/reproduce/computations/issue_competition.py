@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict
 
 from goldpan.evaluation.nlbse import issue_rule
 from goldpan.reproduce.cells import Outcome
-from goldpan.reproduce.computations.printed_figures import printed
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.recipe import TableRecipe
 from goldpan.reproduce.scores import parsed
@@ -31,7 +30,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     """Yield the average of each row that prints all recalls."""
     chosen = parsed(_Settings, settings)
     for row in table.rows:
-        recalls = {column: printed(table, row, column) for column in chosen.support}
+        recalls = {column: table.number(row, column) for column in chosen.support}
         known = {column: value for column, value in recalls.items() if value is not None}
         if len(known) == len(recalls):
             value = issue_rule(known, chosen.support)
