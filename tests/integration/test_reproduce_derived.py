@@ -85,7 +85,13 @@ def test_f1_places_and_figures_with_fewer_digits(tmp_path: Path) -> None:
     assert f1.value == pytest.approx(2 * 0.2 * 0.4 / 0.6)
     assert notes == ["The print does not agree with itself: part, Average."]
     assert outcomes(tmp_path, 0, rule | {"decimals": 0})[1] == [], "rounded to whole numbers"
-    none = {"how": "f1", "row": "full", "column": "Average", "rows": ["none"], "columns": ["A", "A"]}
+    none = {
+        "how": "f1",
+        "row": "full",
+        "column": "Average",
+        "rows": ["none"],
+        "columns": ["A", "A"],
+    }
     assert outcomes(tmp_path, 0, none)[0] == [], "of nothing"
     places, _ = outcomes(tmp_path, 0, {"how": "place", "column": "A", "columns": ["Average"]})
     assert [(cell.row, cell.value) for cell in places] == [("part", 1), ("full", 2)]

@@ -1,7 +1,7 @@
 """Cells that follow from other figures of the same print: means, sums, changes, places, effects.
 
-Nothing is run: such cells are `recomputed`. Where a printed cell cannot come from the printed figures, however these were
-rounded, a note names it. Settings: `rules`, each a `Rule`.
+Nothing is run: such cells are `recomputed`. Where a printed cell cannot come from the printed
+figures, however these were rounded, a note names it. Settings: `rules`, each a `Rule`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
                 note += "; their rounding explains the distance"
             yield Outcome(row, column, value, "recomputed", note)
     if impossible:
-        context.note(f"The print does not agree with itself: {'; '.join(dict.fromkeys(impossible))}.")
+        context.note(
+            f"The print does not agree with itself: {'; '.join(dict.fromkeys(impossible))}."
+        )
 
 
 def _places(table: TableRecipe, source: TableRecipe, rule: Rule) -> Iterator[Outcome]:
