@@ -12,7 +12,7 @@ from .schema import nullable_fields
 from .server import Request, Twin
 from .store import World
 from .synthetic import synthetic_world
-from .workload import workload_world
+from .workload import mills_world, workload_world
 
 __all__ = [
     "ERRORS",
@@ -26,6 +26,7 @@ __all__ = [
     "Twin",
     "World",
     "load_backup",
+    "mills_world",
     "nullable_fields",
     "synthetic_world",
     "workload_world",

@@ -23,19 +23,45 @@ def workload_world(
     Each pull request has one cross reference (from its issue's last comment), one commit, and
     `reviews` reviews that share its `review_comments`.
     """
-    world = World(
-        Repository(
-            owner="workload",
-            name="mill",
-            id=77_000_001,
-            created_at=_START,
-            pushed_at=_START,
-            description="Entries of one size",
-            language="Python",
-            license="MIT",
-        )
-    )
+    world = World(_repository("mill", 77_000_001))
     editor = Editor(world, start=_START, step=60)
+    _fill(editor, issues, pulls, comments, review_comments, reviews, files)
+    link(world)
+    return world
+
+
+def mills_world(count: int, issues: int = 20, pulls: int = 20) -> World:
+    """Return so many repositories of that kind, `workload/mill-0` and on."""
+    mills = [_repository(f"mill-{index}", 77_000_001 + index) for index in range(count)]
+    world = World(*mills)
+    for mill in mills:
+        _fill(Editor(world, mill.full_name, start=_START, step=60), issues, pulls)
+    link(world)
+    return world
+
+
+def _repository(name: str, identity: int) -> Repository:
+    return Repository(
+        owner="workload",
+        name=name,
+        id=identity,
+        created_at=_START,
+        pushed_at=_START,
+        description="Entries of one size",
+        language="Python",
+        license="MIT",
+    )
+
+
+def _fill(
+    editor: Editor,
+    issues: int,
+    pulls: int,
+    comments: int = 4,
+    review_comments: int = 3,
+    reviews: int = 1,
+    files: int = 2,
+) -> None:
     for index in range(issues):
         number = editor.issue(f"Wheel {index} squeaks", "Heard it turn.")
         for turn in range(comments - 1 if index < pulls else comments):
@@ -56,5 +82,3 @@ def workload_world(
             lines = [(f"src/wheel_{index}_0.py", f"Line {line} drips.") for line in range(share)]
             editor.review(number, "APPROVED", "Runs smoothly.", lines)
         editor.merge(number, closes=[index + 1] if index < issues else [])
-    link(world)
-    return world

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from goldpan.api.repositories import known_repositories
-from goldpan.core.config import Settings, Via, load_settings
+from goldpan.core.config import Settings, Via, load_settings, repository_name
 from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from goldpan.api.evaluation import Evaluation, Plan
     from goldpan.check import CheckResult
     from goldpan.core.engine import EngineName
+    from goldpan.core.errors import GoldpanError
     from goldpan.datasets.hub import PublishResult
     from goldpan.evaluation.label_errors import LabelErrors
     from goldpan.evaluation.resolved import ResolvedResult
@@ -61,6 +62,7 @@ class Workspace:
         via: Via | None = None,
         since: str | datetime | None = None,
         concurrency: int | None = None,
+        at_once: int | None = None,
         patience: float | str | None = None,
         workers: int | None = None,
         tasks: str | Path | None = None,
@@ -78,6 +80,7 @@ class Workspace:
                 "via": via,
                 "since": since,
                 "concurrency": concurrency,
+                "at_once": at_once,
                 "patience": patience,
                 "workers": workers,
             }
@@ -117,6 +120,25 @@ class Workspace:
 
         with self._reporter() as reporter:
             return mine(self.settings, repo, reporter, license=stated_license(license))
+
+    def mine_many(
+        self, *repos: str, licenses: Mapping[str, str] | None = None
+    ) -> dict[str, MineResult | GoldpanError]:
+        """Mine repositories at once under one limit, each as `mine` does; none stops the others.
+
+        Returns by name, in the order given, what each gave or what it failed with. The setting
+        `at_once` says how many are mined at once; `licenses` states licences by repository.
+        """
+        from goldpan.datasets.licenses import stated_license
+        from goldpan.miners.mine_many import Results, mine_many
+
+        named = {repo: repository_name(repo) for repo in repos}
+        known = {name.lower(): license for name, license in (licenses or {}).items()}
+        stated = {name: stated_license(known.get(name.lower())) for name in named.values()}
+        with self._reporter() as reporter, reporter.task("Repositories", len(stated)) as task:
+            results = Results(reporter, task)
+            mine_many(self.settings, stated, reporter, results)
+        return {repo: results.by_name[name.lower()] for repo, name in named.items()}
 
     def predict(self, repo: str) -> Estimate:
         """Return what `mine` would cost; nothing is written."""

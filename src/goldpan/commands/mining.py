@@ -27,6 +27,7 @@ from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import
+    from goldpan.api.workspace import Workspace
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.estimate import Estimate
     from goldpan.miners.mine import MineResult
@@ -70,6 +71,13 @@ def mine(
     concurrency: Annotated[
         int | None, typer.Option(help="The most concurrent requests. (default: 4)")
     ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            help="The most repositories to mine at once, under one limit. (default: 8, fewer where "
+            "memory is short)"
+        ),
+    ] = None,
     patience: Annotated[
         str | None,
         typer.Option(help="How long to wait while GitHub is down, such as 30m. (default: 1h)"),
@@ -101,6 +109,7 @@ def mine(
         since=since,
         api_url=api_url,
         concurrency=concurrency,
+        at_once=at_once,
         patience=patience,
     ) as lab:
         names = names_of(repo, repos)
@@ -123,25 +132,28 @@ def mine(
         costs: dict[str, Estimate] = {}
         results: list[MineResult] = []
         failures: dict[str, GoldpanError] = {}
-        for name in names:
-            try:
-                if dry_run:
+        if dry_run:
+            for name in names:
+                try:
                     costs[name] = lab.predict(name)
-                else:
-                    results.append(lab.mine(name, license=license))
-            except UsageError:
-                raise
-            except GoldpanError as error:  # of this repository: the others go on
-                failures[name] = error
-                complain(error)
+                except UsageError:
+                    raise
+                except GoldpanError as error:  # of this repository: the others go on
+                    failures[name] = error
+        else:
+            mined = _mine(lab, names, license)
+            results = [one for one in mined.values() if not isinstance(one, GoldpanError)]
+            failures = {name: one for name, one in mined.items() if isinstance(one, GoldpanError)}
+    for failure in failures.values():
+        complain(failure)
     if dry_run:
         predicted = {name: asdict(cost) for name, cost in costs.items()}
         told = {name: {"failure": str(error)} for name, error in failures.items()}
         print_result(json, predicted | told, lambda: print_estimates(costs))
     else:
-        mined = [mined_json(result) for result in results]
+        told_results = [mined_json(result) for result in results]
         failed = [failed_json(name, error) for name, error in failures.items()]
-        print_result(json, [*mined, *failed], lambda: print_mined(results))
+        print_result(json, [*told_results, *failed], lambda: print_mined(results))
     stopped = [result.failure for result in results if result.failure]
     for failure in stopped:
         complain(failure)
@@ -151,6 +163,20 @@ def mine(
 
 
 app.command()(gharchive)
+
+
+def _mine(
+    lab: Workspace, names: Sequence[str], license: str | None
+) -> dict[str, MineResult | GoldpanError]:
+    """Return what mining each gave; the lines on one alone do not begin with its name."""
+    if len(names) > 1:
+        return lab.mine_many(*names)
+    try:
+        return {names[0]: lab.mine(names[0], license=license)}
+    except UsageError:
+        raise
+    except GoldpanError as error:
+        return {names[0]: error}
 
 
 def normalize(

@@ -66,7 +66,7 @@ class Lines:
 
 
 class Display:
-    """One screen: a bar a stage, and the unit at work; what fails stays above it."""
+    """One screen: a bar a stage, and one a unit at work; what fails stays above it."""
 
     shows_stages = False
 
@@ -74,17 +74,16 @@ class Display:
         self._reporter = reporter
         self._stack = stack
         self._stages: dict[str, Task] = {}
-        self._unit: ExitStack | None = None
+        self._units: dict[str, ExitStack] = {}
 
     def tell(self, event: Event) -> None:
         """Move the bars."""
         if event.kind == "begin":
-            self._unit = ExitStack()
-            self._unit.enter_context(self._reporter.task(f"  {event.unit.subject}", 1))
+            unit = self._units[event.unit.name] = ExitStack()
+            unit.enter_context(self._reporter.task(f"  {event.unit.name}", 1))
             return
-        if self._unit is not None:
-            self._unit.close()
-            self._unit = None
+        if event.unit.name in self._units:
+            self._units.pop(event.unit.name).close()
         if event.kind in ("fail", "skip") or (event.result and event.result.lacks):
             self._reporter.note(f"{event.unit.name} {_ending(event)}")
         stage = event.unit.stage

@@ -46,6 +46,8 @@ class Settings:
     """A command that prints a token, asked at the start and when GitHub refuses the old one."""
     concurrency: int = 4
     """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
+    at_once: int = 0
+    """The most repositories to mine at once; 0 is up to 8, fewer where memory is short."""
     retries: int = 3
     """How often a request is tried before the run continues without it and retries later."""
     patience: float = 3_600.0
@@ -85,6 +87,7 @@ FILE_SETTINGS = (
     "via",
     "since",
     "concurrency",
+    "at_once",
     "retries",
     "patience",
     "timeout",
@@ -208,7 +211,7 @@ def _duration(value: object) -> float:
 
 
 def _check(settings: Settings) -> None:
-    for name in ("concurrency", "retries", "workers", "timeout", "patience"):
+    for name in ("concurrency", "at_once", "retries", "workers", "timeout", "patience"):
         value = getattr(settings, name)
         kind = (int, float) if name in ("timeout", "patience") else int
         if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:

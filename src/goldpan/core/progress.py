@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from types import TracebackType
 from typing import Self
 
@@ -57,6 +58,7 @@ class Reporter:
     def __init__(self, console: Console | None = None, *, quiet: bool = False) -> None:
         self._console = console or Terminal(stderr=True)
         self._quiet = quiet
+        self._prefix = ""
         self._display: Progress | None = None
         if self._console.is_terminal and not quiet:
             self._display = Progress(
@@ -83,8 +85,15 @@ class Reporter:
         if self._display:
             self._display.stop()
 
+    def named(self, name: str) -> Self:
+        """Return one for a piece of work among others: its lines and bars begin with the name."""
+        other = copy(self)
+        other._prefix = f"{name}: "
+        return other
+
     def note(self, text: str) -> None:
         """Print one line that stays."""
+        text = self._prefix + text
         LOG.info(text)
         if not self._quiet:
             self._console.print(clean(text), soft_wrap=True)
@@ -100,7 +109,9 @@ class Reporter:
                 self._display.remove_task(task._id)
 
     def _begin(self, title: str, total: int) -> TaskID | None:
-        return self._display.add_task(clean(title).plain, total=total) if self._display else None
+        if self._display is None:
+            return None
+        return self._display.add_task(clean(self._prefix + title).plain, total=total)
 
     def _update(self, task: TaskID | None, done: int, total: int) -> None:
         if self._display and task is not None:

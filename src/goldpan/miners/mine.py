@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, repository_name
@@ -29,6 +30,7 @@ from goldpan.miners.journal import Journal
 from goldpan.miners.rehearsal import Rehearsal
 from goldpan.miners.repair import unresolved
 from goldpan.miners.tables.normalize import normalize
+from goldpan.miners.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,13 @@ def mine(
     `MiningError` only where there is nothing of the repository, `UsageError` for settings that
     cannot work.
     """
-    return asyncio.run(_mine(settings, repository_name(repo), reporter, pace, license))
+
+    async def ask() -> MineResult:
+        async with connect(settings, reporter, pace) as github:
+            name, turns = repository_name(repo), Turns(alone=True)
+            return await mine_with(github, settings, name, reporter, pace, license, turns)
+
+    return asyncio.run(ask())
 
 
 def predict(
@@ -90,34 +98,33 @@ def predict(
     return asyncio.run(ask())
 
 
-async def _mine(
-    settings: Settings, repo: str, reporter: Reporter, pace: Pace | None, license: str | None
+async def mine_with(
+    github: GitHub,
+    settings: Settings,
+    repo: str,
+    reporter: Reporter,
+    pace: Pace | None,
+    license: str | None,
+    turns: Turns,
 ) -> MineResult:
+    """Mine a repository by a client that counts for it alone, as `mine` does."""
     started = time.monotonic()
     path = chosen_path(settings)
     workspace = Workspace(settings.workspace)
-    async with connect(settings, reporter, pace) as github:
-        announced = await announce(github, settings, repo)
-        if announced.repo.lower() != repo.lower():
-            reporter.note(f"{repo} is now called {announced.repo}, and is kept under that name")
-        repo = announced.repo
-        if path == "rest" and not settings.tokens:
-            reporter.note(
-                "No token: GitHub allows 60 requests an hour. With GITHUB_TOKEN set it allows "
-                "5,000. Stop at any time; the same command resumes"
-            )
-        failure, estimate = None, Estimate(0, 0, 0.0)
+    announced = await announce(github, settings, repo)
+    if announced.repo.lower() != repo.lower():
+        reporter.note(f"{repo} is now called {announced.repo}, and is kept under that name")
+    repo = announced.repo
+    if path == "rest" and not settings.tokens:
+        reporter.note(
+            "No token: GitHub allows 60 requests an hour. With GITHUB_TOKEN set it allows "
+            "5,000. Stop at any time; the same command resumes"
+        )
+    tables = partial(normalize, workspace, repo, reporter, workers=settings.workers)
+    failure, estimate = None, Estimate(0, 0, 0.0)
+    async with turns.of(repo):
         with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
-            journal = Journal(archive)
-            journal.begin(_plan(settings, repo))
-            if journal.resumed:
-                reporter.note("Going on where the last run stopped")
-            if not any(journal.of_run("repository")):
-                journal.keep("repository", [], announced.request, announced.reply)
-            if license is not None:
-                journal.mark("license", [], license=license)
-            if announced.dialect.lacks and not any(journal.of_run("dialect")):
-                journal.mark("dialect", [], lacks=sorted(map(list, announced.dialect.lacks)))
+            journal = _begin(archive, settings, announced, reporter, license)
             rows: Mapping[str, int] = {}
             try:
                 miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
@@ -125,14 +132,14 @@ async def _mine(
                 estimate = await price(github, journal, settings, announced, miner)
                 _say(estimate, reporter)
                 await miner.run()
-                rows = normalize(workspace, repo, reporter, workers=settings.workers)
+                rows = await turns.take(tables)
                 lost = unresolved(archive.records)
                 renamed = await _ask_former_names(github, journal, workspace, repo, reporter)
                 if renamed or lost:  # only a run that ended makes good what damage took
-                    rows = normalize(workspace, repo, reporter, workers=settings.workers)
+                    rows = await turns.take(tables)
             except MiningError as error:
                 failure = error
-                rows = normalize(workspace, repo, reporter, workers=settings.workers)
+                rows = await turns.take(tables)
     return MineResult(
         repo,
         path,
@@ -145,6 +152,27 @@ async def _mine(
         measure_coverage(workspace, repo),
         failure,
     )
+
+
+def _begin(
+    archive: Archive,
+    settings: Settings,
+    announced: Announced,
+    reporter: Reporter,
+    license: str | None,
+) -> Journal:
+    """Begin a run, or go on with the last, and keep what the repository says of itself."""
+    journal = Journal(archive)
+    journal.begin(_plan(settings, announced.repo))
+    if journal.resumed:
+        reporter.note("Going on where the last run stopped")
+    if not any(journal.of_run("repository")):
+        journal.keep("repository", [], announced.request, announced.reply)
+    if license is not None:
+        journal.mark("license", [], license=license)
+    if announced.dialect.lacks and not any(journal.of_run("dialect")):
+        journal.mark("dialect", [], lacks=sorted(map(list, announced.dialect.lacks)))
+    return journal
 
 
 async def _ask_former_names(

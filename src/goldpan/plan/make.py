@@ -10,12 +10,12 @@ from goldpan.api.workspace import Workspace
 from goldpan.filters.profile import load_profile
 from goldpan.plan.dataset_steps import DatasetStep, ReviewStep
 from goldpan.plan.file import PlanFile, check_plan
+from goldpan.plan.mining import MineStep
 from goldpan.plan.output_steps import EvaluateStep, PublishStep
 from goldpan.plan.record import Record
 from goldpan.plan.repository_steps import (
     CloneStep,
     FilterStep,
-    MineStep,
     PairStep,
     Setting,
     told_profiles,
@@ -69,6 +69,7 @@ def open_workspace(
         via=plan.mine.via,
         since=None if plan.mine.since is None else str(plan.mine.since),
         concurrency=plan.mine.concurrency,
+        at_once=plan.mine.at_once,
     )
     check_plan(file)
     return lab

@@ -1,30 +1,26 @@
-"""The stages that work on one repository: mine, pair, clone, filter."""
+"""The stages that work on one repository after it is mined: pair, clone, filter."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import GoldpanError, MiningError, WorkspaceError
+from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import read_lineage
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.plan.file import PlanFile
 from goldpan.plan.record import Record, digest_of, digests_of, flat
-from goldpan.plan.unit import Cost, Outcome, Step, Unit
+from goldpan.plan.unit import Outcome, Step, Unit
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.api.workspace import Workspace
     from goldpan.filters.profile import Profile
-    from goldpan.miners.coverage import Coverage
 
 RENAMED = "repo"
 """The fact of a mined repository: the name under which it is kept."""
-_DAY = timedelta(days=1)
-_WITHHELD = "withheld"
 _CLONED = ("revisions", "changes")
 _ISSUES = "issues of all repositories"
 
@@ -79,81 +75,6 @@ class Setting:
     def pairs(self, repo: str) -> Path:
         """Return the file of a repository's pairs by the plan's rules."""
         return self.lab.layout.pairs(repo, self.file.plan.pair.rules)
-
-
-@dataclass(frozen=True, slots=True)
-class MineStep(Step):
-    """Mines a repository, or what changed since, as goldpan mine does."""
-
-    owns: ClassVar[bool] = False
-
-    unit: Unit
-    setting: Setting
-
-    def settings(self) -> Mapping[str, Any]:
-        """Return how GitHub is asked, and what licence is stated."""
-        lab = self.setting.lab.settings
-        stated = self.setting.file.plan.mine.licenses.get(self.unit.subject.lower())
-        return {"api_url": lab.api_url, "via": lab.via, "since": lab.since, "license": stated}
-
-    def inputs(self) -> Mapping[str, str]:
-        """Return nothing: what it reads lies at GitHub."""
-        return {}
-
-    def due(self, record: Record, update: bool) -> str:
-        """Return why GitHub has to be asked for what changed."""
-        refresh = self.setting.file.plan.refresh
-        if update:
-            return "an update is asked for"
-        if refresh == "always":
-            return 'refresh = "always"'
-        age = datetime.now(UTC) - datetime.fromisoformat(record.at)
-        return 'refresh = "daily", and a day has passed' if _is_old(refresh, age) else ""
-
-    def run(self) -> Outcome:
-        """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
-        lab, repo = self.setting.lab, self.unit.subject
-        license = self.setting.file.plan.mine.licenses.get(repo.lower())
-        result = lab.mine(repo, license=license)
-        if result.failure is not None:
-            raise result.failure
-        coverage = result.coverage
-        if coverage is None:
-            raise MiningError(f"{repo} was not mined", "Run the same command again")
-        tables = lab.layout.tables(result.repo)
-        said = f"{result.rows.get('entries', 0):,} entries, {result.requests:,} requests"
-        return Outcome(
-            said,
-            made=(tables / "entries.parquet",),
-            kept=(lab.layout.raw(result.repo), tables),
-            spent={"requests": result.requests, "points": result.points},
-            lacks=_gaps(coverage),
-            again=not coverage.finished or any(gap.state != _WITHHELD for gap in coverage.gaps),
-            facts={RENAMED: result.repo},
-        )
-
-    def price(self) -> Cost:
-        """Ask GitHub what there is, and predict what mining takes."""
-        try:
-            told = self.setting.lab.predict(self.unit.subject)
-        except GoldpanError as error:
-            return Cost(note=error.problem)
-        return Cost(requests=told.requests, points=told.points, seconds=told.seconds)
-
-
-def _is_old(refresh: str, age: timedelta) -> bool:
-    return refresh == "daily" and age >= _DAY
-
-
-def _gaps(coverage: Coverage) -> tuple[str, ...]:
-    if coverage.complete:
-        return ()
-    if not coverage.finished:
-        return ("the run did not finish",)
-    states: dict[str, int] = {}
-    for gap in coverage.gaps:
-        states[f"{gap.part} {gap.state}"] = states.get(f"{gap.part} {gap.state}", 0) + 1
-    return tuple(f"{count:,} {what}" for what, count in sorted(states.items()))
 
 
 @dataclass(frozen=True, slots=True)

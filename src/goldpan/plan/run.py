@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from goldpan.api.workspace import Workspace
-from goldpan.core.errors import GoldpanError, StoppedError, UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
-from goldpan.core.log import LOG
 from goldpan.core.progress import Reporter
-from goldpan.core.resources import explain
 from goldpan.core.workspace import make_directory
 from goldpan.plan.assess import Assessment, Wish, assess, assess_all, priced
 from goldpan.plan.file import PlanFile, load_plan
+from goldpan.plan.job import Job, begun, explained, failed, failure
 from goldpan.plan.make import Store, make_setting, make_steps, open_workspace, store_of
-from goldpan.plan.record import (
-    Recipe,
-    Record,
-    digests_of,
-    read_record,
-    size_of,
-    write_record,
-)
+from goldpan.plan.mining import mine_together
+from goldpan.plan.record import Recipe, Record, read_record, write_record
 from goldpan.plan.repository_steps import Setting
-from goldpan.plan.results import Ended, Listener, PlanResult, Telling, UnitResult, now
+from goldpan.plan.results import Ended, Listener, PlanResult, Telling, UnitResult
 from goldpan.plan.selection import (
     Selection,
     is_current,
@@ -35,7 +27,7 @@ from goldpan.plan.selection import (
     select_repositories,
     write_selection,
 )
-from goldpan.plan.unit import Outcome, Step, Unit
+from goldpan.plan.unit import Stage, Step
 
 
 def run_plan(
@@ -87,6 +79,8 @@ class OpenPlan:
         found = [] if self.selection is None else self.selection.repositories
         self.repositories = (*file.plan.repositories.listed, *(one.repo for one in found))
         self.steps: list[Step] = make_steps(self.setting, self.store, self.repositories)
+        self._reporter = reporter
+        self._numbers = {step.unit.name: number for number, step in enumerate(self.steps, 1)}
 
     def record(self, unit: str) -> Record | None:
         """Return what is kept of a unit."""
@@ -112,7 +106,7 @@ class OpenPlan:
     def run(self, wish: Wish, listener: Listener) -> PlanResult:
         """Run what is due; see `run_plan`."""
         self._check_wish(wish)
-        begun = time.monotonic()
+        started = time.monotonic()
         results: dict[str, UnitResult] = {}
         make_directory(self.store.root)
         busy = WorkspaceError(
@@ -120,20 +114,15 @@ class OpenPlan:
         )
         with hold_lock(self.store.root / "lock", busy):
             self.records.clear()
-            stages = Counter(step.unit.stage for step in self.steps)
-            for number, step in enumerate(self.steps, 1):
-                place = (number, len(self.steps), stages[step.unit.stage])
-                told = Telling(listener, step.unit, place)
-                result = self._do(step, wish, results, told)
-                results[step.unit.name] = result
-                told.ended(result)
-        wanted = [result for result in results.values() if wish.takes(result.unit)]
+            for stage, steps in groupby(self.steps, lambda step: step.unit.stage):
+                self._run_stage(stage, list(steps), wish, results, listener)
+        wanted = [results[step.unit.name] for step in self.steps if wish.takes(step.unit)]
         return PlanResult(
             self.file.name,
             self.lab.path,
             self.repositories,
             tuple(wanted),
-            time.monotonic() - begun,
+            time.monotonic() - started,
         )
 
     def _select(self, reporter: Reporter, *, anew: bool, keep: bool) -> Selection | None:
@@ -157,9 +146,37 @@ class OpenPlan:
                     "Give a stage, a repository or both, as filter/OWNER/NAME; --dry-run lists all",
                 )
 
-    def _do(
-        self, step: Step, wish: Wish, results: dict[str, UnitResult], told: Telling
-    ) -> UnitResult:
+    def _run_stage(
+        self,
+        stage: Stage,
+        steps: Sequence[Step],
+        wish: Wish,
+        results: dict[str, UnitResult],
+        listener: Listener,
+    ) -> None:
+        """Run what is due of a stage, no unit of which depends on another."""
+        jobs: list[Job] = []
+        for step in steps:
+            place = (self._numbers[step.unit.name], len(self.steps), len(steps))
+            telling = Telling(listener, step.unit, place)
+            judged = self._judge(step, wish, results, telling)
+            if isinstance(judged, Job):
+                jobs.append(judged)
+            else:
+                results[step.unit.name] = judged
+                telling.ended(judged)
+        if stage == "mine" and len(jobs) > 1:
+            mine_together(jobs, self.setting, self._reporter)
+        else:
+            for job in jobs:
+                job.run()
+        self.setting.memory.clear()
+        results |= {job.step.unit.name: job.result for job in jobs if job.result is not None}
+
+    def _judge(
+        self, step: Step, wish: Wish, results: dict[str, UnitResult], telling: Telling
+    ) -> UnitResult | Job:
+        """Return a unit that is due as a job, else what became of it."""
         unit = step.unit
         needed = [results[name] for name in unit.needs if name in results]
         lacking = next((one for one in needed if one.state in ("failed", "skipped")), None)
@@ -172,7 +189,9 @@ class OpenPlan:
         try:
             judged = assess(step, self.lab.path, record, wish)
         except Exception as error:  # noqa: BLE001 - no unit stops the others
-            return self._failed(step, record, None, _told(step.unit, error), 0.0)
+            known = explained(unit, error)
+            self._keep(failed(begun(unit, record, Recipe("", {}, {})), known))
+            return failure(unit, known, (), 0.0, ran=False)
         if not judged.why:
             assert record is not None
             state: Ended = "partial" if record.lacks else "fresh"
@@ -180,99 +199,8 @@ class OpenPlan:
         if not wish.takes(unit):
             why = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
             return UnitResult(unit, "skipped", False, judged.why, said=why)
-        told.begins(judged.why)
-        return self._run(step, record, judged)
-
-    def _run(self, step: Step, record: Record | None, judged: Assessment) -> UnitResult:
-        assert judged.recipe is not None
-        begun = time.monotonic()
-        try:
-            step.prepare(record)
-            self._keep(_begun(step.unit, record, judged.recipe))
-            outcome = step.run()
-        except StoppedError:
-            raise
-        except Exception as error:  # noqa: BLE001 - no unit stops the others
-            told = _told(step.unit, error)
-            return self._failed(step, record, judged, told, time.monotonic() - begun)
-        finally:
-            self.setting.memory.clear()
-        seconds = time.monotonic() - begun
-        ended = self._ended(step, outcome, seconds, judged.recipe)
-        self._keep(ended)
-        state: Ended = "partial" if outcome.lacks else "done"
-        return UnitResult(step.unit, state, True, judged.why, seconds, outcome.said, outcome.lacks)
-
-    def _ended(self, step: Step, outcome: Outcome, seconds: float, recipe: Recipe) -> Record:
-        return Record(
-            step.unit.name,
-            "partial" if outcome.lacks else "done",
-            recipe,
-            now(),
-            digests_of(self.lab.path, outcome.made),
-            size_of(outcome.kept or outcome.made),
-            round(seconds, 3),
-            dict(outcome.spent),
-            outcome.said,
-            outcome.lacks,
-            outcome.again,
-            facts=dict(outcome.facts),
-        )
-
-    def _failed(
-        self,
-        step: Step,
-        record: Record | None,
-        judged: Assessment | None,
-        error: GoldpanError,
-        seconds: float,
-    ) -> UnitResult:
-        recipe = judged.recipe if judged and judged.recipe else Recipe("", {}, {})
-        self._keep(
-            replace(
-                _begun(step.unit, record, recipe),
-                state="failed",
-                problem=error.problem,
-                remedy=error.remedy,
-            )
-        )
-        return UnitResult(
-            step.unit,
-            "failed",
-            judged is not None,
-            judged.why if judged else (),
-            seconds,
-            problem=error.problem,
-            remedy=error.remedy,
-        )
+        return Job(step, record, judged, self.lab.path, telling, self._keep)
 
     def _keep(self, record: Record) -> None:
         write_record(self.store.record(record.unit), record)
         self.records[record.unit] = record
-
-
-def _begun(unit: Unit, record: Record | None, recipe: Recipe) -> Record:
-    """Return the record of a unit under way, with what is known of its last run."""
-    if record is None:
-        return Record(unit.name, "begun", recipe, now())
-    return Record(
-        unit.name,
-        "begun",
-        recipe,
-        now(),
-        bytes=record.bytes,
-        seconds=record.seconds,
-        facts=record.facts,
-    )
-
-
-def _told(unit: Unit, error: Exception) -> GoldpanError:
-    """Return what people are told of a failure."""
-    known = error if isinstance(error, GoldpanError) else explain(error)
-    if known is not None:
-        return known
-    LOG.exception("%s", unit.name)
-    return GoldpanError(
-        f"Goldpan itself failed ({type(error).__name__}: {error})",
-        "Please report it, with what goldpan --log-file FILE run writes",
-    )

@@ -126,6 +126,8 @@ class Mine(Section):
     since: str | datetime | date | None = None
     api_url: str | None = None
     concurrency: int | None = Field(default=None, ge=1)
+    at_once: int | None = Field(default=None, ge=1)
+    """The most repositories to mine at once."""
     licenses: dict[str, str] = Field(default_factory=dict)
     """By repository, where GitHub is wrong or silent."""
 

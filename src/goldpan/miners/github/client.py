@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import urljoin, urlsplit
@@ -23,6 +24,7 @@ from goldpan.core.errors import AuthenticationError, QueryError, ServerError, Us
 from goldpan.core.retry import jittered
 from goldpan.core.tls import shared_context
 from goldpan.miners.github.flow import Flow
+from goldpan.miners.github.health import Health
 from goldpan.miners.github.limits import Pace, Resource, Token, TokenPool
 from goldpan.miners.replies import Reply, Verdict, read_reply
 
@@ -35,6 +37,7 @@ _MOST_SECONDARY = 20  # GitHub bans who goes on after that
 _TOKEN_TRIES = 3
 _MOST_REFUSED = 10  # queries in a row, after which it is no single entry's doing
 _IN_A_ROW = 3  # failures after which GitHub itself is doubted
+_FIRST_TRIES = 10  # of a repository's first contact, while GitHub answers for others
 _CONNECT_TIMEOUT = 10.0
 _AGAIN = "Run the same command again later: it resumes where it stopped"
 
@@ -102,7 +105,7 @@ class GitHub:
         self._pace = pace or Pace()
         self.note = note
         self._refresh = refresh
-        self._health = _Health()
+        self._health = Health()
         self._http = httpx.AsyncClient(
             verify=shared_context(),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT)),
@@ -115,6 +118,18 @@ class GitHub:
 
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
+
+    def beside(self, note: Callable[[str], None]) -> Self:
+        """Return a client for another repository that counts for itself.
+
+        Tokens, limits, the requests that may be under way and connections are shared.
+        """
+        other = copy(self)
+        other.note = note
+        other.requests = other.free = other.points = other._queries = other._refused = 0
+        other.seconds = 0.0
+        other._probe = None
+        return other
 
     def probe_with(self, url: str) -> None:
         """Ask this path of REST whenever it is doubtful whether GitHub answers at all."""
@@ -213,9 +228,11 @@ class GitHub:
                     continue
             failures += 1
             last = failures >= tries or reply.verdict is not Verdict.FAILED
-            waits = reply.status >= 500 and (patient or not self._health.ever)
+            # An incident at first contact is waited out as well, unless others are answered.
+            alone = failures > self._health.in_a_row and failures >= _FIRST_TRIES
+            waits = reply.status >= 500 and ((patient and not alone) or not self._health.ever)
             if waits:
-                await self._wait(reply)  # an incident at first contact is waited out as well
+                await self._wait(reply, failures)
             elif self._health.in_a_row >= _IN_A_ROW and self._probe is not None:
                 await self._wait_for_github(reply)
             elif not last:
@@ -293,7 +310,7 @@ class GitHub:
             while self._health.in_a_row >= _IN_A_ROW and self._probe is not None:
                 probed, token = await self._send(self._probe)
                 if probed.verdict is Verdict.FAILED:
-                    await self._wait(reply)
+                    await self._wait(reply, self._health.in_a_row)
                 elif probed.verdict is Verdict.SECONDARY:
                     self.pool.pause(token, self._pause(probed, 0))
                 elif probed.verdict is Verdict.PRIMARY:
@@ -301,7 +318,7 @@ class GitHub:
                 elif probed.verdict is Verdict.TOKEN:
                     await self._refuse(token, probed)
 
-    async def _wait(self, reply: Reply) -> None:
+    async def _wait(self, reply: Reply, failures: int) -> None:
         """Pause while GitHub answers nobody; raises `ServerError` after all patience."""
         failing = self._health.failing_for()
         if failing >= self._pace.patience:
@@ -311,7 +328,7 @@ class GitHub:
                 "Look at https://www.githubstatus.com, and run the same command again when GitHub "
                 "is well: it resumes where it stopped. --patience says how long to wait",
             )
-        await self._sleep(self._health.in_a_row, why=f"answers nothing ({reply.problem})")
+        await self._sleep(failures, why=f"answers nothing ({reply.problem})")
 
     async def _sleep(self, failures: int, why: str = "") -> None:
         pause = self._pace.pause(failures)
@@ -350,27 +367,6 @@ class GitHub:
         except (KeyError, ValueError):
             seconds = self._pace.secondary * 2.0 ** min(times, 10)
         return min(seconds, 900.0)
-
-
-class _Health:
-    """Whether GitHub answers at all."""
-
-    def __init__(self) -> None:
-        self.ever = False
-        self.in_a_row = 0
-        self.lock = asyncio.Lock()
-        self._since = 0.0
-
-    def answered(self) -> None:
-        self.ever, self.in_a_row = True, 0
-
-    def failed(self) -> None:
-        if not self.in_a_row:
-            self._since = time.monotonic()
-        self.in_a_row += 1
-
-    def failing_for(self) -> float:
-        return time.monotonic() - self._since if self.in_a_row else 0.0
 
 
 def _failed(problem: str) -> Reply:

@@ -1,0 +1,120 @@
+"""Mines several repositories at once: one event loop, one limiter, one pool of tokens.
+
+While one repository waits for its next page, others ask for theirs. All their requests go through
+one gate (`Flow`), so that there are never more under way than one repository would have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Protocol, cast
+
+from goldpan.core.config import Settings, repository_name
+from goldpan.core.errors import GoldpanError
+from goldpan.core.memory import available_memory
+from goldpan.core.progress import Reporter, Task
+from goldpan.core.resources import explain
+from goldpan.miners.announced import chosen_path
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.connect import connect
+from goldpan.miners.github.limits import Pace
+from goldpan.miners.mine import MineResult, mine_with
+from goldpan.miners.turns import Turns
+
+MOST_AT_ONCE = 8
+"""Repositories that are mined at once unless settings say otherwise: twice the requests that may
+be under way, so that there always is one to send."""
+MEMORY_A_REPOSITORY = 256 << 20
+"""Bytes for the memory of a crawl of 100,000 entries; most repositories need a tenth."""
+
+
+class Listener(Protocol):
+    """What hears of repositories, in the thread that mines them."""
+
+    def begins(self, repo: str) -> None:
+        """Hear that mining begins."""
+
+    def ended(self, repo: str, result: MineResult | Exception) -> None:
+        """Hear what it gave, or what it failed with."""
+
+
+class Results:
+    """Keeps what repositories gave, or what they failed with, and says so."""
+
+    def __init__(self, reporter: Reporter, task: Task) -> None:
+        self.by_name: dict[str, MineResult | GoldpanError] = {}
+        """By the names that `mine_many` was given, in lower case."""
+        self._reporter = reporter
+        self._task = task
+
+    def begins(self, repo: str) -> None:
+        """Say nothing: mining itself tells what it costs."""
+
+    def ended(self, repo: str, result: MineResult | Exception) -> None:
+        """Keep it; raises what is a defect of Goldpan's own, which ends all."""
+        if isinstance(result, Exception) and not isinstance(result, GoldpanError):
+            known = explain(result)
+            if known is None:
+                raise result
+            result = known
+        self.by_name[repo.lower()] = result
+        self._task.advance()
+        failure = result if isinstance(result, GoldpanError) else result.failure
+        self._reporter.named(repo).note(
+            f"failed: {failure.problem}" if failure else summary(cast("MineResult", result))
+        )
+
+
+def summary(result: MineResult) -> str:
+    """Return what mining gave, in a few words."""
+    return f"{result.rows.get('entries', 0):,} entries, {result.requests:,} requests"
+
+
+def mine_many(
+    settings: Settings,
+    licenses: Mapping[str, str | None],
+    reporter: Reporter,
+    listener: Listener,
+    pace: Pace | None = None,
+) -> None:
+    """Mine the repositories that `licenses` names, each as `mine` does; none stops the others.
+
+    `licenses` holds what the user states of each, None of most. Raises `UsageError` for settings
+    that cannot work, and what the listener raises.
+    """
+    chosen_path(settings)
+    names = list({repository_name(name).lower(): name for name in licenses}.values())
+    width = min(len(names), repositories_at_once(settings))
+    turns = Turns(alone=width == 1)
+
+    async def work(waiting: Iterator[str], github: GitHub) -> None:
+        for name in waiting:
+            said = reporter.named(name)
+            client, repo = github.beside(said.note), repository_name(name)
+            try:
+                listener.begins(name)
+                result: MineResult | Exception = await mine_with(
+                    client, settings, repo, said, pace, licenses[name], turns
+                )
+            except Exception as error:  # noqa: BLE001 - of this repository: the others go on
+                result = error
+            listener.ended(name, result)
+
+    async def ask() -> None:
+        waiting = iter(names)
+        async with connect(settings, reporter, pace) as github, asyncio.TaskGroup() as group:
+            for _ in range(width):
+                group.create_task(work(waiting, github))
+
+    try:
+        asyncio.run(ask())
+    except BaseExceptionGroup as group:  # of the listener
+        raise group.exceptions[0] from None
+
+
+def repositories_at_once(settings: Settings) -> int:
+    """Return how many repositories are mined at once: as set, or as memory allows."""
+    if settings.at_once:
+        return settings.at_once
+    return max(1, min(MOST_AT_ONCE, available_memory() // MEMORY_A_REPOSITORY))

@@ -1,0 +1,132 @@
+"""The stage that asks GitHub: repositories are mined at once, under one limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from goldpan.core.errors import GoldpanError, MiningError
+from goldpan.core.progress import Reporter
+from goldpan.miners.mine_many import mine_many, summary
+from goldpan.plan.job import Job
+from goldpan.plan.record import Record
+from goldpan.plan.repository_steps import RENAMED, Setting
+from goldpan.plan.unit import Cost, Outcome, Step, Unit
+
+if TYPE_CHECKING:
+    from goldpan.miners.coverage import Coverage
+    from goldpan.miners.mine import MineResult
+
+_DAY = timedelta(days=1)
+_WITHHELD = "withheld"
+
+
+@dataclass(frozen=True, slots=True)
+class MineStep(Step):
+    """Mines a repository, or what changed since, as goldpan mine does."""
+
+    owns: ClassVar[bool] = False
+
+    unit: Unit
+    setting: Setting
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return how GitHub is asked, and what licence is stated."""
+        lab = self.setting.lab.settings
+        stated = {"via": lab.via, "since": lab.since, "license": self.license}
+        return {"api_url": lab.api_url, **stated}
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return nothing: what it reads lies at GitHub."""
+        return {}
+
+    def due(self, record: Record, update: bool) -> str:
+        """Return why GitHub has to be asked for what changed."""
+        refresh = self.setting.file.plan.refresh
+        if update:
+            return "an update is asked for"
+        if refresh == "always":
+            return 'refresh = "always"'
+        age = datetime.now(UTC) - datetime.fromisoformat(record.at)
+        return 'refresh = "daily", and a day has passed' if _is_old(refresh, age) else ""
+
+    def run(self) -> Outcome:
+        """Mine it; raises `MiningError` where GitHub stopped answering on the way."""
+        return self.outcome(self.setting.lab.mine(self.unit.subject, license=self.license))
+
+    @property
+    def license(self) -> str | None:
+        """What the plan states of the repository's licence."""
+        return self.setting.file.plan.mine.licenses.get(self.unit.subject.lower())
+
+    def outcome(self, result: MineResult) -> Outcome:
+        """Return what mining gave; raises `MiningError` where GitHub stopped answering."""
+        if result.failure is not None:
+            raise result.failure
+        coverage, lab = result.coverage, self.setting.lab
+        if coverage is None:
+            raise MiningError(f"{self.unit.subject} was not mined", "Run the same command again")
+        tables = lab.layout.tables(result.repo)
+        return Outcome(
+            summary(result),
+            made=(tables / "entries.parquet",),
+            kept=(lab.layout.raw(result.repo), tables),
+            spent={"requests": result.requests, "points": result.points},
+            lacks=_gaps(coverage),
+            again=not coverage.finished or any(gap.state != _WITHHELD for gap in coverage.gaps),
+            facts={RENAMED: result.repo},
+        )
+
+    def price(self) -> Cost:
+        """Ask GitHub what there is, and predict what mining takes."""
+        try:
+            told = self.setting.lab.predict(self.unit.subject)
+        except GoldpanError as error:
+            return Cost(note=error.problem)
+        return Cost(requests=told.requests, points=told.points, seconds=told.seconds)
+
+
+def _is_old(refresh: str, age: timedelta) -> bool:
+    return refresh == "daily" and age >= _DAY
+
+
+def _gaps(coverage: Coverage) -> tuple[str, ...]:
+    if coverage.complete:
+        return ()
+    if not coverage.finished:
+        return ("the run did not finish",)
+    states: dict[str, int] = {}
+    for gap in coverage.gaps:
+        states[f"{gap.part} {gap.state}"] = states.get(f"{gap.part} {gap.state}", 0) + 1
+    return tuple(f"{count:,} {what}" for what, count in sorted(states.items()))
+
+
+def mine_together(jobs: Sequence[Job], setting: Setting, reporter: Reporter) -> None:
+    """Mine repositories at once, each of which ends or fails for itself."""
+    by_repo = {job.step.unit.subject: job for job in jobs}
+    licenses = {repo: setting.file.plan.mine.licenses.get(repo.lower()) for repo in by_repo}
+    mine_many(setting.lab.settings, licenses, reporter, _Jobs(by_repo))
+
+
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """Has jobs begin and end as their repositories do."""
+
+    by_repo: Mapping[str, Job]
+
+    def begins(self, repo: str) -> None:
+        """Begin a repository's job."""
+        self.by_repo[repo].begin()
+
+    def ended(self, repo: str, result: MineResult | Exception) -> None:
+        """End a repository's job."""
+        job = self.by_repo[repo]
+        assert isinstance(job.step, MineStep)
+        if isinstance(result, Exception):
+            job.fail(result)
+        elif result.failure is not None:
+            job.fail(result.failure)
+        else:
+            job.end(job.step.outcome(result))

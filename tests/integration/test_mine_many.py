@@ -1,0 +1,149 @@
+"""Repositories that are mined at once share one limit, and each is what it is when mined alone."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.config import Settings
+from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
+from goldpan.miners.announced import Path as Via
+from goldpan.miners.mine import MineResult
+from goldpan.miners.mine_many import Results, mine_many
+from tests.mining import (
+    BOTH,
+    PACE,
+    SOFT,
+    TOKEN,
+    Notes,
+    Watched,
+    assert_same,
+    command_line,
+    keys_kept_twice,
+    mine_twin,
+    table_bytes,
+    twin_settings,
+)
+from tests.program import Running, start
+from tests.twin import Twin, mills_world
+
+MILLS = [f"workload/mill-{index}" for index in range(3)]
+_KILLED_AT = 12
+
+
+@pytest.fixture(scope="module")
+def twin() -> Iterable[Twin]:
+    with Twin(mills_world(3, issues=8, pulls=4), limits=SOFT) as twin:
+        yield twin
+
+
+def mined(
+    settings: Settings, names: Iterable[str], notes: Notes | None = None
+) -> dict[str, MineResult | GoldpanError]:
+    notes = notes or Notes()
+    with notes.task("Repositories", 1) as task:
+        results = Results(notes, task)
+        mine_many(settings, dict.fromkeys(names), notes, results, PACE)
+    return results.by_name
+
+
+@pytest.mark.parametrize("via", BOTH)
+def test_at_once_gives_the_bytes_of_one_after_another(twin: Twin, via: Via, tmp_path: Path) -> None:
+    twin.requests.clear()
+    for name in MILLS:
+        mine_twin(twin, tmp_path / "alone", via, repo=name)
+    asked = twin.count
+    results = mined(twin_settings(twin, tmp_path / "together", via), MILLS)
+    assert twin.count == 2 * asked
+    for name in MILLS:
+        assert_same(table_bytes(tmp_path / "together", name), table_bytes(tmp_path / "alone", name))
+        result = results[name]
+        assert isinstance(result, MineResult)
+        assert result.requests == asked / len(MILLS)  # each counts its own
+        assert result.coverage is not None
+        assert result.coverage.complete
+
+
+def test_no_more_requests_are_under_way_than_of_one(tmp_path: Path) -> None:
+    limits = replace(SOFT, concurrency=2)  # refuses a third at once
+    with Twin(mills_world(4, issues=8, pulls=4), limits=limits) as twin:
+        names = [repository.full_name for repository in twin.world.repositories]
+        mined(twin_settings(twin, tmp_path, "rest", concurrency=2, at_once=4), names)
+        assert {request.status for request in twin.requests} == {200}
+
+
+def test_a_secondary_limit_slows_all_and_fails_none(twin: Twin, tmp_path: Path) -> None:
+    twin.trip_secondary(3)
+    results = mined(twin_settings(twin, tmp_path, "graphql"), MILLS)
+    assert all(isinstance(one, MineResult) and not one.failure for one in results.values())
+
+
+def test_what_fails_stops_no_other(twin: Twin, tmp_path: Path) -> None:
+    notes, names = Notes(), [MILLS[0], "workload/gone", MILLS[1]]
+    results = mined(twin_settings(twin, tmp_path, "graphql", at_once=2), names, notes)
+    assert isinstance(results["workload/gone"], RepositoryError)
+    assert isinstance(results[MILLS[1]], MineResult)
+    assert "failed: workload/gone is not there" in notes
+
+
+def test_a_repository_named_twice_is_mined_once(twin: Twin, tmp_path: Path) -> None:
+    twin.requests.clear()
+    results = mined(twin_settings(twin, tmp_path, "graphql"), [MILLS[0], MILLS[0].upper()])
+    assert len(results) == 1
+
+
+def test_two_former_names_of_one_repository_take_turns(tmp_path: Path) -> None:
+    with Twin(mills_world(1, issues=3, pulls=1)) as twin:
+        twin.world.add_former_name("workload/old", MILLS[0])
+        results = mined(twin_settings(twin, tmp_path, "graphql"), ["workload/old", MILLS[0]])
+    assert all(isinstance(one, MineResult) for one in results.values())
+
+
+def test_settings_that_cannot_work_are_told_before_anything_is_asked(
+    twin: Twin, tmp_path: Path
+) -> None:
+    twin.requests.clear()
+    with pytest.raises(UsageError, match="without a token"):
+        mined(twin_settings(twin, tmp_path, "graphql", tokens=()), MILLS)
+    assert not twin.count
+
+
+def test_killed_in_the_middle_nothing_is_fetched_twice(tmp_path: Path) -> None:
+    """As of one repository: what was under way is asked again, and what each begins with."""
+    arguments = [word for name in MILLS for word in ("--repo", name)]
+    with Twin(mills_world(3, issues=8, pulls=4), limits=SOFT) as twin:
+        place = ["--workspace", str(tmp_path), "--api-url", twin.url, "--via", "rest"]
+        running: list[Running] = []
+
+        def kill(count: int) -> None:
+            if running and count >= _KILLED_AT * len(MILLS):
+                running.pop().kill()
+
+        twin.requests = Watched(kill)
+        with start("mine", *place, *arguments, environment={"GITHUB_TOKEN": TOKEN}) as first:
+            running.append(first)
+            assert first.wait().code == -signal.SIGKILL
+        again = command_line(twin, tmp_path, "--via", "rest", *arguments, "--json")
+        assert again.code == 0, again.err
+        mine_twin(twin, tmp_path / "alone", "rest", repo=MILLS[0])
+        alone = table_bytes(tmp_path / "alone", MILLS[0])
+        assert_same(table_bytes(tmp_path, MILLS[0]), alone)
+    for name in MILLS:
+        assert keys_kept_twice(tmp_path, name) == []
+    assert [one["repo"] for one in json.loads(again.out)] == MILLS
+
+
+def test_the_command_line_tells_of_all(twin: Twin, tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("\n".join([*MILLS, "workload/gone  # was renamed"]), encoding="utf-8")
+    done = command_line(twin, tmp_path / "lab", "--repos", str(names), "--at-once", "2")
+    assert done.code == 1, done.err
+    for name in MILLS:
+        assert f"{name}: Predicted: " in done.err
+        assert f"{name}: 12 entries, " in done.err
+    assert "Error: workload/gone is not there" in done.err
