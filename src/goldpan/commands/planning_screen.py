@@ -80,7 +80,7 @@ class Display:
         """Move the bars."""
         if event.kind == "begin":
             unit = self._units[event.unit.name] = ExitStack()
-            unit.enter_context(self._reporter.task(f"  {event.unit.name}", 1))
+            unit.enter_context(self._reporter.task(f"  {event.unit.subject}", 1))
             return
         if event.unit.name in self._units:
             self._units.pop(event.unit.name).close()
