@@ -26,6 +26,8 @@ from goldpan.execution.isolation import Command, Exceeded, Isolation, Limits
 from goldpan.execution.recipe import Recipe
 
 _RELEASED = {
+    "3.6": "2016-12-23",
+    "3.7": "2018-06-27",
     "3.8": "2019-10-14",
     "3.9": "2020-10-05",
     "3.10": "2021-10-04",
@@ -38,6 +40,8 @@ _SETTLED = timedelta(days=180)
 _EDITABLE = "2023-01-01T00:00:00Z"
 """By then these installed projects so that a patch takes effect (PEP 660: setuptools 64,
 poetry-core 1.0.8), and built those of years before: older projects get them as of this date."""
+_SEEDED = dict.fromkeys(("3.6", "3.7", "3.8", "3.9", "3.10", "3.11"), ("setuptools",))
+"""What the virtual environments of these Pythons held, so that packages do not declare it."""
 _EDITABLE_TOOLS = ("setuptools", "wheel", "poetry-core", "flit-core")
 _REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
@@ -154,18 +158,24 @@ def build_python_env(
         )
     extras, groups, requirements = declared(recipe, testbed)
     here = [f".[{','.join(extras)}]" if extras else "."] if _is_package(testbed) else []
-    project = ["--editable", *here] if here else []
-    chosen = [*project, *(part for name in requirements for part in ("--requirement", name))]
-    for group in groups:
-        chosen += ["--group", group]
+    declarations = [part for name in requirements for part in ("--requirement", name)]
+    declarations += [part for group in groups for part in ("--group", group)]
+    runner = (*recipe.fields.packages, *_SEEDED.get(found, ()))
     # What a project pins for its tests may be gone; the project with a runner alone may still do.
-    attempts = [chosen, project] if chosen != project else [chosen]
-    is_copied = False
-    if not any(run(*install, *attempt, *recipe.fields.packages) for attempt in attempts):
-        # Tools of before PEP 660, such as the first ones of Poetry, install nothing in place.
-        is_copied = exceeded is None and bool(here)
-        if not (is_copied and run(*install, *here, *recipe.fields.packages)):
-            raise EnvironmentBuildError(exceeded)
+    # Tools of before PEP 660, such as the first ones of Poetry, install nothing in place.
+    attempts = [
+        (copies, [*(["--editable"] if here and not copies else []), *here, *told])
+        for told in ([declarations, []] if declarations else [[]])
+        for copies in ((False, True) if here else (False,))
+    ]
+    is_copied: bool | None = None
+    for copies, attempt in attempts:
+        if run(*install, *attempt, *runner):
+            is_copied = copies
+        if is_copied is not None or exceeded:
+            break
+    if is_copied is None:
+        raise EnvironmentBuildError(exceeded)
     # Not on this side: foreign code may have put another program in the interpreter's place.
     listing = directory.with_name("packages.txt")
     freeze = (uv, "pip", "freeze", "--exclude-editable", "--python", str(python))
