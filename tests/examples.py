@@ -40,6 +40,13 @@ CARD = CardInputs(
 )
 
 
+ENVIRONMENT = (
+    '{"newest_packages":"2024-03-01T12:30:00Z","packages":["pytest==8.0.2"],"python":"3.11",'
+    '"recipe":"python","version":"1.0","in_place":true}'
+)
+"""In what the tests of a row of issue-resolution ran."""
+
+
 def example(family: Family, issue: int, repo: str = "o/n", **changes: Any) -> dict[str, Any]:
     """Return a row about an issue; issues are opened a day apart, from 2020 on."""
     owner, name = repo.split("/")
@@ -157,6 +164,7 @@ def _issue_resolution(issue: int, pull: int, at: datetime) -> dict[str, Any]:
         "environment_setup_commit": "a" * 40,
         "verification": "verified",
         "verification_digest": "b" * 64,
+        "environment": ENVIRONMENT,
         "test_files": ["t.c"],
         "issue_created_at": at,
         "files": 1,

@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from goldpan.datasets.export.export import ExportName
 from goldpan.datasets.export.scoring import apply_blocks, f1, named_path, score
 from goldpan.datasets.family import Family
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
-from tests.examples import example, write
+from tests.examples import ENVIRONMENT, example, write
 from tests.program import goldpan
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
@@ -62,6 +63,7 @@ def fix(number: int, **changes: Any) -> dict[str, Any]:
         "environment_setup_commit": "a" * 40,
         "verification": "verified",
         "verification_digest": "b" * 64,
+        "environment": ENVIRONMENT,
         "test_files": ["test_x.py"],
         "issue_created_at": AT,
         "closed_at": None,
@@ -243,6 +245,100 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     result = load(dataset).export("swe-bench", tmp_path / "all", unverified=True)
     assert (sum(result.rows.values()), result.left_out) == (3, {})
     assert rows_of(tmp_path / "all")[1]["FAIL_TO_PASS"] == "[]"
+
+
+BROKEN = "def add(a, b):\n    return a - b\n"
+TEST_PATCH = """\
+diff --git a/test_add.py b/test_add.py
+new file mode 100644
+--- /dev/null
++++ b/test_add.py
+@@ -0,0 +1,5 @@
++from calc import add
++
++
++def test_add():
++    assert add(1, 2) == 3
+"""
+PATCH = """\
+diff --git a/calc.py b/calc.py
+--- a/calc.py
++++ b/calc.py
+@@ -1,2 +1,2 @@
+ def add(a, b):
+-    return a - b
++    return a + b
+"""
+
+
+def test_harbor_gets_a_folder_a_task_with_no_text_in_its_scripts(tmp_path: Path) -> None:
+    rows = [
+        fix(1),
+        fix(2, environment=None),
+        fix(3, environment=ENVIRONMENT.replace("3.11", "3.11\\nRUN x")),
+        fix(4, verification="flaky"),
+        fix(5, instance_id="../../x"),
+        fix(6, instance_id="o__n-101"),
+    ]
+    dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
+    result = load(dataset).export("harbor", tmp_path / "out")
+    assert result.rows == {"test": 1}
+    assert result.left_out == {"flaky": 1, "no-environment": 3, "same-instance": 1}
+    task = tmp_path / "out" / "test" / "o__n-101"
+    settings = tomllib.loads((task / "task.toml").read_text())
+    assert settings["task"]["name"] == "goldpan/o__n-101"
+    assert settings["metadata"]["issue"] == 1
+    image = (task / "environment" / "Dockerfile").read_text()
+    assert "FROM python:3.11-slim" in image
+    assert "--exclude-newer 2024-03-01T12:30:00Z --editable ." in image
+    assert (task / "environment" / "packages.txt").read_text() == "pytest==8.0.2\n"
+    for name in ("task.toml", "environment/Dockerfile", "tests/test.sh", "solution/solve.sh"):
+        assert "cycler" not in (task / name).read_text()
+    assert "cycler" in (task / "instruction.md").read_text()
+    assert (task / "tests" / "test.sh").stat().st_mode & 0o111
+
+
+def test_a_task_of_harbor_rewards_the_fix_and_nothing_less(tmp_path: Path) -> None:
+    """The scripts run as in the container, without one."""
+    testbed = tmp_path / "testbed"
+    testbed.mkdir()
+    (testbed / "calc.py").write_text(BROKEN)
+    for command in (
+        ("init", "-q", "."),
+        ("add", "."),
+        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"),
+    ):
+        subprocess.run(["git", *command], cwd=testbed, check=True)
+    base = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=testbed, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    row = fix(
+        1, base_commit=base, patch=PATCH, test_patch=TEST_PATCH, test_files=["test_add.py"],
+        FAIL_TO_PASS=["test_add.py::test_add"], PASS_TO_PASS=[],
+    )  # fmt: skip
+    dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [row]).directory
+    load(dataset).export("harbor", tmp_path / "out")
+    task = tmp_path / "out" / "test" / "o__n-101"
+
+    def reward() -> str:
+        subprocess.run(
+            [sys.executable, task / "tests" / "score.py"],
+            env={
+                "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+                "GOLDPAN_TESTBED": str(testbed),
+                "GOLDPAN_LOGS": str(tmp_path / "logs"),
+            },
+            check=True,
+            capture_output=True,
+        )
+        return (tmp_path / "logs" / "reward.txt").read_text()
+
+    assert reward() == "0\n"
+    (testbed / "conftest.py").write_text("import calc\ncalc.add = lambda a, b: 3\n")
+    (testbed / "test_add.py").write_text("def test_add():\n    pass\n")
+    assert reward() == "0\n"
+    subprocess.run(["git", "apply", task / "solution" / "fix.patch"], cwd=testbed, check=True)
+    assert reward() == "1\n"
 
 
 def test_a_form_that_does_not_fit_is_refused(made: dict[str, Path], tmp_path: Path) -> None:

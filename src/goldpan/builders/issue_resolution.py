@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+import orjson
+
 from goldpan.builders.context import BuildContext
 from goldpan.builders.fix_pairs import PAIR_REASONS, fix_pairs
 from goldpan.code.split_patch import part_patch, split_patch
@@ -145,4 +147,9 @@ def _proved(record: Record | None) -> dict[str, Any]:
         "PASS_TO_PASS": record.proof.pass_to_pass if record else (),
         "verification": record.proof.verdict if record else None,
         "verification_digest": record.digest if record else None,
+        "environment": _environment(record) if record else None,
     }
+
+
+def _environment(record: Record) -> str:
+    return orjson.dumps(dict(record.environment), option=orjson.OPT_SORT_KEYS).decode()

@@ -20,6 +20,7 @@ class Form(StrEnum):
     """The forms of `goldpan export`."""
 
     SWE_BENCH = "swe-bench"
+    HARBOR = "harbor"
     INSPECT = "inspect"
     LM_EVAL = "lm-eval"
     ALPACA = "alpaca"
@@ -42,8 +43,9 @@ def export(
 ) -> None:
     """Write a dataset in the form that SWE-bench, Inspect, lm-eval or fine-tuning programs take.
 
-    Each split is a file of JSON lines; harnesses get a task file with a scorer beside them.
-    SWE-bench takes only rows that goldpan verify proved; others are left out and counted.
+    Each split is a file of JSON lines; harnesses get a task file with a scorer beside them. For
+    Harbor it is a folder of tasks. SWE-bench and Harbor take only rows that goldpan verify proved;
+    others are left out and counted.
     """
     from goldpan.api.dataset import load
 

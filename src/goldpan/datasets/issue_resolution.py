@@ -75,6 +75,11 @@ ISSUE_RESOLUTION = Family(
             TEXT,
             "SHA-256 of the record of that run: environment, commands, outcome of each test.",
         ),
+        Column(
+            "environment",
+            TEXT,
+            "JSON: in what the tests ran, such as Python and the exact packages; null: not run.",
+        ),
         Column("test_files", TEXTS, "The test files that the pull request changes."),
         Column("issue_created_at", TIME, "When the issue was opened."),
         Column("closed_at", TIME, "When the issue was closed, if it was."),

@@ -150,12 +150,7 @@ def build_python_env(
     if not run(uv, "venv", "--quiet", "--clear", "--python", str(interpreter), str(directory)):
         raise EnvironmentBuildError(exceeded)
     install = [uv, "pip", "install", "--python", str(python), "--exclude-newer", date]
-    if date < _EDITABLE:
-        install += (
-            part
-            for tool in _EDITABLE_TOOLS
-            for part in ("--exclude-newer-package", f"{tool}={_EDITABLE}")
-        )
+    install += editable_cutoffs(date)
     extras, groups, requirements = declared(recipe, testbed)
     here = [f".[{','.join(extras)}]" if extras else "."] if _is_package(testbed) else []
     declarations = [part for name in requirements for part in ("--requirement", name)]
@@ -183,6 +178,17 @@ def build_python_env(
     listed = isolation.run(command, limits, listing).code == 0
     packages = _packages(listing) if listed else ()
     return PythonEnv(str(python), found, wanted, packages, (directory, *readable), is_copied)
+
+
+def editable_cutoffs(date: str) -> tuple[str, ...]:
+    """Return the arguments of uv that let a project of a date be installed in place."""
+    if date >= _EDITABLE:
+        return ()
+    return tuple(
+        part
+        for tool in _EDITABLE_TOOLS
+        for part in ("--exclude-newer-package", f"{tool}={_EDITABLE}")
+    )
 
 
 def declared(

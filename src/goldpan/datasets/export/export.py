@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.datasets.export.harbor import harbor_task
 from goldpan.datasets.export.harnesses import (
     HARNESSED,
     inspect_sample,
@@ -27,7 +28,9 @@ from goldpan.datasets.export.text_to_text import TEXT_TO_TEXT
 from goldpan.datasets.export.writing import Writer, read_rows, replacing
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 
-ExportName = Literal["swe-bench", "inspect", "lm-eval", "alpaca", "chat"]
+ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
+_PROVED = ("swe-bench", "harbor")
+"""The forms of `issue-resolution`, whose rows running their tests has to have proved."""
 _SPLIT = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _SCORED = ("test", "validation", "train")
 """The split that a harness scores is the first of these that there is."""
@@ -46,9 +49,10 @@ def export_dataset(
 ) -> ExportResult:
     """Write a dataset of one of `FAMILIES` to the directory `output`, all or nothing.
 
-    SWE-bench's form takes rows that running their tests proved; others only if `unverified`. An
-    earlier export in the directory is replaced. Raises `UsageError` where the family has no such
-    form, `DatasetError` where no row is left or the directory holds something else.
+    Harbor's form and SWE-bench's take rows that running their tests proved; SWE-bench's takes
+    others if `unverified`. An earlier export in the directory is replaced. Raises `UsageError`
+    where the family has no such form, `DatasetError` where no row is left or the directory holds
+    something else.
     """
     require_family(family, _families(to))
     if unverified and to != "swe-bench":
@@ -60,6 +64,12 @@ def export_dataset(
             raise DatasetError(f"The split {name!r} is no name of a file", "Build it again")
     output = output.absolute()
     with replacing(output, to) as writer:
+        if to == "harbor":
+            tasks = {name: _write_tasks(writer, dataset, name) for name in splits}
+            if not sum(tasks.values()):
+                raise _nothing_left(dataset, to, writer.left_out)
+            left_out = dict(sorted(writer.left_out.items()))
+            return ExportResult(to, output, tasks, left_out, _next(to, family))
         convert = _converter(family, to, writer.left_out, unverified=unverified)
         rows = {
             name: writer.lines(f"{name}.jsonl", read_rows(dataset, name, convert))
@@ -72,7 +82,7 @@ def export_dataset(
 
 
 def _families(to: ExportName) -> tuple[str, ...]:
-    if to == "swe-bench":
+    if to in _PROVED:
         return (ISSUE_RESOLUTION.name,)
     return (*HARNESSED, ISSUE_RESOLUTION.name) if to in TEXT_TO_TEXT else HARNESSED
 
@@ -107,6 +117,21 @@ def _converter(
     return asked
 
 
+def _write_tasks(writer: Writer, dataset: Path, split: str) -> int:
+    """Write a folder for each row of a split that is proved; return how many there are."""
+    count = 0
+    for row in read_rows(dataset, split, lambda row: row):
+        made = why_not(row) or harbor_task(row)
+        folder = f"{split}/{row['instance_id']}"
+        if isinstance(made, str) or (writer.directory / folder).exists():
+            writer.left_out[made if isinstance(made, str) else "same-instance"] += 1
+            continue
+        for name, content in made.items():
+            writer.text(f"{folder}/{name}", content, executable=name.endswith(".sh"))
+        count += 1
+    return count
+
+
 def _write_harness(writer: Writer, family: str, to: ExportName, splits: list[str]) -> None:
     if to not in ("inspect", "lm-eval"):
         return
@@ -121,20 +146,22 @@ def _write_harness(writer: Writer, family: str, to: ExportName, splits: list[str
 
 def _nothing_left(dataset: Path, to: ExportName, left_out: Counter[str]) -> DatasetError:
     reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(left_out.items()))
-    if to != "swe-bench":
+    if to not in _PROVED:
         return DatasetError(
             f"No row of {dataset} can be exported ({reasons or 'it has none'})",
             "Build the dataset again",
         )
     return DatasetError(
         f"No row of {dataset} is proved by its tests ({reasons})",
-        "Run goldpan verify and build with --verified, or give --unverified",
+        "Run goldpan verify and build with --verified"
+        + (", or give --unverified" if to == "swe-bench" else ""),
     )
 
 
 def _next(to: ExportName, family: str) -> str:
     return {
         "swe-bench": "swebench.harness.utils.load_swebench_dataset('DIRECTORY/SPLIT.jsonl')",
+        "harbor": "harbor run --path DIRECTORY/SPLIT --agent oracle",
         "inspect": "inspect eval DIRECTORY/task.py --model PROVIDER/MODEL",
         "lm-eval": "cd DIRECTORY && lm_eval run --include_path . "
         f"--tasks {lm_eval_name(family)} --model local-completions",
