@@ -15,7 +15,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.fasttext import TRAINER, Trainer, one_line
+from goldpan.evaluation.models.fasttext import TRAINER, Trainer, in_quotes, one_line
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import requirements
@@ -55,6 +55,18 @@ def test_learns_every_type_it_answers(
         Workspace(tmp_path), efforts, find_model("majority", {}), find_protocol("default"), 0, QUIET
     )
     assert _value(learned, "smape") < _value(floor, "smape")
+
+
+def test_quotation_marks_are_those_of_a_table_of_pandas(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    texts = ["The system shall log.", "Logs", 'It says "no" twice', '"No"']
+    path = tmp_path / "train.txt"
+    pandas.DataFrame({"label": ["__label__0"] * 4, "text": texts}).to_csv(
+        path, sep=" ", index=False, header=None
+    )
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        f"__label__0 {in_quotes(text)}" for text in texts
+    ]
 
 
 def test_the_same_seed_gives_the_same_answers(tmp_path: Path, environment: Path) -> None:

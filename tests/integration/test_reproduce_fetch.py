@@ -67,3 +67,15 @@ def test_what_cannot_be_fetched_is_named(tmp_path: Path, server: str) -> None:
     with pytest.raises(MissingFileError, match=r"gone\.csv cannot be fetched \(.*404"):
         folder.fetch(recipe.file("scores"))
     assert not list((tmp_path / "data").rglob("*.*"))
+
+
+def test_a_file_in_git_lfs_comes_from_its_server(tmp_path: Path, server: str) -> None:
+    recipe = find_recipe(
+        str(
+            write_recipe(
+                tmp_path, ('path = "out/scores.csv"', 'path = "out/scores.csv"\nlfs = true')
+            )
+        )
+    )
+    folder = DataFolder(tmp_path / "data", "http://127.0.0.1:1", lfs_server=server)
+    assert folder.fetch(recipe.file("scores")).state == "as published"

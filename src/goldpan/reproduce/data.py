@@ -21,6 +21,7 @@ from goldpan.reproduce.recipe import SourceFile
 State = Literal["as published", "differs", "not checked"]
 """Whether the content is one that the recipe knows; `not checked` where it knows no digest."""
 RAW = "https://raw.githubusercontent.com"
+LFS = "https://media.githubusercontent.com/media"
 _COMPRESSED = (".xz", ".gz")
 _MOST_FILES = 200_000
 _BLOCK = 2**20
@@ -51,6 +52,8 @@ class DataFolder:
     root: Path
     server: str = RAW
     """Where files of repositories are fetched from."""
+    lfs_server: str = LFS
+    """Where files in Git LFS are fetched from."""
     found: dict[str, FoundFile] = field(default_factory=dict)
     """What was asked for and is there, by key."""
 
@@ -114,7 +117,8 @@ class DataFolder:
         if not source.raw_path:
             raise MissingFileError(*how_to_get(source, self.root))
         target = self.root / source.paths[0]
-        address = f"{self.server}/{quote(source.raw_path)}"
+        server = self.lfs_server if source.lfs else self.server
+        address = f"{server}/{quote(source.raw_path)}"
         partial = target.with_name(f".{target.name}.part")
         make_directory(target.parent)
         try:

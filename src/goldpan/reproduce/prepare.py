@@ -28,6 +28,7 @@ from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import FoundFile, MissingFileError, read_text
+from goldpan.reproduce.preprocessed import preprocessed_file, reading_task
 from goldpan.reproduce.recipe import SplitRecipe, TaskRecipe
 
 _MARK = ".recipe.json"
@@ -53,7 +54,8 @@ def prepared(context: Context, recipe: TaskRecipe) -> Prepared:
     Raises `MissingFileError` where a file lacks, and `DatasetError` where the rows do not have
     the counts that the recipe tells: nothing is computed on other data than the paper's.
     """
-    files = context.files(recipe.files)
+    cleaned = preprocessed_file(context, recipe)
+    files = context.files(recipe.files) if cleaned is None else [cleaned]
     order, notes = _order(context, recipe)
     task = with_prompt(context, find_task(recipe.task), recipe)
     directory = laboratory(context).dataset(task.name)
@@ -61,7 +63,12 @@ def prepared(context: Context, recipe: TaskRecipe) -> Prepared:
     make_directory(directory.parent)
     with hold_lock(directory.with_name(f"{directory.name}.lock")):
         if _mark(directory) != key:
-            _import(context, recipe, task, files, order, directory)
+            if cleaned is None:
+                _import(context, recipe, task, files, order, directory)
+            else:
+                reading = reading_task(task, recipe)
+                plain = recipe.model_copy(update={"steps": "none"})
+                _import(context, plain, reading, files, order, directory)
             (directory.with_name(directory.name + _MARK)).write_bytes(sealed_json({"key": key}))
         data = replace(read_task_data(directory, task), task=task)
         if not isinstance(recipe.steps, str):  # they are the paper's, whatever the protocol knows

@@ -50,6 +50,8 @@ class SourceFile(_Part):
     """Of that repository."""
     path: str = ""
     """Its path in that repository."""
+    lfs: bool = False
+    """Whether the repository has it in Git LFS: a clone without that holds a pointer to it."""
     url: str = ""
     """The page of its authors, where there is no repository."""
     license: str = "unknown"
@@ -113,6 +115,10 @@ class TaskRecipe(_Part):
     """The name in Goldpan's registry."""
     files: tuple[Key, ...] = ()
     """In the order in which the authors put them together: splits depend on it."""
+    preprocessed: Key | None = None
+    """The authors' rows after preprocessing: Parquet with the columns `text_clean` and `label`, a
+    number in the order of the split's labels, or a column `label_NAME` a label. Where it is there,
+    it takes the place of files and steps."""
     steps: str | tuple[str, ...] = "default"
     """The profile of preprocessing: default, none or one that is named after a paper; or the
     steps themselves, in order."""
@@ -260,7 +266,7 @@ class Recipe(_Part):
             for compute in table.compute
         ]
         for task in self.tasks:
-            others = tuple(filter(None, (task.split.file, task.prompt)))
+            others = tuple(filter(None, (task.split.file, task.prompt, task.preprocessed)))
             named.append((f"task {task.task}", (*task.files, *others)))
         return named
 

@@ -40,7 +40,7 @@ TRAINER = IsolatedEnv(
 )
 """It has the import name of the predictor that tells languages apart, so both cannot share one
 environment. Later builds for numpy 2, and 0.9.3, end some trainings with NaN."""
-_DEFAULTS = {"grid": "small", "dim": 100, "ngrams": 1, "install": False}
+_DEFAULTS = {"grid": "small", "dim": 100, "ngrams": 1, "quoted": False, "install": False}
 _GRIDS: dict[str, tuple[Sequence[float], Sequence[int]]] = {
     "paper": ((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), range(5, 21)),
     "kit": ((1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), (5, 10, 15, 20)),
@@ -199,7 +199,8 @@ def _supervised(
         )
     text, best = context.directory / "train.txt", context.directory / "best.bin"
     target = target_column(task.type).name
-    text.write_text("".join(_lines(task, context.train)), encoding="utf-8", errors="replace")
+    lines = _lines(task, context.train, quoted=settings["quoted"] and task.type != "multi-label")
+    text.write_text("".join(lines), encoding="utf-8", errors="replace")
     truth = context.validation[target].to_pylist()
     fixed = {
         "dim": settings["dim"],
@@ -227,17 +228,27 @@ def _supervised(
     return _Classifier(task, trainer, best)
 
 
-def _lines(task: Task, rows: pa.Table) -> list[str]:
+def _lines(task: Task, rows: pa.Table, *, quoted: bool) -> list[str]:
     places = {name: f"{_LABEL}{index}" for index, name in enumerate(task.label_names)}
     targets = rows[target_column(task.type).name].to_pylist()
+    texts = [one_line(text) for text in rows["text"].to_pylist()]
     return [
         " ".join(
             [places[name] for name in ([target] if isinstance(target, str) else target)]
-            + [one_line(text)]
+            + [in_quotes(text) if quoted else text]
         )
         + "\n"
-        for target, text in zip(targets, rows["text"].to_pylist(), strict=True)
+        for target, text in zip(targets, texts, strict=True)
     ]
+
+
+def in_quotes(text: str) -> str:
+    """Return a text as pandas writes it into a table that is separated by spaces.
+
+    SELU's kit learns from such a table, so the first and last word of a text are none that a text
+    to answer has.
+    """
+    return '"' + text.replace('"', '""') + '"' if " " in text or '"' in text else text
 
 
 def _model(given: Mapping[str, Any]) -> Model:
@@ -252,7 +263,8 @@ def _model(given: Mapping[str, Any]) -> Model:
 MODELS = (
     Entry(
         NAME,
-        "fastText in its own environment, which install=yes creates; grid=paper is SELU's; "
+        "fastText in its own environment, which install=yes creates; grid=paper is SELU's, and "
+        "quoted=yes learns from texts in quotation marks, as its kit does; "
         "averaged word vectors and ridge regression for numbers.",
         _model,
     ),
