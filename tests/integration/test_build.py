@@ -67,6 +67,35 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
     assert row["dialogue"][2]["comment_id"] == row["answer_comment_id"]
 
 
+def test_a_limit_draws_rows_by_the_seed(tmp_path: Path) -> None:
+    numbers = range(1, 13)
+    place = filtering.build(
+        tmp_path, list(map(issue, numbers)), [said for number in numbers for said in talk(number)]
+    )
+    whole = make(place)
+    profile = load_profile(str(place.root / "own.toml"))
+
+    def drawn(limit: int, seed: int = 0) -> BuildResult:
+        plan, directory = SplitPlan.parse("random:0.5,0.5", seed), place.dataset("drawn")
+        recipe = find_recipe("qa")
+        return build(place, recipe, [REPO], profile, plan, directory, QUIET, limit=limit)
+
+    ids = [row["id"] for row in rows(whole)]
+    five = drawn(5)
+    chosen = {row["id"] for row in rows(five)}
+    assert len(chosen) == 5 and chosen < set(ids)
+    assert five.dropped["not-drawn"] == len(ids) - 5
+    readme = (five.written.directory / "README.md").read_text(encoding="utf-8")
+    assert "5 rows were drawn by the seed" in readme
+    provenance = json.loads((five.written.directory / "provenance.json").read_bytes())
+    assert provenance["settings"]["limit"] == 5
+    assert chosen < {row["id"] for row in rows(drawn(6))}, "one more displaces none"
+    assert chosen != {row["id"] for row in rows(drawn(5, seed=1))}
+    assert "not-drawn" not in drawn(100).dropped
+    with pytest.raises(UsageError, match="The limit is 0 rows"):
+        drawn(0)
+
+
 def test_another_choice_of_answers_than_the_profiles(tmp_path: Path) -> None:
     advice = "You need to tighten the bolts, because the seal slips else: `sluice --bolts 4`."
     entries = [issue(1), issue(2)]

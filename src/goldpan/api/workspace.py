@@ -328,6 +328,7 @@ class Workspace:
         output: str | Path | None = None,
         since: str | Path | Dataset | None = None,
         verified: bool = False,
+        limit: int | None = None,
     ) -> Dataset:
         """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
@@ -336,7 +337,8 @@ class Workspace:
         rows fare against each `gold` set. The dataset is written to `output`, by
         default in the workspace; its `built` says what became of what was considered. Its
         card tells what changed since the older version `since`, which it may replace. Of
-        ``issue-resolution``, `verified` takes only fixes that `verify` proved.
+        ``issue-resolution``, `verified` takes only fixes that `verify` proved. Of more rows than
+        `limit`, so many are drawn by `seed`.
         """
         from goldpan.api.dataset import Dataset, load
         from goldpan.builders.build import build, find_recipe
@@ -364,6 +366,7 @@ class Workspace:
                 golds=[read_gold(Path(path)) for path in gold],
                 since=older.path if older else None,
                 verified=verified,
+                limit=limit,
             )
         return Dataset(directory, built=built, workspace=self)
 

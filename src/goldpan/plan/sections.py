@@ -201,6 +201,8 @@ class DatasetPlan(Section):
     profile: str = "default"
     split: str = "none"
     seed: int = 0
+    limit: int | None = Field(default=None, ge=1)
+    """Of rows, drawn by the seed."""
     require: tuple[str, ...] = Field(default=(), strict=False)
     answer: Literal["best", "first", "all"] | None = None
     gold: tuple[str, ...] = Field(default=(), strict=False)
