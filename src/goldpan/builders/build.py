@@ -187,12 +187,12 @@ def build(
                             yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
     def limited_rows(most: int) -> Iterator[dict[str, Any]]:
-        numbered = enumerate(rows(), 1)
         made = 0
 
         def counted() -> Iterator[dict[str, Any]]:
             nonlocal made
-            for made, row in numbered:
+            for row in rows():
+                made += 1
                 yield row
 
         chosen = drawn(counted(), most, plan.seed, lambda row: str(row["id"]))
