@@ -11,10 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.shares import wilson
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs
+from goldpan.evaluation.resolved import PatchScore, ResolvedResult
+from goldpan.evaluation.resolved_files import read_resolved, write_resolved
 from goldpan.evaluation.runs import read_runs
+from goldpan.execution.records import Instance
+from goldpan.execution.resolve import Outcome, Resolution
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import (
     Content,
@@ -382,3 +387,33 @@ def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
     assert len(page) < 1_500_000
     assert "The first 8 models" in texts(report, "s6")
     assert pq.read_table(runs[0].directory / "predictions.parquet").num_rows == 20
+
+
+def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    data = two_labels()
+    add_run(workspace, data, "a", 0.9)
+    add_run(workspace, data, "b", 0.5)
+    assert "resolved" not in {found.key for found in reported(workspace).sections}
+    run = read_runs(workspace, models=["a"])[0]
+    instance = Instance("issue-resolution:o/n#1+2", "o/n", 1, 2, "a" * 40, "", "")
+    outcomes: tuple[Outcome, ...] = ("resolved", "resolved", "tests-fail", "no-answer")
+    patches = (
+        PatchScore("1", "resolved", 1.0, True),
+        PatchScore("2", "resolved", 0.4, False),
+        PatchScore("3", "tests-fail", 0.6, False),
+    )
+    resolutions = tuple(Resolution(instance, outcome) for outcome in outcomes)
+    write_resolved(
+        run.directory / "predictions.parquet", ResolvedResult(resolutions, wilson(2, 4), patches)
+    )
+    (table,) = section(reported(workspace), "resolved").content
+    assert isinstance(table, Table)
+    (row,) = table.rows
+    told = dict(zip(table.columns, row, strict=True))
+    assert (told["model"], told["issues"], told["resolved"]) == ("a", 4, 0.5)
+    assert (told["exact match"], told["resolved, not exact"]) == (0.25, 1)
+    assert told["separation"] == 0.5
+    assert told["CodeBLEU, not resolved"] == 0.6
+    (run.directory / "predictions.parquet").write_bytes(b"others")
+    assert read_resolved(run.directory) is None

@@ -90,7 +90,11 @@ def test_a_correct_alternative_counts_and_a_near_copy_that_is_wrong_does_not(
     assert outcomes[1] == "does-not-apply"
     assert result.right.exact == 0
     assert result.right.codebleu is not None
+    assert result.wrong.codebleu is not None
     assert result.right.codebleu < 1
+    wrong = [patch.codebleu for patch in result.patches if patch.outcome != "resolved"]
+    above = sum(score < result.right.codebleu for score in wrong)
+    assert result.separation == above / len(wrong)
 
 
 @needs_isolation

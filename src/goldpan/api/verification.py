@@ -13,6 +13,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.evaluation.resolved import ResolvedResult, patches_of, read_patches, summarize
+from goldpan.evaluation.resolved_files import write_resolved
 from goldpan.execution.records import Settings, instance_of
 from goldpan.execution.resolve import resolve_all
 from goldpan.execution.verify_all import Verification, verify_all
@@ -68,7 +69,9 @@ def resolved(
         engine=engine,
         address=address,
     )
-    return summarize(resolutions, patches)
+    result = summarize(resolutions, patches)
+    write_resolved(predictions, result)
+    return result
 
 
 def _rows(data: str | Path | Dataset) -> list[dict[str, Any]]:

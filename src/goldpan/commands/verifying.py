@@ -173,6 +173,7 @@ def _plain_resolved(result: ResolvedResult) -> dict[str, Any]:
         "resolved": asdict(result.resolved),
         "counts": result.counts,
         "similarity": {"resolved": asdict(result.right), "not_resolved": asdict(result.wrong)},
+        "separation": result.separation,
         "instances": [
             {
                 "id": resolution.instance.id,
@@ -213,3 +214,8 @@ def print_resolved(result: ResolvedResult) -> None:
                 clean(f"Of {similarity.patches:,} patches that {name}, CodeBLEU is ")
                 + clean(f"{similarity.codebleu:.3f}, {similarity.exact:,} equal the merged fix")
             )
+    if result.separation is not None:
+        console.print(
+            clean("CodeBLEU puts a patch that resolves its issue above one that does not in ")
+            + clean(f"{result.separation:.0%} of pairs (50% is guessing)")
+        )

@@ -6,8 +6,9 @@ that copies most lines scores high. Execution tells them apart, so both stand be
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -25,12 +26,25 @@ from goldpan.core.shares import Estimate, wilson
 from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
 from goldpan.execution.resolve import Outcome, Resolution
 
+RESOLVED: Outcome = "resolved"
 _IDS = ("instance_id", "id")
 _ANSWERS = ("model_patch", "answer", "patch")
 _REMEDY = (
     "Give JSON lines with instance_id and model_patch, as SWE-bench has them, or a run's "
     "predictions.parquet"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PatchScore:
+    """What execution and text say of one patch."""
+
+    id: str
+    outcome: Outcome
+    codebleu: float
+    """CodeBLEU of the lines that it writes and those of the merged fix, in [0, 1]."""
+    exact: bool
+    """Whether these are the same lines, but for white space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +65,52 @@ class ResolvedResult:
     resolutions: tuple[Resolution, ...]
     resolved: Estimate
     """The share of instances that are resolved, with its 95 % interval (Wilson)."""
-    right: Similarity
-    """Of patches that resolve their issue."""
-    wrong: Similarity
-    """Of patches that do not."""
+    patches: tuple[PatchScore, ...]
+    """One a patch that was given."""
 
     @property
     def counts(self) -> dict[Outcome, int]:
         """How many instances have each outcome, the most first."""
         outcomes = Counter(resolution.outcome for resolution in self.resolutions)
         return dict(outcomes.most_common())
+
+    @property
+    def right(self) -> Similarity:
+        """What text says of patches that resolve their issue."""
+        return similarity(patch for patch in self.patches if patch.outcome == RESOLVED)
+
+    @property
+    def wrong(self) -> Similarity:
+        """What text says of patches that do not."""
+        return similarity(patch for patch in self.patches if patch.outcome != RESOLVED)
+
+    @property
+    def separation(self) -> float | None:
+        """How often CodeBLEU puts a patch that resolves its issue above one that does not."""
+        return separation(self.patches)
+
+
+def similarity(patches: Iterable[PatchScore]) -> Similarity:
+    """Return the mean similarity of patches to their merged fixes."""
+    those = list(patches)
+    mean = fmean(patch.codebleu for patch in those) if those else None
+    return Similarity(len(those), mean, sum(patch.exact for patch in those))
+
+
+def separation(patches: Iterable[PatchScore]) -> float | None:
+    """Return the chance that a right patch has a higher CodeBLEU than a wrong one, in [0, 1].
+
+    It is the area under the ROC curve, ties counted half: 0.5 is as good as guessing. None where
+    all are right or all wrong.
+    """
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    for patch in patches:
+        scores[patch.outcome == RESOLVED].append(patch.codebleu)
+    right, wrong = scores[True], sorted(scores[False])
+    if not right or not wrong:
+        return None
+    below = sum(bisect_left(wrong, score) + bisect_right(wrong, score) for score in right) / 2
+    return below / (len(right) * len(wrong))
 
 
 def read_patches(path: Path) -> dict[str, str | None]:
@@ -111,31 +161,25 @@ def summarize(
     resolutions: Sequence[Resolution], patches: Mapping[str, str | None]
 ) -> ResolvedResult:
     """Set what execution found beside what the texts of the same patches say."""
-    right = [resolution for resolution in resolutions if resolution.outcome == "resolved"]
-    wrong = [
-        resolution
-        for resolution in resolutions
-        if resolution.outcome not in ("resolved", "no-answer")
-    ]
-    return ResolvedResult(
-        tuple(resolutions),
-        wilson(len(right), len(resolutions)),
-        _similarity(right, patches),
-        _similarity(wrong, patches),
-    )
-
-
-def _similarity(resolutions: Sequence[Resolution], patches: Mapping[str, str | None]) -> Similarity:
+    count = sum(resolution.outcome == RESOLVED for resolution in resolutions)
+    answered = [resolution for resolution in resolutions if resolution.outcome != "no-answer"]
     pairs = []
-    for resolution in resolutions:
+    for resolution in answered:
         instance = resolution.instance
         path = next((part.path for part in split_patch(instance.patch)), "")
         pairs.append(
             CodePair(path, written(instance.patch), written(patches.get(instance.id) or ""))
         )
-    scores = [result.score for result in codebleu(pairs)]
-    exact = sum(pair.reference.split() == pair.answer.split() for pair in pairs)
-    return Similarity(len(pairs), fmean(scores) if scores else None, exact)
+    scores = tuple(
+        PatchScore(
+            resolution.instance.id,
+            resolution.outcome,
+            result.score,
+            pair.reference.split() == pair.answer.split(),
+        )
+        for resolution, pair, result in zip(answered, pairs, codebleu(pairs), strict=True)
+    )
+    return ResolvedResult(tuple(resolutions), wilson(count, len(resolutions)), scores)
 
 
 def written(patch: str) -> str:

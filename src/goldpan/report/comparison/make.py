@@ -21,6 +21,7 @@ from goldpan.report.comparison.leakage import distances
 from goldpan.report.comparison.materials import Material, read_material
 from goldpan.report.comparison.measures import confusion, metrics, score_table
 from goldpan.report.comparison.ranking import comment_content, ranking_section, ranking_table
+from goldpan.report.comparison.resolved import resolved_section
 from goldpan.report.comparison.shortcuts import shortcuts_section, wanted_rows
 from goldpan.report.comparison.significance import pairs_table, significance
 from goldpan.report.comparison.training import retraining, splits, testing, training, tuning
@@ -54,6 +55,7 @@ def make_report(
     harder = distances(compared, tasks)
     sections = [
         ranking_section(compared, comments),
+        resolved_section(compared),
         groups_section(compared),
         *_steps(compared, study, tasks),
         mistakes_section(compared, mistakes, materials),
