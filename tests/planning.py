@@ -50,10 +50,12 @@ def environment(twin: Twin, **more: str) -> dict[str, str]:
     }
 
 
-def write_plan(folder: Path, text: str = SMALL, name: str = "plan.toml") -> Path:
-    """Write a plan whose workspace is `lab` beside it."""
+def write_plan(
+    folder: Path, text: str = SMALL, name: str = "plan.toml", workspace: str = "lab"
+) -> Path:
+    """Write a plan, by default with the workspace `lab` beside it."""
     path = folder / name
-    path.write_text(f'workspace = "lab"\n{text}', encoding="utf-8")
+    path.write_text(f'workspace = "{workspace}"\n{text}', encoding="utf-8")
     return path
 
 
@@ -76,11 +78,11 @@ def states(result: Mapping[str, Any]) -> dict[str, str]:
     return {unit["unit"]: unit["state"] for unit in result["units"]}
 
 
-def made(lab: Path) -> dict[str, bytes]:
-    """Return all tables, verdicts and rows of datasets, by path."""
+def made(lab: Path, *folders: str) -> dict[str, bytes]:
+    """Return all tables, verdicts and rows of datasets, or those of some folders, by path."""
     return {
         path.relative_to(lab).as_posix(): path.read_bytes()
-        for name in ("tables", "verdicts", "datasets")
+        for name in folders or ("tables", "verdicts", "datasets")
         for path in sorted((lab / name).rglob("*.parquet"))
     }
 

@@ -13,9 +13,10 @@ import typer
 from goldpan import __version__
 from goldpan.commands.examples import add_examples
 from goldpan.commands.lazy import Entry, LazyGroup
-from goldpan.core.errors import GoldpanError
+from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.log import start_log
 from goldpan.core.plugins import use
+from goldpan.core.remote import push_opened
 from goldpan.core.resources import explain
 from goldpan.core.secrets import mask, register_environment
 from goldpan.core.terminal import Terminal
@@ -237,20 +238,32 @@ def mine_main() -> None:
 
 def _run(program: Callable[..., Any]) -> NoReturn:
     register_environment()
+    ended = _told(program)
+    pushed = _told(push_opened)
+    sys.exit(ended or pushed)
+
+
+def _told(work: Callable[[], Any]) -> str | int | None:
+    """Do some work, tell people of its failure, and return the exit code."""
     try:
-        program()
+        work()
+    except SystemExit as end:
+        return end.code
     except GoldpanError as error:
         _complain(error)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except BrokenPipeError:
-        sys.exit(141)
+        return 141
+    except KeyboardInterrupt:
+        _complain(StoppedError("Stopped", "Run the same command again to resume"))
+        return StoppedError.exit_code
     except Exception as error:  # noqa: BLE001 - the last resort: people get a sentence, not a trace
         known = explain(error)
         if known is None:
             _defect(error)
         _complain(known)
-        sys.exit(known.exit_code)
-    sys.exit(0)
+        return known.exit_code
+    return 0
 
 
 def _defect(error: Exception) -> NoReturn:

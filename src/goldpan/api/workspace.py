@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from goldpan.api.repositories import known_repositories
 from goldpan.core.config import Settings, Via, load_settings, repository_name
 from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
+from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Workspace:
     ) -> None:
         """Open the workspace at `path`, by default ``goldpan-workspace``.
 
+        At an address, ``s3://BUCKET/NAME``, it is fetched to this machine (docs/workspaces.md).
+
         Settings come from ``goldpan.toml`` in the workspace, then from the environment, then from
         these arguments. With `progress`, progress is shown on standard error. `tasks` is a
         directory of tasks of your own, in place of ``tasks`` in the workspace.
@@ -101,6 +104,20 @@ class Workspace:
     def layout(self) -> Layout:
         """The paths of the workspace's files."""
         return self._layout
+
+    def push(self) -> int:
+        """Store what changed in a workspace at an address; return the number of files.
+
+        Stages under a lock, such as `mine`, do so when they end, and a ``with`` block at its end.
+        """
+        mirror = mirror_at(self.path.absolute())
+        return 0 if mirror is None else mirror.push()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.push()
 
     def repositories(self) -> list[str]:
         """Return the repositories that have tables, sorted."""

@@ -28,7 +28,10 @@ Repos = Annotated[
 ]
 Directory = Annotated[
     Path | None,
-    typer.Option("--workspace", help="The workspace directory. (default: goldpan-workspace)"),
+    typer.Option(
+        "--workspace",
+        help="The workspace: a directory or s3://BUCKET/NAME. (default: goldpan-workspace)",
+    ),
 ]
 OwnTasks = Annotated[
     Path | None,

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import use
+from goldpan.core.remote import is_address, open_address
 from goldpan.core.secrets import register, register_environment
 
 Via = Literal["auto", "graphql", "rest"]
@@ -145,8 +146,8 @@ def use_plugins(workspace: str | Path | None = None) -> tuple[Path, ...]:
 
 
 def _workspace(named: object, environment: Mapping[str, str]) -> Path:
-    named = named or environment.get("GOLDPAN_WORKSPACE") or DEFAULT_WORKSPACE
-    return Path(cast("str | Path", named))
+    named = cast("str | Path", named or environment.get("GOLDPAN_WORKSPACE") or DEFAULT_WORKSPACE)
+    return open_address(named) if is_address(named) else Path(named)
 
 
 def repository_name(text: str) -> str:

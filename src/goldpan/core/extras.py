@@ -12,6 +12,7 @@ DISTRIBUTION = "goldpan-mining"
 EXTRAS = {
     "deepspeed": "training",
     "matplotlib": "plots",
+    "obstore": "remote",
     "openai": "review",
     "openpyxl": "xlsx",
     "peft": "training",

@@ -1,4 +1,7 @@
-"""Keeps other processes out, by a lock on a file that goes with its process however that ends."""
+"""Keeps other processes out, by a lock on a file that goes with its process however that ends.
+
+In the mirror of a workspace that lies in a store, the lock holds on all machines.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from goldpan.core.errors import GoldpanError
+from goldpan.core.remote import lease_for
 
 
 @contextmanager
@@ -23,6 +27,7 @@ def hold_lock(path: Path, busy: GoldpanError | None = None) -> Iterator[None]:
             raise
         raise busy from None
     try:
-        yield
+        with lease_for(path, busy):
+            yield
     finally:
         lock.release()

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from goldpan.core.errors import UsageError
+from goldpan.core.remote import is_address
 from goldpan.plan.sections import Plan
 
 LAST = "last"
@@ -48,6 +49,10 @@ class PlanFile:
     def beside(self, name: str) -> Path:
         """Return a path of the file, which is relative to the file's folder."""
         return self.path.parent / name
+
+    def address(self, name: str) -> str | Path:
+        """Return an address, or a path of the file."""
+        return name if is_address(name) else self.beside(name)
 
     def source(self, name: str) -> str:
         """Return a path of the file where it is there, else the name of something elsewhere."""

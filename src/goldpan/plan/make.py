@@ -61,7 +61,7 @@ def open_workspace(
     there is not.
     """
     plan = file.plan
-    named = None if plan.workspace is None else file.beside(plan.workspace)
+    named = None if plan.workspace is None else file.address(plan.workspace)
     lab = Workspace(
         workspace or named,
         progress=progress,

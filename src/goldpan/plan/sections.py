@@ -249,7 +249,7 @@ class Plan(Section):
     """The whole file."""
 
     workspace: str | None = None
-    """The directory, relative to the file; --workspace overrides it."""
+    """The directory, relative to the file, or an address; --workspace overrides it."""
     refresh: Refresh = "never"
     """When repositories that are mined are mined again for what changed since."""
     repositories: Repositories

@@ -1,0 +1,114 @@
+"""Locks that hold on all machines: an object that says who holds it, renewed while that works.
+
+Its time is that of the store's own clock. Who stops renewing (a machine that was switched off)
+loses the lock after `SECONDS`; who comes back later sees that, and pushes nothing.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+import orjson
+
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.log import LOG
+from goldpan.core.remote.store import Object, ObjectStore
+
+SECONDS = 120.0
+"""How long a lock outlives the last sign of its holder."""
+
+
+class Lease:
+    """A lock in a store."""
+
+    def __init__(self, store: ObjectStore, name: str, seconds: float | None = None) -> None:
+        self.name = name
+        self.lost = False
+        self._store = store
+        self._key = f"locks/{name}.json"
+        self._seconds = SECONDS if seconds is None else seconds
+        self._etag: str | None = None
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def acquire(self) -> str | None:
+        """Take the lock; return who has it where it is not free."""
+        self._store.prove_conditions()
+        held = self._store.read(self._key)
+        if held is None:
+            self._etag = self._store.create(self._key, self._content())
+        else:
+            owner = _owner(held)
+            if owner and not self._expired(held):
+                return owner
+            self._etag = self._store.replace(self._key, self._content(), held.etag)
+        return None if self._etag else "another machine"
+
+    def keep(self, now_and_then: Callable[[], None]) -> None:
+        """Renew the lock until `release`, and do something beside that each time."""
+        self._thread = threading.Thread(target=self._renew, args=(now_and_then,), daemon=True)
+        self._thread.start()
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._etag and not self.lost:
+            self._store.replace(self._key, _FREE, self._etag)
+
+    def _renew(self, now_and_then: Callable[[], None]) -> None:
+        last = time.monotonic()
+        while not self._ended.wait(self._seconds / 4):
+            try:
+                etag = self._store.replace(self._key, self._content(), self._etag or "")
+                self.lost = etag is None
+                self._etag, last = etag, time.monotonic()
+                if not self.lost:
+                    now_and_then()
+            except WorkspaceError as error:  # the network may come back
+                LOG.warning(str(error))
+                self.lost = time.monotonic() - last > self._seconds
+            if self.lost:
+                return
+
+    def _content(self) -> bytes:
+        return orjson.dumps(
+            {
+                "owner": f"{_user()} on {socket.gethostname()} (process {os.getpid()})",
+                "seconds": self._seconds,
+                "renewal": uuid.uuid4().hex,  # so that no two have the same ETag
+            }
+        )
+
+    def _expired(self, held: Object) -> bool:
+        try:
+            seconds = min(float(orjson.loads(held.body)["seconds"]), 3_600.0)
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            seconds = SECONDS
+        return self._store.now() - held.modified > timedelta(seconds=seconds)
+
+
+_FREE = orjson.dumps({"owner": None})
+
+
+def _owner(held: Object) -> str | None:
+    try:
+        owner = orjson.loads(held.body)["owner"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return "somebody"
+    return None if owner is None else str(owner)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container without a name for its user
+        return "somebody"

@@ -1,0 +1,265 @@
+"""A workspace of a store as a folder of this machine, and how both come to hold the same."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from goldpan.core.errors import GoldpanError, WorkspaceError
+from goldpan.core.log import LOG
+from goldpan.core.remote import FILES
+from goldpan.core.remote.folder import Stamp, move, remove, stamp_of, stamps
+from goldpan.core.remote.known import Known, load_known, save_known
+from goldpan.core.remote.lease import Lease
+from goldpan.core.remote.manifest import KEY, Manifest, StoredFile, decode, encode, piece_key
+from goldpan.core.remote.store import ObjectStore, UnchangedError
+from goldpan.core.remote.transfer import MissingPieceError, download, read_stored, upload
+from goldpan.core.terminal import Terminal
+
+_SECONDS_BETWEEN = 300.0
+"""While a lock is held, what was done since is pushed so often."""
+_SECONDS_BETWEEN_TRIES = 2.0
+_ATTEMPTS = 20
+"""How often others may push in between before it is an error."""
+_LARGE = 64 << 20
+_BATCH = 1_000
+
+
+class Mirror:
+    """A folder that holds what a store holds, and what is not pushed yet."""
+
+    def __init__(self, address: str, home: Path) -> None:
+        self.address = address
+        self.root = home / FILES
+        self._home = home
+        self._store = ObjectStore(address)
+        self._within = threading.Lock()
+        self._leases: list[Lease] = []
+        self._pushed = time.monotonic()
+
+    def pull(self) -> None:
+        """Bring what changed in the store; raises `WorkspaceError` where that cannot be had.
+
+        A file that changed both here and there is set aside, and the store's takes its place.
+        """
+        with self._alone():
+            self._pull()
+
+    def push(self) -> int:
+        """Store what changed here as one new generation; return the number of files.
+
+        Raises `WorkspaceError` where the store fails or a lock was lost: what is not pushed
+        stays here, and the next command pushes it.
+        """
+        with self._alone():
+            if stamps(self.root) == load_known(self._home).stamps:
+                return 0
+            self._store.prove_conditions()
+            for _ in range(_ATTEMPTS):
+                known = self._pull()
+                lying = stamps(self.root)
+                changed = {
+                    path: stamp for path, stamp in lying.items() if stamp != known.stamps.get(path)
+                }
+                gone = known.stamps.keys() - lying.keys()
+                if not changed and not gone:
+                    return 0
+                sent = upload(self._store, self.root, changed, known.manifest.pieces)
+                files = {**known.manifest.files, **sent}
+                same = {**known.stamps, **{path: changed[path] for path in sent}}
+                for path in gone:
+                    del files[path], same[path]
+                if self._commit(known, files, same):
+                    self._pushed = time.monotonic()
+                    LOG.info(f"Pushed {len(sent) + len(gone)} files to {self.address}")
+                    return len(sent) + len(gone)
+        raise WorkspaceError(
+            f"Others push to {self.address} without a pause",
+            "Run the command again: what it did is kept here",
+        )
+
+    @contextmanager
+    def leased(self, name: str, busy: GoldpanError | None) -> Iterator[None]:
+        """Hold a lock on all machines, with the newest of the store, and push at the end."""
+        lease = Lease(self._store, name)
+        while owner := lease.acquire():
+            if busy is not None:
+                raise type(busy)(f"{busy.problem}: {owner}", busy.remedy)
+            time.sleep(_SECONDS_BETWEEN_TRIES)
+        self._leases.append(lease)
+        lease.keep(self._push_if_due)
+        try:
+            self.pull()
+            yield
+        except BaseException:
+            try:
+                self.push()  # so that whoever is next goes on from here
+            except GoldpanError as error:
+                LOG.warning(str(error))
+            raise
+        else:
+            self.push()
+        finally:
+            self._leases.remove(lease)
+            lease.release()
+
+    def prune(self, older: timedelta) -> tuple[int, int]:
+        """Delete the pieces of which no file is made any more; return how many, and their bytes.
+
+        Younger ones stay: they may be about to be pushed, or read for the last generation.
+        """
+        self._store.prove_conditions()
+        before = self._store.now() - older
+        with self._alone():
+            needed = set(map(piece_key, self._pull().manifest.pieces))
+        unneeded = {
+            key: size
+            for key, size, modified in self._store.sizes("content/")
+            if key not in needed and modified < before
+        }
+        keys = list(unneeded)
+        for start in range(0, len(keys), _BATCH):
+            self._store.delete(keys[start : start + _BATCH])
+        return len(unneeded), sum(unneeded.values())
+
+    def _push_if_due(self) -> None:
+        if time.monotonic() - self._pushed >= _SECONDS_BETWEEN:
+            self.push()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep the other threads and processes of this machine from the mirror's state."""
+        from filelock import FileLock
+
+        try:
+            self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise WorkspaceError(
+                f"{self._home} cannot be created: {error.strerror}",
+                "Name a folder for mirrors in GOLDPAN_MIRRORS",
+            ) from None
+        with self._within, FileLock(self._home / "mirror.lock", fallback_to_soft=False):
+            yield
+
+    def _pull(self) -> Known:
+        for _ in range(_ATTEMPTS):
+            known = load_known(self._home)
+            try:
+                reply = self._store.read(KEY, unless=known.etag)
+            except UnchangedError:
+                return known
+            remote = Manifest() if reply is None else decode(reply.body, self.address)
+            if known.manifest.generation and (
+                remote.workspace != known.manifest.workspace
+                or remote.generation < known.manifest.generation
+            ):
+                raise WorkspaceError(
+                    f"{self.address} holds another workspace, or an older one, than {self._home}, "
+                    "which mirrored it",
+                    "Move that folder away, and run the command again",
+                )
+            try:
+                return self._adopt(known, remote, None if reply is None else reply.etag)
+            except MissingPieceError as error:  # pruned meanwhile: there is a newer generation
+                missing = error
+            except OSError as error:
+                raise WorkspaceError(
+                    f"{self._home} cannot mirror {self.address}: {error.strerror}",
+                    "Free some space, or name another folder for mirrors in GOLDPAN_MIRRORS",
+                ) from None
+        raise WorkspaceError(
+            f"{missing} is missing in {self.address}",
+            "Restore it in the store, or push the file again from a machine that has it",
+        )
+
+    def _adopt(self, known: Known, remote: Manifest, etag: str | None) -> Known:
+        """Make the folder hold a generation, but for what changed here alone."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        lying, before = stamps(self.root), known.manifest.files
+        same: dict[str, Stamp] = {}
+        wanted: dict[str, StoredFile] = {}
+        removed, aside = [], []
+        for path in sorted({*before, *remote.files}):
+            file = remote.files.get(path)
+            if file == before.get(path):
+                same[path] = known.stamps[path]
+                continue
+            if lying.get(path) != known.stamps.get(path):
+                if self._read(path, lying) == file:
+                    if file is not None:
+                        same[path] = lying[path]
+                    continue
+                if path in lying:
+                    aside.append(path)
+            if file is None:
+                removed.append(path)
+            else:
+                wanted[path] = file
+        self._fetch(wanted)
+        self._set_aside(aside)
+        for path in removed:
+            remove(self.root, path)
+        for path in wanted:
+            move(self._incoming / path, self.root / path)
+            same[path] = Stamp() if path.endswith("/") else stamp_of(self.root / path)
+        return save_known(self._home, self.address, Known(etag, remote, same))
+
+    @property
+    def _incoming(self) -> Path:
+        return self._home / "incoming"
+
+    def _fetch(self, wanted: Mapping[str, StoredFile]) -> None:
+        size = sum(file.size for file in wanted.values())
+        if size > _LARGE and sys.stderr.isatty():
+            Terminal(stderr=True).print(
+                f"Fetching {len(wanted):,} files of {self.address}, {size / 1e6:,.0f} MB"
+            )
+        shutil.rmtree(self._incoming, ignore_errors=True)
+        download(self._store, wanted, self._incoming)
+
+    def _read(self, path: str, lying: Mapping[str, Stamp]) -> StoredFile | None:
+        """Return of what a file here is made; None where there is none."""
+        return read_stored(self.root / path, lying[path].size) if path in lying else None
+
+    def _set_aside(self, paths: list[str]) -> None:
+        if not paths:
+            return
+        folder = self._home / "aside" / f"{datetime.now(UTC):%Y-%m-%dT%H%M%S}"
+        for path in paths:
+            move(self.root / path, folder / path)
+        text = (
+            f"{len(paths)} files changed both here and in {self.address}, such as {paths[0]}: "
+            f"yours are kept in {folder}"
+        )
+        LOG.warning(text)
+        Terminal(stderr=True).print(text)
+
+    def _commit(
+        self, known: Known, files: Mapping[str, StoredFile], same: Mapping[str, Stamp]
+    ) -> bool:
+        """Write the next manifest, unless another is there since; tell whether it is written."""
+        for lease in self._leases:
+            if lease.lost:
+                raise WorkspaceError(
+                    f"The lock on {lease.name} in {self.address} was lost: this machine did not "
+                    "renew it in time",
+                    "Run the command again: what it did is kept here",
+                )
+        workspace = known.manifest.workspace or uuid.uuid4().hex
+        manifest = Manifest(workspace, known.manifest.generation + 1, files)
+        body = encode(manifest)
+        etag = (
+            self._store.create(KEY, body)
+            if known.etag is None
+            else self._store.replace(KEY, body, known.etag)
+        )
+        if etag is not None:
+            save_known(self._home, self.address, Known(etag, manifest, same))
+        return etag is not None

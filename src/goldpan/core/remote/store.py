@@ -1,0 +1,183 @@
+"""An object store behind an address: read, write under a condition, and what fails told to people.
+
+Credentials come from the environment alone, as the store's own programs read them: AWS_*,
+GOOGLE_APPLICATION_CREDENTIALS, AZURE_*, or the identity of the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.extras import load
+
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_UNKNOWN_BUCKET = ("NoSuchBucket", "NoSuchContainer", "ContainerNotFound")
+_REFUSED = ("PermissionDeniedError", "UnauthenticatedError")
+_CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """What lies under a key."""
+
+    body: bytes
+    etag: str
+    modified: datetime
+    """By the clock of the store."""
+
+
+class UnchangedError(Exception):
+    """An object is still the one that was read before."""
+
+
+class ObjectStore:
+    """The objects below an address; every failure is a `WorkspaceError`."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._api = load("obstore", f"The workspace {address}", WorkspaceError)
+        plain = any("http://" in os.environ.get(name, "") for name in _ENDPOINTS)
+        try:
+            self._store = load("obstore.store", address).from_url(
+                address,
+                client_options={
+                    "allow_http": plain,
+                    "connect_timeout": "5s",
+                    "timeout": "120s",
+                },
+                retry_config={"max_retries": 4, "retry_timeout": timedelta(seconds=60)},
+            )
+        except (self._api.exceptions.BaseError, ValueError) as error:
+            problem = f"{address} cannot be used ({type(error).__name__})"
+            raise WorkspaceError(problem, f"Set {_CREDENTIALS[_scheme(address)]}") from None
+        self._proved = False
+
+    def read(self, key: str, unless: str | None = None) -> Object | None:
+        """Return an object, None where there is none; raises `UnchangedError` for `unless`."""
+        options = {} if unless is None else {"options": {"if_none_match": unless}}
+        try:
+            reply = self._api.get(self._store, key, **options)
+            meta = reply.meta
+            return Object(bytes(reply.bytes()), meta["e_tag"], meta["last_modified"])
+        except self._api.exceptions.NotModifiedError:
+            raise UnchangedError from None
+        except FileNotFoundError as error:
+            if _code(error) in _UNKNOWN_BUCKET:
+                raise self._failure(error) from None
+            return None
+        except (self._api.exceptions.BaseError, OSError, ValueError) as error:
+            raise self._failure(error) from None
+
+    def create(self, key: str, body: bytes) -> str | None:
+        """Write an object where there is none and return its ETag; None where there is one."""
+        return self._put_if(key, body, "create") or self._sent_before(key, body)
+
+    def replace(self, key: str, body: bytes, etag: str) -> str | None:
+        """Write an object in the place of the one that was read; None where it is another now."""
+        return self._put_if(key, body, {"e_tag": etag}) or self._sent_before(key, body)
+
+    def _put_if(self, key: str, body: bytes, mode: object) -> str | None:
+        failures = self._api.exceptions
+        with self._telling():
+            try:
+                return str(self._api.put(self._store, key, body, mode=mode)["e_tag"])
+            except (failures.AlreadyExistsError, failures.PreconditionError):
+                return None
+            except FileNotFoundError as error:
+                if _code(error) in _UNKNOWN_BUCKET:
+                    raise
+                return None
+
+    def _sent_before(self, key: str, body: bytes) -> str | None:
+        """Tell a failure by our own success: where an answer is lost, the request is repeated."""
+        there = self.read(key)
+        return there.etag if there is not None and there.body == body else None
+
+    def write(self, key: str, body: bytes) -> None:
+        """Write an object, whatever is there."""
+        with self._telling():
+            self._api.put(self._store, key, body, use_multipart=False)
+
+    def sizes(self, prefix: str) -> Iterator[tuple[str, int, datetime]]:
+        """Yield the key, the bytes and the time of every object below a prefix."""
+        with self._telling():
+            for batch in self._api.list(self._store, prefix):
+                for meta in batch:
+                    yield meta["path"], meta["size"], meta["last_modified"]
+
+    def delete(self, keys: list[str]) -> None:
+        """Delete objects."""
+        with self._telling():
+            self._api.delete(self._store, keys)
+
+    def now(self) -> datetime:
+        """Return the time by the clock of the store, whatever the clocks of its users say."""
+        key = f"clocks/{uuid.uuid4().hex}"
+        with self._telling():
+            self._api.put(self._store, key, b"")
+            modified: datetime = self._api.head(self._store, key)["last_modified"]
+            self._api.delete(self._store, key)
+        return modified
+
+    def prove_conditions(self) -> None:
+        """Raise `WorkspaceError` where the store writes whatever the condition; asked once."""
+        if self._proved:
+            return
+        self._put_if("proof", b"", "create")
+        if self._put_if("proof", b"", "create") or self._put_if("proof", b"", {"e_tag": '"0"'}):
+            raise WorkspaceError(
+                f"The store of {self.address} overwrites objects that it was told to keep "
+                "(If-None-Match, If-Match), so two machines could destroy each other's work",
+                "Use a store that keeps conditions: Amazon S3, Google Cloud Storage, Azure, "
+                "Cloudflare R2, MinIO",
+            )
+        self._proved = True
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except (self._api.exceptions.BaseError, OSError, ValueError) as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: Exception) -> WorkspaceError:
+        """Say what failed; of the server's answer only its code, as it may echo what was sent."""
+        scheme, bucket = _scheme(self.address), self.address.split("/")[2]
+        kind, code = type(error).__name__, _code(error)
+        access = f"Check {_CREDENTIALS[scheme]}, and what they may do"
+        if code in _UNKNOWN_BUCKET:
+            problem = f"There is no bucket {bucket} for {self.address}"
+            return WorkspaceError(problem, "Create it, or correct the name")
+        if kind in _REFUSED or "169.254.169.254" in str(error):
+            reason = code or ("no credentials" if "169.254" in str(error) else "denied")
+            return WorkspaceError(f"{self.address} refuses access ({reason})", access)
+        if isinstance(error, ValueError) or code:
+            return WorkspaceError(f"{self.address} cannot be used ({code or kind})", access)
+        return WorkspaceError(
+            f"{self.address} does not answer ({kind})",
+            "Check the network and, if it is not the usual one, the address of the store "
+            "(AWS_ENDPOINT_URL), and run the command again: no work is lost",
+        )
+
+
+_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT")
+
+
+def _scheme(address: str) -> str:
+    return address.partition(":")[0]
+
+
+def _code(error: Exception) -> str:
+    found = _CODE.search(str(error))
+    return found[1] if found else ""

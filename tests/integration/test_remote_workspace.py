@@ -1,0 +1,326 @@
+"""A workspace in a store gives on every machine what a local one gives, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import zstandard
+
+import goldpan as api
+from goldpan.core import remote
+from goldpan.core.errors import GoldpanError, WorkspaceError
+from goldpan.core.locks import hold_lock
+from goldpan.core.remote.known import home_of
+from goldpan.core.remote.lease import Lease
+from goldpan.core.remote.manifest import PIECE
+from goldpan.core.remote.mirror import Mirror
+from goldpan.core.remote.store import ObjectStore
+from tests.object_store import SECRET, LocalS3
+from tests.planning import SMALL, environment, local_github, made, rows, write_plan
+from tests.program import goldpan, start
+
+ADDRESS = "s3://lab/work/sluice"
+MANIFEST = "manifest.json.zst"
+Machine = Callable[[str], Mirror]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalS3]:
+    with LocalS3() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(server: LocalS3, monkeypatch: pytest.MonkeyPatch) -> LocalS3:
+    """Give the store, empty, with the environment of this process leading to it."""
+    server.empty()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(remote, "_opened", {})
+    return server
+
+
+@pytest.fixture
+def machine(s3: LocalS3, tmp_path: Path) -> Machine:
+    """Return what gives the workspace as a machine of that name has it."""
+
+    def on(name: str) -> Mirror:
+        mirror = Mirror(ADDRESS, tmp_path / name)
+        mirror.pull()
+        return mirror
+
+    return on
+
+
+def write(mirror: Mirror, path: str, content: bytes | str) -> Path:
+    file = mirror.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return file
+
+
+def files(mirror: Mirror) -> dict[str, bytes]:
+    return {
+        path.relative_to(mirror.root).as_posix(): path.read_bytes()
+        for path in mirror.root.rglob("*")
+        if path.is_file() and path.name != "lock"
+    }
+
+
+def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
+    s3: LocalS3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with local_github(tmp_path) as twin:
+
+        def run(*words: str, on: str, code: int = 0) -> str:
+            mirrors = str(tmp_path / on)
+            variables = environment(twin, GOLDPAN_MIRRORS=mirrors, **s3.environment)
+            done = goldpan(*words, folder=tmp_path, environment=variables)
+            assert done.code == code, done.err + done.out
+            assert SECRET not in done.out + done.err
+            return done.out
+
+        write_plan(tmp_path)
+        run("run", "plan.toml", on="none")
+        write_plan(tmp_path, SMALL, "far.toml", workspace=ADDRESS)
+        run("run", "far.toml", on="one")
+        assert "Nothing to do" in run("run", "far.toml", on="other")
+        monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path / "other"))
+        there = home_of(ADDRESS) / remote.FILES
+        for folder in ("tables", "verdicts"):
+            assert made(there, folder) == made(tmp_path / "lab", folder)
+        assert rows(there, "questions") == rows(tmp_path / "lab", "questions")
+
+        # Killed when all content is stored and its manifest is about to be: nothing happened.
+        before = made(there)
+        words = ("pair", "--rules", "faun-eval", "--workspace", ADDRESS)
+        variables = environment(twin, GOLDPAN_MIRRORS=str(tmp_path / "one"), **s3.environment)
+        with start(*words, folder=tmp_path, environment=variables) as running:
+
+            def kill(method: str, path: str) -> bool:
+                if method == "PUT" and path.endswith(MANIFEST):
+                    running.kill()
+                    return True
+                return False
+
+            s3.refuse = kill
+            assert running.wait().code == -9
+        s3.refuse = lambda method, path: False
+        run("status", "--workspace", ADDRESS, on="other")
+        assert made(there) == before
+        run("status", "--workspace", ADDRESS, on="one")  # publishes what the killed one left
+        run("status", "--workspace", ADDRESS, on="other")
+        assert made(there).keys() - before.keys() == {
+            "tables/prospector/sluice/pairs.faun-eval.parquet"
+        }
+
+        with api.Workspace(ADDRESS) as lab:
+            assert lab.dataset("questions").family == "qa"
+            lab.path.joinpath("notes.txt").write_text("mine")
+        run("status", "--workspace", ADDRESS, on="one")
+        assert (home_of_machine(tmp_path / "one") / "notes.txt").read_text() == "mine"
+    stored = "".join(str(path.read_bytes()) for path in tmp_path.rglob("mirror.json"))
+    assert SECRET not in stored
+
+
+def home_of_machine(mirrors: Path) -> Path:
+    (home,) = mirrors.iterdir()
+    return home / remote.FILES
+
+
+def test_machines_that_change_other_files_keep_each_others(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    write(one, "tables/a/b/entries.parquet", "one")
+    write(one, "tmp/draft", "never leaves")
+    (one.root / "git/a/b.git/refs").mkdir(parents=True)  # without which it is no repository
+    write(other, "tables/c/d/entries.parquet", "other")
+    assert (one.push(), other.push(), one.push()) == (2, 1, 0)
+    one.pull()
+    assert (machine("third").root / "git/a/b.git/refs").is_dir()
+    assert files(machine("third")) == files(other)
+    assert files(other).keys() == {"tables/a/b/entries.parquet", "tables/c/d/entries.parquet"}
+    shutil.rmtree(other.root / "tables/a")
+    other.push()
+    one.pull()
+    assert not (one.root / "tables/a").exists()
+    assert one.push() == 0
+
+
+def test_a_file_changed_on_both_is_set_aside(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = machine("one"), machine("other")
+    write(one, "tables/pairs.parquet", "one")
+    write(other, "tables/pairs.parquet", "other")
+    write(other, "raw/run-0001.zst", "more")
+    one.push()
+    assert other.push() == 1  # the rest of its work
+    assert files(other) == files(machine("third"))
+    assert files(other)["tables/pairs.parquet"] == b"one"
+    (aside,) = (other.root.parent / "aside").rglob("*.parquet")
+    assert aside.read_bytes() == b"other"
+    assert str(aside.parent.parent) in capsys.readouterr().err.replace("\n", "")
+
+
+def test_of_a_file_that_grows_only_the_end_is_sent(s3: LocalS3, machine: Machine) -> None:
+    one = machine("one")
+    file = write(one, "raw/a/b/run-0001.zst", b"a" * PIECE + b"b")
+    one.push()
+    s3.requests.clear()
+    with file.open("ab") as more:
+        more.write(b"c")
+    one.push()
+    assert s3.requests["PUT"] == 2  # the second piece and the manifest
+    assert files(machine("other")) == {"raw/a/b/run-0001.zst": b"a" * PIECE + b"bc"}
+
+
+def test_a_lock_holds_on_all_machines_and_brings_what_was_done(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    busy = WorkspaceError("Another goldpan works on a/b", "Wait for it")
+    for mirror in (one, other):
+        (mirror.root / "raw/a/b").mkdir(parents=True)
+    with hold_lock(one.root / "raw/a/b/lock", busy):
+        write(one, "raw/a/b/run-0001.zst", "replies")
+        with (
+            pytest.raises(WorkspaceError, match=r"works on a/b: .* on .* \(process \d+\)\. Wait"),
+            hold_lock(other.root / "raw/a/b/lock", busy),
+        ):
+            pass
+    with hold_lock(other.root / "raw/a/b/lock", busy):
+        assert (other.root / "raw/a/b/run-0001.zst").read_text() == "replies"
+    with pytest.raises(KeyError), hold_lock(one.root / "raw/a/b/lock", busy):
+        write(one, "raw/a/b/run-0002.zst", "of a run that failed")
+        raise KeyError
+    assert "raw/a/b/run-0002.zst" in files(machine("third"))
+
+
+def test_who_lost_a_lock_publishes_nothing(machine: Machine) -> None:
+    one = machine("one")
+    store = ObjectStore(ADDRESS)
+    with (
+        pytest.raises(WorkspaceError, match="was lost: this machine did not renew it"),
+        one.leased("raw/a/b/lock", None),
+    ):
+        write(one, "raw/a/b/run-0001.zst", "late")
+        held = store.read("locks/raw/a/b/lock.json")
+        assert held is not None
+        store.write("locks/raw/a/b/lock.json", json.dumps({"owner": "other"}).encode())
+        (lease,) = one._leases
+        lease._etag = held.etag
+        lease._seconds = 0.0
+        lease.release()
+        lease._ended.clear()
+        lease._renew(lambda: None)
+    assert files(machine("other")) == {}
+    one.push()  # by the next command
+    assert files(machine("other")) == {"raw/a/b/run-0001.zst": b"late"}
+
+
+def test_a_lock_whose_holder_is_gone_is_taken(s3: LocalS3) -> None:
+    store = ObjectStore(ADDRESS)
+    assert Lease(store, "raw/a/b/lock").acquire() is None
+    assert Lease(store, "raw/a/b/lock").acquire() is not None
+    assert Lease(store, "raw/c/d/lock", seconds=-1).acquire() is None
+    assert Lease(store, "raw/c/d/lock").acquire() is None
+
+
+def test_a_store_that_ignores_conditions_is_refused(s3: LocalS3, machine: Machine) -> None:
+    one = machine("one")
+    write(one, "tables/a", "a")
+    s3.conditional = False
+    with pytest.raises(WorkspaceError, match="overwrites objects that it was told to keep"):
+        one.push()
+    s3.conditional = True
+    assert one.push() == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "variables", "said"),
+    [
+        ("s3://nobody/x", {}, "There is no bucket nobody for s3://nobody/x. Create it"),
+        ("s3://lab/x", {"AWS_ACCESS_KEY_ID": "AKIAOTHER"}, "refuses access (InvalidAccessKeyId)"),
+        ("s3://lab/x", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "does not answer"),
+        ("s3://lab/../x", {}, "at no address that several machines can write to"),
+        ("hf://lab/x", {}, "Write s3://BUCKET/NAME or gs://"),
+    ],
+)
+def test_what_cannot_be_opened_is_told(
+    s3: LocalS3,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    address: str,
+    variables: dict[str, str],
+    said: str,
+) -> None:
+    monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(GoldpanError) as told:
+        api.Workspace(address)
+    assert said in str(told.value)
+    assert SECRET not in str(told.value)
+
+
+def test_a_denied_write_keeps_the_work_and_hides_the_answer(s3: LocalS3, machine: Machine) -> None:
+    one = machine("one")
+    write(one, "tables/a", "a")
+    s3.refuse = lambda method, path: method == "PUT"
+    with pytest.raises(WorkspaceError) as told:
+        one.push()
+    s3.refuse = lambda method, path: False
+    assert SECRET not in str(told.value)
+    assert "refuses access (AccessDenied)" in str(told.value)
+    assert one.push() == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"not a manifest",
+        b'{"format": 1, "workspace": "w", "generation": 1, "files": {"../out": [0, []]}}',
+        b'{"format": 1, "workspace": "w", "generation": 1, "files": {"/etc/out": [0, []]}}',
+        b'{"format": 1, "workspace": "w", "generation": 1, "files": {"a": [9, ["../x"]]}}',
+        b'{"format": 1, "workspace": "w", "generation": 1, "files": {"a": [0, []], "a/": [0, []]}}',
+        b'{"format": 1, "workspace": "w", "generation": 1, "files": []}',
+        b'{"format": 9, "workspace": "w", "generation": 1, "files": {}}',
+    ],
+)
+def test_a_hostile_manifest_writes_nothing(machine: Machine, tmp_path: Path, body: bytes) -> None:
+    ObjectStore(ADDRESS).write(MANIFEST, zstandard.compress(body))
+    with pytest.raises(WorkspaceError):
+        machine("one")
+    assert files(Mirror(ADDRESS, tmp_path / "one")) == {}
+    assert not list(tmp_path.rglob("out"))
+
+
+def test_a_damaged_piece_and_another_workspace_are_told(machine: Machine) -> None:
+    one, store = machine("one"), ObjectStore(ADDRESS)
+    write(one, "tables/a", "content")
+    one.push()
+    (piece,) = [key for key, *_ in store.sizes("content/")]
+    store.write(piece, b"CONTENT")
+    with pytest.raises(WorkspaceError, match=r"of tables/a .* is damaged"):
+        machine("other")
+    store.delete([piece])
+    with pytest.raises(WorkspaceError, match="tables/a is missing"):
+        machine("other")
+    store.delete([MANIFEST])
+    with pytest.raises(WorkspaceError, match="holds another workspace, or an older one"):
+        one.pull()
+
+
+def test_prune_deletes_only_what_no_file_is_made_of(machine: Machine) -> None:
+    one = machine("one")
+    write(one, "tables/a", "first")
+    write(one, "tables/b", "kept")
+    one.push()
+    write(one, "tables/a", "second")
+    one.push()
+    assert one.prune(timedelta(days=7)) == (0, 0)
+    assert one.prune(timedelta(seconds=-5)) == (1, 5)
+    assert files(machine("other")) == {"tables/a": b"second", "tables/b": b"kept"}
