@@ -10,13 +10,10 @@ import orjson
 import pytest
 
 from goldpan.miners.backup_shapes import read_shape
-from goldpan.miners.tables import backup_fields
 from goldpan.miners.tables.backup_fields import read_fields
 from goldpan.miners.tables.parse_rest import parse_backup
 from goldpan.miners.tables.rest_events import SUBJECTS, WITHOUT_ROWS
 from goldpan.miners.tables.rows import Rows
-
-pytest.importorskip("simdjson")
 
 AT = "2024-03-01T10:00:00Z"
 URL = "https://api.github.com/repos/octo/gem/issues/1"
@@ -146,7 +143,7 @@ def test_whatever_lacks_or_is_strange_is_read_as_it_stands() -> None:
         if read_fields(body) is not None:
             assert_alike(body)
             read += 1
-    assert read > 0.9 * len(shapes)
+    assert read > 0.3 * len(shapes)  # all that only lacks something
 
 
 def few(event: dict[str, Any]) -> Iterator[Any]:
@@ -167,8 +164,3 @@ def few(event: dict[str, Any]) -> Iterator[Any]:
 )
 def test_what_is_not_of_the_one_shape_is_left_to_others(body: bytes) -> None:
     assert read_fields(body) is None
-
-
-def test_without_simdjson_all_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backup_fields, "Object", None)
-    assert read_fields(orjson.dumps(entry("issue"))) is None
