@@ -50,6 +50,7 @@ bench: $(TEST_READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.mining
 	$(BIN)/python -m benchmarks.normalize
 	$(BIN)/python -m benchmarks.backup
+	$(BIN)/python -m benchmarks.faun_scale --sizes 20000
 	$(BIN)/python -m benchmarks.git
 	$(BIN)/python -m benchmarks.filters
 	$(BIN)/python -m benchmarks.duplicates

@@ -63,7 +63,7 @@ def repeat(source: Workspace, repo: str, target: Workspace, entries: int) -> int
         archive.begin(resume=False)
         for record in records:
             if record.meta["part"] in ("begin", "repository"):
-                archive.append(_plain(record.meta), record.read(), sync=False)
+                archive.append(plain_meta(record.meta), record.read(), sync=False)
         replies = [
             (record.meta, record.read())
             for record in records
@@ -71,7 +71,7 @@ def repeat(source: Workspace, repo: str, target: Workspace, entries: int) -> int
         ]
         for copy in range(copies):
             for meta, body in replies:
-                archive.append(_shift_meta(meta, copy, step), _shift(body, copy, step), sync=False)
+                archive.append(shift_meta(meta, copy, step), _shift(body, copy, step), sync=False)
         archive.append({"part": "end", "run": 1, "keys": [], "at": "", "figures": {}})
     return copies * len(numbers)
 
@@ -81,12 +81,14 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="goldpan-benchmark-")
 
 
-def _plain(meta: dict[str, Any]) -> dict[str, Any]:
+def plain_meta(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a record but for what its body decides."""
     return {key: value for key, value in meta.items() if key not in ("size", "packed", "sha256")}
 
 
-def _shift_meta(meta: dict[str, Any], copy: int, step: int) -> dict[str, Any]:
-    shifted = _plain(meta)
+def shift_meta(meta: dict[str, Any], copy: int, step: int) -> dict[str, Any]:
+    """Return what is said of a copy of a record."""
+    shifted = plain_meta(meta)
     offset = copy * step
     shifted["nodes"] = [
         [index, number + offset, f"{owner}@{copy}", *rest]
@@ -98,7 +100,12 @@ def _shift_meta(meta: dict[str, Any], copy: int, step: int) -> dict[str, Any]:
 
 
 def _shift(body: bytes, copy: int, step: int) -> bytes:
+    body = shift_numbers(body, copy, step)
+    return _OID.sub(lambda m: m[1] + f"{copy:05x}".encode(), body)
+
+
+def shift_numbers(body: bytes, copy: int, step: int) -> bytes:
+    """Return a reply with the numbers and identifiers of a copy."""
     offset = copy * step
     body = _NUMBER.sub(lambda m: m[1] + str(int(m[2]) + offset).encode(), body)
-    body = _DATABASE_ID.sub(lambda m: m[1] + str(int(m[2]) + copy * 10**11).encode(), body)
-    return _OID.sub(lambda m: m[1] + f"{copy:05x}".encode(), body)
+    return _DATABASE_ID.sub(lambda m: m[1] + str(int(m[2]) + copy * 10**11).encode(), body)

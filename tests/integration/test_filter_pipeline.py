@@ -65,6 +65,28 @@ def profile(place: Workspace) -> str:
     return own_profile(place, f"decide = {json.dumps(DECIDE)}")
 
 
+def test_repositories_judged_at_once_have_the_same_verdicts(
+    place: Workspace, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "Octo/Twin"
+    shutil.copytree(place.tables(REPO), place.tables(other))
+    for path in place.tables(other).glob("*.parquet"):
+        rows = pq.read_table(path)
+        column = rows.schema.get_field_index("repo")
+        pq.write_table(rows.set_column(column, "repo", pa.array([other] * len(rows))), path)
+    own = load_profile(profile)
+    with Reporter(quiet=True) as reporter:
+        one_by_one = run_filters(place, [REPO, other], own, reporter, workers=2)
+        expected = {repo: place.verdicts(repo, "own").read_bytes() for repo in (REPO, other)}
+        shutil.rmtree(place.root / "verdicts")
+        monkeypatch.setattr("goldpan.filters.pipeline._WORTH_PROCESSES", 0)
+        at_once = run_filters(place, [REPO, other], own, reporter, workers=2)
+    assert {repo: place.verdicts(repo, "own").read_bytes() for repo in (REPO, other)} == expected
+    assert [(result.repo, result.issues, result.pairs) for result in at_once] == [
+        (result.repo, result.issues, result.pairs) for result in one_by_one
+    ]
+
+
 def test_every_criterion_judges_every_subject(place: Workspace, profile: str) -> None:
     run(place, profile)
     verdicts = pq.read_table(place.verdicts(REPO, "own"))

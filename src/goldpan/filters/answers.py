@@ -93,7 +93,13 @@ def choose(
     if choice == "first":
         reply = first_answer(question, replies)
         return (Answer(reply, None, ()),) if reply else ()
-    answers = rated_answers(question, replies)
+    return choose_rated(question, rated_answers(question, replies), choice, least)
+
+
+def choose_rated(
+    question: Question, answers: Sequence[Answer], choice: Choice, least: int = LEAST
+) -> tuple[Answer, ...]:
+    """Return those of rated replies that are taken as answers, by any choice but `first`."""
     if choice == "all":
         return tuple(
             answer

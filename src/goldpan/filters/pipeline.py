@@ -10,12 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.parquet import read_metadata, read_table, write, writer
+from goldpan.core.engine import open_engine
+from goldpan.core.parquet import count_rows, read_metadata, read_table, write, writer
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import VERDICTS
@@ -30,6 +32,7 @@ from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
 _STAGE = "filter"
+_WORTH_PROCESSES = 10_000  # entries; starting processes takes as long as judging some thousands
 _SUBJECTS: dict[Subject, str] = {
     "issue": "SELECT number AS issue FROM issues",
     "pair": "SELECT issue, pull_repo, pull FROM pairs",
@@ -65,12 +68,36 @@ def run_filters(
 ) -> list[FilterResult]:
     """Judge the issues and fix pairs of repositories and write their verdicts.
 
-    Raises `WorkspaceError` where a repository was not mined.
+    With `workers` above 1 as many repositories are judged at once, where they are large enough;
+    the verdicts are the same. Raises `WorkspaceError` where a repository was not mined.
     """
-    duplicates = workspace_duplicates(
-        workspace, profile.settings["near-duplicates"], reporter, workers=workers
-    )
-    return [_filter(workspace, repo, profile, duplicates, reporter, workers) for repo in repos]
+    settings = profile.settings["near-duplicates"]
+    duplicates = workspace_duplicates(workspace, settings, reporter, workers=workers)
+    processes = min(workers, len(repos))
+    if processes < 2 or _entries(workspace, repos) < _WORTH_PROCESSES:
+        return [_filter(workspace, repo, profile, duplicates, reporter, workers) for repo in repos]
+    del duplicates
+    results = []
+    with (
+        open_engine("local", processes) as engine,
+        reporter.task("Filtering repositories", len(repos)) as task,
+    ):
+        for result in engine.map(partial(_filter_alone, workspace, profile), repos):
+            results.append(result)
+            task.advance()
+    return results
+
+
+def _entries(workspace: Workspace, repos: Sequence[str]) -> int:
+    tables = [workspace.table(repo, "entries") for repo in repos]
+    return sum(count_rows(table) for table in tables if table.exists())
+
+
+def _filter_alone(workspace: Workspace, profile: Profile, repo: str) -> FilterResult:
+    """Judge one repository in a process that works on nothing else."""
+    quiet = Reporter(quiet=True)
+    duplicates = workspace_duplicates(workspace, profile.settings["near-duplicates"], quiet)
+    return _filter(workspace, repo, profile, duplicates, quiet, 1)
 
 
 def _filter(

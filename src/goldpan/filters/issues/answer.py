@@ -17,6 +17,7 @@ from goldpan.filters.answers import (
     Question,
     Reply,
     choose,
+    choose_rated,
     rated_answers,
 )
 from goldpan.filters.criterion import Criterion
@@ -92,12 +93,17 @@ def discussion_of(rows: list[dict[str, Any]]) -> tuple[int, Question, list[Reply
 def _verdict(
     number: int, question: Question, replies: list[Reply], settings: Settings
 ) -> dict[str, Any]:
-    answers = choose(question, replies, settings.choice, settings.least)
+    rated: list[Answer] = []
+    if settings.choice == "first":
+        answers = choose(question, replies, settings.choice)
+    else:  # rating is what takes the time
+        rated = rated_answers(question, replies)
+        answers = choose_rated(question, rated, settings.choice, settings.least)
     if answers:
         return _row(number, True, None, max(answers, key=_points))
     if not any(reply.author is None or reply.author != question.author for reply in replies):
         return _row(number, False, "no-reply", None)
-    best = max(rated_answers(question, replies), key=_points, default=None)
+    best = max(rated, key=_points, default=None)
     return _row(number, False, "only-notes" if best is None else "no-clear-answer", best)
 
 

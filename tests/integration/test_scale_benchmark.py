@@ -1,0 +1,76 @@
+"""What the benchmark of 30 repositories measures on, and what it prints, in small."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from benchmarks.backup import Run
+from benchmarks.faun_scale import Measured, show, show_sum, stages
+from benchmarks.scale import mine_world
+from benchmarks.scale_data import Source, history, repository, write_repositories
+from benchmarks.scale_history import repeat_history
+from goldpan.core.progress import Reporter
+from goldpan.core.workspace import Workspace
+from goldpan.miners.pairing import RULES, pair
+from goldpan.miners.tables.normalize import normalize
+from tests.twin import workload_world
+
+
+def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path) -> None:
+    base, large = Workspace(tmp_path / "base"), Workspace(tmp_path / "large")
+    source = Source.read(base, mine_world(workload_world(4, 4), base.root).repo)
+    assert write_repositories(source, large, 20, repositories=2) == 24
+    titles: list[str] = []
+    for index, copies in enumerate((2, 1)):
+        with Reporter(quiet=True) as reporter:
+            rows = normalize(large, repository(index), reporter, workers=1)
+        assert rows["entries"] == 8 * copies
+        assert pair(large, repository(index), RULES["default"]).pairs == 4 * copies
+        entries = pq.read_table(large.table(repository(index), "entries"))
+        assert set(entries["repo"].to_pylist()) == {repository(index)}
+        titles += [f"{row['title']} {row['body']}" for row in entries.to_pylist()]
+    words = [re.sub(r"[^a-z ]", "", title) for title in titles]
+    assert len(set(words)) > len(set(words[:8]))
+
+
+def test_a_history_goes_on_from_repetition_to_repetition(tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        told = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        command = ["git", "-C", str(tmp_path / "code"), *told, *arguments]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    (tmp_path / "code").mkdir()
+    git("init", "--quiet", "--initial-branch=main")
+    for step in range(3):
+        (tmp_path / "code" / f"{step}.txt").write_text(f"commit refs/heads/{step}\n")
+        git("add", ".")
+        git("commit", "--quiet", "-m", f"Step {step}\n\nfrom :1")
+    git("update-ref", "refs/pull/7/head", "HEAD~1")
+    made = tmp_path / "history.git"
+    renamed = repeat_history(tmp_path / "code" / ".git", made, 2, 100)
+    assert [len(names) for names in renamed] == [3, 3]
+    assert not set(renamed[0].values()) & set(renamed[1].values())
+    log = ["git", "-C", str(made), "log", "--format=%H %T", "main"]
+    lines = subprocess.run(log, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    assert len(lines) == 12
+    assert lines[1] == lines[7] == git("rev-parse", "HEAD^{tree}").strip()
+    heads = ["git", "-C", str(made), "for-each-ref", "--format=%(refname)", "refs/pull"]
+    shown = subprocess.run(heads, check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert shown.split() == ["refs/pull/107/head", "refs/pull/7/head"]
+
+
+def test_each_stage_is_told_beside_the_smallest_size(tmp_path: Path) -> None:
+    names = [name for name, _ in stages(tmp_path, ["a/b"])]
+    assert names == ["normalize", "pair", "filter", "build qa", "report"]
+    history(Workspace(tmp_path)).mkdir()
+    calls = dict(stages(tmp_path, ["a/b", "c/d"]))
+    assert len(calls["clone"]) == 2
+    assert calls["build code-edit"][0][-4:] == ["--repo", "a/b", "--repo", "c/d"]
+    small = Measured("pair", 1_000, Run(1.0, 2.0, 30.0, 20.0))
+    large = Measured("pair", 10_000, Run(10.0, 30.0, 30.0, 20.0))
+    assert show(large, small).split()[-1] == "1.50"
+    assert "30 s of processors, 10.0 x the 3.0 s" in show_sum([large], 3.0)
