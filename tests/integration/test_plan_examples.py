@@ -7,65 +7,25 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import yaml  # type: ignore[import-untyped]
 
 from goldpan.plan.file import load_plan
-from tests.hub import Hub
-from tests.places import ROOT
-from tests.planning import SLUICE, environment, local_github, states
-from tests.program import MAIN, Done, goldpan
-from tests.twin import Editor, Twin
+from tests.mining import keys_kept_twice
+from tests.planning import SLUICE, states
+from tests.publishing import EXAMPLES, Place, local_place
+from tests.twin import Copy, Editor, copied_world
+from tests.twin.history import history_world
+from tests.twin.synthetic import demo_world
 
-EXAMPLES = ROOT / "examples"
-TOKEN = "hf_" + "T" * 30
 LIVE = "your-name/live-questions"
-_WITHOUT_XET = """
-import warnings
-from huggingface_hub import constants
-# The Hub's client uploads in a way that its own HTTP client advises against.
-warnings.filterwarnings("ignore", "Use 'content=", DeprecationWarning)
-constants.HF_HUB_DISABLE_XET = True
-"""
-
-
-class Place(NamedTuple):
-    """Where an example is run."""
-
-    folder: Path
-    twin: Twin
-    hub: Hub
-
-    def run(self, *words: str) -> Done:
-        """Run the program there."""
-        more = {
-            "HF_ENDPOINT": self.hub.url,
-            "HF_TOKEN": TOKEN,
-            "HF_HOME": str(self.folder / "home"),
-        }
-        return goldpan(
-            *words,
-            folder=self.folder,
-            environment=environment(self.twin, **more),
-            program=_WITHOUT_XET + MAIN,
-        )
-
-    def plan(self, name: str) -> None:
-        """Copy an example, whose repositories are now those of the local GitHub."""
-        text = (EXAMPLES / name).read_text(encoding="utf-8")
-        text = re.sub(r"listed = \[[^]]*\]", "listed = []", text)
-        text = re.sub(r"min-stars = \d+", "min-stars = 300", text)
-        if "[clone]" not in text:
-            text = text.replace("[pair]", '[clone]\nsource = "{name}.git"\n\n[pair]')
-        (self.folder / name).write_text(text, encoding="utf-8")
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    with local_github(tmp_path) as twin, Hub(tmp_path / "hub", {TOKEN: {"your-name"}}) as hub:
-        yield Place(tmp_path, twin, hub)
+    with local_place(tmp_path, history_world(tmp_path / "sluice.git")) as made:
+        yield made
 
 
 @pytest.mark.parametrize("name", ["faun-eval.toml", "monthly.toml"])
@@ -139,3 +99,27 @@ def test_the_workflow_keeps_a_live_dataset_up_to_date(place: Place) -> None:
         str(lab),
     )
     assert "1 changed" in compared.out, compared.err
+
+
+def test_three_repositories_killed_and_resumed(tmp_path: Path) -> None:
+    """The thirty of tests/scale, in small: what was fetched before the end is not asked again."""
+    names = [f"prospector/{name}" for name in ("cradle", "dredge", "rocker")]
+    world = copied_world(demo_world(), [Copy(name, "Python", 400) for name in names])
+    with local_place(tmp_path, world) as place:
+        place.plan("monthly.toml")
+        place.killed("run", "monthly.toml", after=25)
+        done = place.run("run", "monthly.toml", "--json")
+        assert done.code == 0, done.out + done.err
+        assert set(states(json.loads(done.out)).values()) <= {"done", "fresh"}
+        assert json.loads(done.out)["repositories"] == names
+        lab = tmp_path / "monthly-workspace"
+        assert not any(keys_kept_twice(lab, name) for name in names)
+        published = place.hub.repo(LIVE)
+        assert published is not None
+        assert len(published["tags"]) == 1
+        asked, sent = place.twin.count, len(place.hub.requests)
+        plan = tmp_path / "monthly.toml"
+        plan.write_text(plan.read_text("utf-8").replace('"always"', '"never"'), "utf-8")
+        again = place.run("run", "monthly.toml")
+        assert again.out.startswith("Nothing to do: all "), again.out
+        assert (place.twin.count, len(place.hub.requests)) == (asked, sent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .backup import load_backup
+from .copies import Copy, copied_world
 from .editing import Editor
 from .errors import ERRORS
 from .faults import Fault, Faults
@@ -16,6 +17,7 @@ from .workload import mills_world, workload_world
 
 __all__ = [
     "ERRORS",
+    "Copy",
     "Editor",
     "Expired",
     "Fault",
@@ -25,6 +27,7 @@ __all__ = [
     "Request",
     "Twin",
     "World",
+    "copied_world",
     "load_backup",
     "mills_world",
     "nullable_fields",

@@ -86,7 +86,7 @@ class PlannedRun:
 
     def run(self) -> RunResult:
         """Do it, or return the finished run with the same settings."""
-        with self.workspace._reporter() as reporter:
+        with self.workspace.reporting() as reporter:
             return run_once(
                 self.workspace.layout,
                 self.data,
@@ -101,7 +101,7 @@ class PlannedRun:
 
     def estimate(self) -> Estimate | None:
         """Return what it would cost in money, None of models that cost none; nothing is sent."""
-        with self.workspace._reporter() as reporter:
+        with self.workspace.reporting() as reporter:
             return estimate_run(
                 self.workspace.layout, self.data, self.model, self.protocol, self.seed, reporter
             )

@@ -123,8 +123,8 @@ class Workspace:
         """Return the repositories that have tables, sorted."""
         return self._layout.repositories("tables")
 
-    def _reporter(self) -> Reporter:
-        """Return what tells how far the work is, silent without `progress`."""
+    def reporting(self) -> Reporter:
+        """Return what tells how far the work is, silent without `progress`; use it by `with`."""
         return Reporter(quiet=not self._progress)
 
     def mine(self, repo: str, *, license: str | None = None) -> MineResult:
@@ -135,7 +135,7 @@ class Workspace:
         from goldpan.datasets.licenses import stated_license
         from goldpan.miners.mine import mine
 
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return mine(self.settings, repo, reporter, license=stated_license(license))
 
     def mine_many(
@@ -152,7 +152,7 @@ class Workspace:
         named = {repo: repository_name(repo) for repo in repos}
         known = {name.lower(): license for name, license in (licenses or {}).items()}
         stated = {name: stated_license(known.get(name.lower())) for name in named.values()}
-        with self._reporter() as reporter, reporter.task("Repositories", len(stated)) as task:
+        with self.reporting() as reporter, reporter.task("Repositories", len(stated)) as task:
             results = Results(reporter, task)
             mine_many(self.settings, stated, reporter, results)
         return {repo: results.by_name[name.lower()] for repo, name in named.items()}
@@ -161,7 +161,7 @@ class Workspace:
         """Return what `mine` would cost; nothing is written."""
         from goldpan.miners.mine import predict
 
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return predict(self.settings, repo, reporter)
 
     def from_backup(self, repo: str, source: str | Path, *, license: str | None = None) -> Coverage:
@@ -170,7 +170,7 @@ class Workspace:
         from goldpan.miners.backup import mine_backup
 
         stated = stated_license(license)
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return mine_backup(self.settings, Path(source), repo, reporter, license=stated)
 
     def normalize(self, *repos: str, license: str | None = None) -> dict[str, dict[str, int]]:
@@ -185,7 +185,7 @@ class Workspace:
         stated = stated_license(license)
         if stated is not None and len(names) != 1:
             raise UsageError("--license is that of one repository", "Give exactly one --repo")
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             workers = self.settings.workers
             return {
                 name: normalize_again(self._layout, name, reporter, workers, stated)
@@ -205,7 +205,7 @@ class Workspace:
         names = known_repositories(self._layout, repos, "tables")
         if source is not None and len(names) != 1:
             raise UsageError("--source holds one repository", "Give exactly one --repo")
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return [
                 bring_history(
                     self.settings, self._layout, name, reporter, source=source, network=network
@@ -248,7 +248,7 @@ class Workspace:
 
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             workers = self.settings.processes
             return run_filters(self._by(rules), names, chosen, reporter, workers=workers)
 
@@ -309,7 +309,7 @@ class Workspace:
         wanted = _review_settings(models, settings, options)
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return run_review(self._by(rules), names, chosen, wanted, reporter)
 
     def predict_review(
@@ -328,7 +328,7 @@ class Workspace:
         wanted = _review_settings(models, settings, options)
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return estimate_review(self._by(rules), names, chosen, wanted, reporter)
 
     def build(
@@ -369,7 +369,7 @@ class Workspace:
         names = known_repositories(self._layout, repos, "tables")
         directory = Path(output) if output else self._layout.dataset(family)
         place = self._by(rules)
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             built = build(
                 place,
                 recipe,
@@ -415,7 +415,7 @@ class Workspace:
 
         settings = Settings(repeats, seconds, memory, disk=disk, isolation=isolation, image=image)
         layout = self._existing()
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return verify(
                 layout, data, settings, reporter, recipes, workers, engine, address, again
             )
@@ -445,7 +445,7 @@ class Workspace:
 
         settings = Settings(1, seconds, memory, disk=disk, isolation=isolation, image=image)
         layout, file = self._existing(), Path(predictions)
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return resolved(
                 layout, data, file, settings, reporter, recipes, workers, engine, address
             )
@@ -481,7 +481,7 @@ class Workspace:
         if isinstance(dataset, str) and not Path(dataset).is_dir():
             dataset = self._layout.dataset(dataset)
         directory = dataset.path if isinstance(dataset, Dataset) else Path(dataset)
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return publish(
                 directory,
                 repo_id,
@@ -606,7 +606,7 @@ class Workspace:
         """Verify every file of the workspace against its digest."""
         from goldpan.check import check_workspace
 
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return check_workspace(self._existing(), reporter)
 
     def repair(self, *repos: str) -> dict[str, Repair]:

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import is_address
-from goldpan.plan.sections import Plan
+from goldpan.plan.family_sections import FAMILIES
+from goldpan.plan.sections import DatasetPlan, Plan
 
 LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
@@ -37,7 +38,7 @@ class PlanFile:
     @property
     def profiles(self) -> tuple[str, ...]:
         """The profiles that anything asks for, in their order, once each."""
-        datasets = [dataset.profile for dataset in self.plan.dataset]
+        datasets = [one.profile for one in self.plan.dataset if one.family not in FAMILIES]
         review = [self.plan.review.profile] if self.plan.review else []
         names = [*self.plan.filter.profiles, *datasets, *review] or ["default"]
         return tuple(dict.fromkeys(map(self.profile, names)))
@@ -105,6 +106,9 @@ def check_plan(file: PlanFile) -> None:
         settings = None if named is None else file.beside(named)
         _told(file, "review", load_review_settings, settings, plan.review.options)
     for number, dataset in enumerate(plan.dataset):
+        if dataset.family in FAMILIES:
+            _check_family(file, f"dataset[{number}]", dataset)
+            continue
         _told(file, f"dataset[{number}].family", find_recipe, dataset.family)
         _told(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)
     for number, evaluation in enumerate(plan.evaluation):
@@ -112,6 +116,30 @@ def check_plan(file: PlanFile) -> None:
         for model in evaluation.models:
             key = f"evaluation[{number}].models"
             _told(file, key, find_model, model, evaluation.settings)
+
+
+def _check_family(file: PlanFile, key: str, dataset: DatasetPlan) -> None:
+    """Check what a dataset names that is not built of issues and pairs."""
+    from goldpan.builders.code_comments.files import find_languages
+    from goldpan.builders.crosscode.splits import find_split, load_splits
+    from goldpan.builders.issue_type.balance import Balance
+    from goldpan.builders.issue_type.profile import load_profile
+    from goldpan.datasets.prompt_methods import find_method
+    from goldpan.datasets.splits import SplitPlan
+
+    if dataset.family == "issue-type":
+        _told(file, f"{key}.profile", load_profile, file.profile(dataset.profile))
+        if balance := dataset.issue_type.balance:
+            _told(file, f"{key}.issue_type.balance", Balance.parse, balance)
+    if dataset.family == "code-comments":
+        languages = dataset.code_comments.languages
+        _told(file, f"{key}.code_comments.languages", find_languages, languages)
+    if dataset.crosscode is not None:
+        known = load_splits(None)
+        _told(file, f"{key}.crosscode.split", find_split, dataset.crosscode.split, known)
+        _told(file, f"{key}.crosscode.method", find_method, dataset.crosscode.method)
+    else:
+        _told(file, f"{key}.split", SplitPlan.parse, dataset.split, dataset.seed)
 
 
 def _told(file: PlanFile, key: str, find: Any, *arguments: object) -> None:

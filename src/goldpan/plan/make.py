@@ -9,6 +9,8 @@ from pathlib import Path
 from goldpan.api.workspace import Workspace
 from goldpan.filters.profile import load_profile
 from goldpan.plan.dataset_steps import DatasetStep, ReviewStep
+from goldpan.plan.family_sections import FAMILIES
+from goldpan.plan.family_steps import CodeCommentsStep, CrossCodeStep, IssueTypeStep
 from goldpan.plan.file import PlanFile, check_plan
 from goldpan.plan.mining import MineStep
 from goldpan.plan.output_steps import EvaluateStep, PublishStep
@@ -116,12 +118,29 @@ def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[
     review = setting.file.plan.review
     for dataset in setting.file.plan.dataset:
         chosen = tuple(_chosen(dataset, repos))
+        if dataset.family in FAMILIES:
+            yield _family_step(setting, dataset, chosen)
+            continue
         needs = [] if dataset.leave_out else [f"filter/{repo}" for repo in chosen]
         if review is not None and dataset.require:
             needs.append(f"review/{_review_name(setting, review)}")
         unit = Unit("dataset", dataset.name, tuple(needs))
         previous, changes = store.previous(dataset.name), store.changelog(dataset.name)
         yield DatasetStep(unit, setting, dataset, chosen, previous, changes)
+
+
+def _family_step(setting: Setting, dataset: DatasetPlan, repos: tuple[str, ...]) -> Step:
+    """Return the step of a dataset that is not built of issues and pairs."""
+    stage = {"issue-type": "mine", "code-comments": "clone"}.get(dataset.family)
+    waits = () if stage is None or dataset.leave_out else (f"{stage}/{repo}" for repo in repos)
+    unit = Unit("dataset", dataset.name, tuple(waits))
+    match dataset.family:
+        case "issue-type":
+            return IssueTypeStep(unit, setting, dataset, repos)
+        case "code-comments":
+            return CodeCommentsStep(unit, setting, dataset, repos)
+        case _:
+            return CrossCodeStep(unit, setting, dataset)
 
 
 def _review_name(setting: Setting, review: Review) -> str:

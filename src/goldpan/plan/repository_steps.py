@@ -50,6 +50,11 @@ class Setting:
         record = self.record_of(f"mine/{repo}")
         return repo if record is None else record.facts.get(RENAMED, repo)
 
+    def is_finished(self, unit: str) -> bool:
+        """Tell whether a unit was run, if in part."""
+        record = self.record_of(unit)
+        return record is not None and record.state in ("done", "partial")
+
     def tables(self, repo: str) -> dict[str, str]:
         """Return the digests of a repository's mined tables."""
         directory = self.lab.layout.tables(repo)

@@ -6,19 +6,17 @@ Keys may be written with hyphens, too: ``min-stars`` is ``min_stars``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import date, datetime
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from goldpan.core.config import Via, repository_name
 from goldpan.core.errors import UsageError
+from goldpan.plan.family_sections import CodeComments, CrossCode, IssueType, check_family
+from goldpan.plan.section import Section
 
-UNKNOWN_KEY = "unknown_key"
-"""The type of the error of a key that a section does not know."""
 MOST_SELECTED = 1_000
 """GitHub's search shows no more."""
 
@@ -33,34 +31,6 @@ def _repository(name: str) -> str:
         raise PydanticCustomError(
             "repository", "{problem}", {"problem": error.problem, "remedy": error.remedy}
         ) from None
-
-
-class Section(BaseModel):
-    """A table of the file; a key that it does not know is refused with the nearest one."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping):
-            return values
-        known = list(cls.model_fields)
-        read: dict[str, Any] = {}
-        for key, value in values.items():
-            name = str(key).replace("-", "_")
-            if name not in known:
-                near = get_close_matches(name, known, n=1)
-                remedy = f"Did you mean {near[0]}" if near else f"It may hold {', '.join(known)}"
-                raise PydanticCustomError(
-                    UNKNOWN_KEY, "the key {key} is unknown", {"key": str(key), "remedy": remedy}
-                )
-            if name in read:
-                raise PydanticCustomError(
-                    "key_twice", "the key {key} is given twice", {"key": name, "remedy": ""}
-                )
-            read[name] = value
-        return read
 
 
 class Select(Section):
@@ -197,7 +167,7 @@ class DatasetPlan(Section):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
     """Of its directory in WORKSPACE/datasets."""
     family: str
-    """qa, fault-localization, code-edit, or one of a plugin."""
+    """qa, fault-localization, code-edit, issue-type, code-comments, crosscode, or a plugin's."""
     profile: str = "default"
     split: str = "none"
     seed: int = 0
@@ -213,11 +183,19 @@ class DatasetPlan(Section):
     since: str | None = None
     """An older version, by directory or name on the Hub, or last: what this plan built before."""
     publish: Publish | None = None
+    issue_type: IssueType = IssueType()
+    code_comments: CodeComments = CodeComments()
+    crosscode: CrossCode | None = None
 
     @field_validator("repositories")
     @classmethod
     def _names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(_repository, names))
+
+    @model_validator(mode="after")
+    def _of_the_family(self) -> DatasetPlan:
+        check_family(self, self.family)
+        return self
 
 
 class EvaluationPlan(Section):
