@@ -1,0 +1,88 @@
+"""Datasets that are not built of issues and pairs are units of a plan, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from goldpan.core.errors import UsageError
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import find_task
+from goldpan.plan.file import check_plan, load_plan
+from tests.crosscode_tasks import sample_rows, write_rows
+from tests.planning import SLUICE, local_github, made, run, run_json, states, write_plan
+from tests.twin import Twin
+
+TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
+FAMILIES = f"""
+[repositories]
+listed = ["{SLUICE}"]
+[clone]
+source = "{{name}}.git"
+[[dataset]]
+name = "types"
+family = "issue-type"
+split = "random:0.5,0.5"
+[[dataset]]
+name = "comments"
+family = "code-comments"
+[dataset.code-comments]
+languages = ["Python"]
+kinds = ["class", "module", "function"]
+[[dataset]]
+name = "unseen"
+family = "crosscode"
+[dataset.crosscode]
+tasks = {list(TASKS)}
+split = "Type-QA"
+"""
+BAD = {
+    'family = "qa"\n[dataset.issue-type]\nbalance = "none"': "issue-type means nothing",
+    'family = "issue-type"\nanswer = "best"': "answer means nothing for the family issue-type",
+    'family = "issue-type"\nprofile = "nlbse29"': "nlbse24",
+    'family = "issue-type"\n[dataset.issue-type]\nbalance = "half"': "balance",
+    'family = "code-comments"\n[dataset.code-comments]\nlanguages = ["Cobol"]': "Cobol",
+    'family = "crosscode"': "the table crosscode is missing",
+    'family = "crosscode"\n[dataset.crosscode]\ntasks = ["qa"]\nsplit = "No"': "No",
+}
+
+
+@pytest.fixture(scope="module")
+def github(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Twin, Path]]:
+    folder = tmp_path_factory.mktemp("families")
+    with local_github(folder) as twin:
+        for name in TASKS:
+            task = find_task(name)
+            rows = sample_rows(task, 30)
+            write_rows(Workspace(folder / "lab"), task, {"train": rows[:20], "test": rows[20:]})
+        write_plan(folder, FAMILIES)
+        yield twin, folder
+
+
+def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
+    twin, folder = github
+    first = run_json(twin, folder)
+    ended = states(first)
+    names = {f"dataset/{name}" for name in ("types", "comments", "unseen")}
+    assert {name: ended[name] for name in names} == dict.fromkeys(names, "done")
+    files = made(folder / "lab")
+    for name in ("types", "comments", "unseen"):
+        assert any(path.startswith(f"datasets/{name}/") for path in files)
+    again = run(twin, folder)
+    assert again.out.startswith("Nothing to do: all "), again.out + again.err
+    plan = folder / "plan.toml"
+    plan.write_text(plan.read_text("utf-8").replace('"class", "module"', '"module"'), "utf-8")
+    third = states(run_json(twin, folder))
+    assert third["dataset/comments"] == "done"
+    assert {third["dataset/types"], third["dataset/unseen"]} == {"fresh"}
+
+
+@pytest.mark.parametrize(("text", "told"), BAD.items(), ids=list(BAD.values()))
+def test_what_means_nothing_is_refused(text: str, told: str, tmp_path: Path) -> None:
+    path = write_plan(
+        tmp_path, f'[repositories]\nlisted = ["{SLUICE}"]\n[[dataset]]\nname = "x"\n{text}\n'
+    )
+    with pytest.raises(UsageError, match=told):
+        check_plan(load_plan(path))
