@@ -14,6 +14,8 @@ from goldpan.core.tls import shared_context
 def test_clients_share_what_the_environment_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
     usual = shared_context()
     assert shared_context() is usual
     authorities = tmp_path / "authorities.pem"
