@@ -188,7 +188,7 @@ def test_the_cheap_scan_spares_ordinary_texts(text: str) -> None:
 )
 @pytest.mark.parametrize("markdown", [True, False])
 def test_hostile_texts_take_linear_time(piece: str, markdown: bool) -> None:
-    text = piece * (1_000_000 // len(piece))
+    text = piece * (200_000 // len(piece))
     start = time.process_time()
     find_closing_keywords(text, markdown=markdown)
-    assert time.process_time() - start < 15
+    assert time.process_time() - start < 4

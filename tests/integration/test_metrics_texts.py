@@ -107,8 +107,8 @@ def test_a_text_beyond_the_bound_gets_a_lower_bound_and_its_ends_are_free() -> N
 
 
 @pytest.mark.parametrize("unit", ["a", "ab ", "&quot;", "(((", "1.", "-\n", "`'\"", "/", "a/b.py "])
-def test_megabytes_do_not_hang(unit: str) -> None:
-    answer = unit * (1_000_000 // len(unit))
+def test_long_answers_do_not_hang(unit: str) -> None:
+    answer = unit * (200_000 // len(unit))
     reference = "Set the timeout in config/app.py to 30.\n" * 1_000
     found = compare_text(reference, answer)
     assert 0 <= found.edit_similarity < 1 and 0 <= found.rouge_l < 1
