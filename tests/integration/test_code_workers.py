@@ -141,8 +141,8 @@ def test_hostile_texts_are_survived() -> None:
      b"# ", b"1'", b"\\\n", b"/", b"*/", b'""" "'],
 )  # fmt: skip
 def test_hostile_texts_are_stripped_in_linear_time(piece: bytes) -> None:
-    text = piece * (LARGEST // len(piece))
+    text = piece * (LARGEST // 4 // len(piece))
     start = time.process_time()
     for lexis in {one.lexis for one in LANGUAGES if one.lexis}:
         strip(text, lexis)
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 3

@@ -131,9 +131,8 @@ def test_decisions_are_those_of_the_kit() -> None:
     assert len(fragile) == 5
 
 
-@pytest.mark.parametrize("seed", [1, 3])
-def test_another_seed_changes_only_fragile_pairs_and_no_tier(seed: int) -> None:
-    first, other = ranking(), compare(kit_scores(), seed=seed)
+def test_another_seed_changes_only_fragile_pairs_and_no_tier() -> None:
+    first, other = ranking(), compare(kit_scores(), seed=1)
     changed = [
         one
         for one, two in zip(first.pairs, other.pairs, strict=True)

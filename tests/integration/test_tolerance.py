@@ -241,7 +241,7 @@ def leaves(data: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("via", BOTH)
-@examples(25)
+@examples(10)
 @given(data=st.data())
 def test_no_value_costs_the_tables(via: Via, data: st.DataObject) -> None:
     records = records_of(via)
