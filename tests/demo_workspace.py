@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tests import program
 from tests.program import Done
-
-_KEPT = TemporaryDirectory()
+from tests.shared_folder import made_once
 
 
 def goldpan(*arguments: str, cwd: Path | None = None, **environment: str) -> str:
@@ -34,11 +31,5 @@ def offline(**environment: str) -> dict[str, str]:
 
 def make_demo(root: Path) -> Path:
     """Make a directory the workspace of a demo, which runs once for all tests; return it."""
-    return shutil.copytree(_demo(), root, dirs_exist_ok=True)
-
-
-@cache
-def _demo() -> Path:
-    root = Path(_KEPT.name) / "demo-workspace"
-    goldpan("demo", "--workspace", str(root))
-    return root
+    made = made_once("demo", lambda folder: goldpan("demo", "--workspace", str(folder)))
+    return shutil.copytree(made, root, dirs_exist_ok=True)

@@ -4,36 +4,88 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.errors import GoldpanError
 from goldpan.core.isolated_env import IsolatedEnv
 from goldpan.core.progress import Reporter
+from goldpan.evaluation.models.fasttext import TRAINER
+from tests.places import ROOT
+
+FOLDERS = {"label-studio": SERVER, "fasttext": TRAINER}
+"""The environments by their folders below pytest's cache."""
 
 
-def installed_once(environment: IsolatedEnv, request: pytest.FixtureRequest, folder: str) -> Path:
+def installed_once(folder: str, cache: pytest.Cache) -> Path:
     """Return where a package is installed: where its variable says, else below pytest's cache.
 
     Processes wait for the one that installs it. Where it cannot be installed, that is a failure
     with the log of pip.
     """
-    given = os.environ.get(environment.variable)
-    cache = request.config.cache
-    assert cache is not None
-    place = Path(given) if given else Path(cache.mkdir(folder)) / "environment"
+    above = Path(cache.mkdir(folder))
+    environment = FOLDERS[folder]
+    try:
+        return _install(environment, above)
+    except GoldpanError as error:
+        log = _log(_place(environment, above))
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        pytest.fail(f"{error}\n{text[-20_000:]}", pytrace=False)
+
+
+@contextmanager
+def installed_meanwhile(cache: pytest.Cache) -> Iterator[None]:
+    """Install all environments in a process beside the tests, which then need not wait for them.
+
+    What fails there is tried again, and told, by the test that needs it.
+    """
+    folders = [cache.mkdir(folder) for folder in FOLDERS]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.installing", *folders],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _install(environment: IsolatedEnv, above: Path) -> Path:
+    place = _place(environment, above)
     place.parent.mkdir(parents=True, exist_ok=True)
-    log = place.with_name(f"{folder}.log")
     with (
-        place.with_name(f"{folder}.lock").open("w") as lock,
+        place.with_name(f"{above.name}.lock").open("w") as lock,
         pytest.MonkeyPatch.context() as patch,
     ):
         fcntl.flock(lock, fcntl.LOCK_EX)
-        patch.setenv("PIP_LOG", str(log))
-        try:
-            environment.install(place, Reporter(quiet=True))
-        except GoldpanError as error:
-            said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-            pytest.fail(f"{error}\n{said[-20_000:]}", pytrace=False)
+        patch.setenv("PIP_LOG", str(_log(place)))
+        environment.install(place, Reporter(quiet=True))
     return place
+
+
+def _place(environment: IsolatedEnv, above: Path) -> Path:
+    variable = os.environ.get(environment.variable)
+    return Path(variable) if variable else above / "environment"
+
+
+def _log(place: Path) -> Path:
+    return place.with_name("install.log")
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        above = Path(argument)
+        with suppress(GoldpanError):
+            _install(FOLDERS[above.name], above)

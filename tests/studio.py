@@ -21,7 +21,7 @@ import pytest
 from goldpan.annotation.studio.errors import StudioError
 from goldpan.annotation.studio.forms import Task, find_form, make_task
 from goldpan.annotation.studio.project import Journal, open_project
-from goldpan.annotation.studio.serve import SERVER, Account, Running, prepare, running
+from goldpan.annotation.studio.serve import Account, Running, prepare, running
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from tests.installing import installed_once
@@ -134,7 +134,7 @@ def free_port() -> int:
 @pytest.fixture(scope="session")
 def installed(request: pytest.FixtureRequest) -> Path:
     """Return where Label Studio is installed."""
-    return installed_once(SERVER, request, "label-studio")
+    return installed_once("label-studio", request.config.cache)
 
 
 @pytest.fixture(scope="session")

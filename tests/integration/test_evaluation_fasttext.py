@@ -29,7 +29,7 @@ QUIET = Reporter(quiet=True)
 @pytest.fixture(scope="session")
 def environment(request: pytest.FixtureRequest) -> Path:
     """Return where fastText is installed."""
-    return installed_once(TRAINER, request, "fasttext")
+    return installed_once("fasttext", request.config.cache)
 
 
 def _run(place: Path, data: TaskData, protocol: str = "default", **settings: Any) -> RunResult:

@@ -56,7 +56,7 @@ class Rejected:
 
 @dataclass(slots=True)
 class GraphQLApi:
-    """Answers documents from a world; servers of one schema share what they validated."""
+    """Answers documents from a world; servers of the same types share what they validated."""
 
     world: World
     null_fields: Collection[Need] = ()
@@ -66,8 +66,9 @@ class GraphQLApi:
     _shapes: Shapes = field(init=False)
 
     def __post_init__(self) -> None:
-        kind = (frozenset(self.null_fields), frozenset(self.lacks))
-        self._schema, (self._documents, self._shapes) = wired_schema(*kind), _kept(*kind)
+        lacks = frozenset(self.lacks)
+        self._schema = wired_schema(frozenset(self.null_fields), lacks)
+        self._documents, self._shapes = _kept(lacks)
 
     def prepare(self, payload: Any) -> Query | Rejected:
         """Check and price a request body."""
@@ -145,7 +146,7 @@ class GraphQLApi:
 
 
 @cache
-def _kept(null_fields: frozenset[Need], lacks: frozenset[Need]) -> tuple[Documents, Shapes]:
+def _kept(lacks: frozenset[Need]) -> tuple[Documents, Shapes]:
     return {}, {}
 
 
