@@ -9,8 +9,9 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.execution.outcome import prove
-from goldpan.execution.recipe import load_recipes
-from goldpan.execution.reports import Outcome, ReportError, read_report, report_content
+from goldpan.execution.recipe import choose_recipe, load_recipes
+from goldpan.execution.report_file import Outcome, ReportError, report_content
+from goldpan.execution.reports import read_report
 
 Runs = list[dict[str, Outcome]]
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
@@ -116,6 +117,57 @@ def test_only_an_ordinary_file_is_a_report(tmp_path: Path) -> None:
 
 def test_a_recipe_names_the_key_that_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
-    path.write_text('files = ["x"]\nsuffixes = []\ntests = [["t"]]\nformat = "tap"\n')
+    path.write_text('files = ["x"]\nsuffixes = []\ntests = [["t"]]\nformat = "xml"\n')
     with pytest.raises(UsageError, match=r"own\.toml has a wrong format"):
         load_recipes([path])
+
+
+def test_jest_libtest_and_tap_are_read() -> None:
+    jest = (
+        b'{"testResults": [{"name": "/testbed/a.test.js", "assertionResults": ['
+        b'{"ancestorTitles": ["sum"], "title": "adds", "status": "passed"},'
+        b'{"ancestorTitles": [], "title": "later", "status": "todo"},'
+        b'{"title": "fails", "status": "failed"}]}]}'
+    )
+    assert read_report(jest, "jest-json") == {
+        "a.test.js > sum > adds": "passed",
+        "a.test.js > later": "skipped",
+        "a.test.js > fails": "failed",
+    }
+    libtest = (
+        b"     Running unittests src/lib.rs (target/debug/deps/x-1)\n\nrunning 3 tests\n"
+        b"test tests::a ... ok\ntest tests::b - should panic ... FAILED\n"
+        b"test tests::c ... ignored, slow\n   Doc-tests x\ntest src/lib.rs - f (line 1) ... ok\n"
+        b"     Running tests/it.rs (target/debug/deps/it-2)\ntest tests::a ... FAILED\n"
+    )
+    assert read_report(libtest, "libtest") == {
+        "src/lib.rs::tests::a": "passed",
+        "src/lib.rs::tests::b": "failed",
+        "src/lib.rs::tests::c": "skipped",
+        "doc x::src/lib.rs - f (line 1)": "passed",
+        "tests/it.rs::tests::a": "failed",
+    }
+    tap = (
+        b"TAP version 13\n# Subtest: math\n    # Subtest: adds\n    ok 1 - adds\n"
+        b"    not ok 2 - divides\n    1..2\nnot ok 1 - math\nok 2 - later # SKIP not now\nok 3\n"
+    )
+    assert read_report(tap, "tap") == {
+        "math > adds": "passed",
+        "math > divides": "failed",
+        "math": "failed",
+        "later": "skipped",
+        "test 3": "passed",
+    }
+    with pytest.raises(ReportError, match="not the JSON of Jest"):
+        read_report(b'{"testResults": [1]}', "jest-json")
+
+
+def test_the_recipe_is_that_of_the_test_files() -> None:
+    recipes = load_recipes()
+    names = ("package.json", "pyproject.toml", "Cargo.toml")
+    chosen = {
+        path: choose_recipe(recipes, names, (path,)).name  # type: ignore[union-attr]
+        for path in ("test_a.py", "a.test.ts", "tests/a.rs")
+    }
+    assert chosen == {"test_a.py": "python", "a.test.ts": "npm", "tests/a.rs": "cargo"}
+    assert choose_recipe(recipes, ("README",), ("a.py",)) is None

@@ -27,6 +27,7 @@ IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
 Exceeded = Literal["time", "memory", "processes", "output", "disk"]
 TESTBED = "/testbed"
 """Where the repository's files lie for isolated code."""
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _ANSWER_SECONDS = 20
 _LOOK_SECONDS = 0.5
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -288,7 +289,7 @@ def _environment(command: Command) -> dict[str, str]:
     return {
         "HOME": "/tmp/home",  # noqa: S108 - inside the namespace
         "LANG": "C.UTF-8",
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PATH": SYSTEM_PATH,
         "PYTHONHASHSEED": "0",
         "TZ": "UTC",
         **command.environment,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tomllib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from goldpan.core.errors import UsageError
+from goldpan.execution.isolation import SYSTEM_PATH
 from goldpan.execution.reports import ReportFormat
 
 _SHIPPED = files("goldpan.execution") / "recipes"
@@ -31,7 +33,8 @@ class _Fields(BaseModel):
     environment: Literal["uv", "commands"] = "commands"
     """`uv`: a virtual environment as of the date. `commands`: what `build` says."""
     build: tuple[tuple[str, ...], ...] = ()
-    """Commands that fetch and build, with network access; ``{testbed}`` and ``{home}`` in them."""
+    """Commands that fetch and build, with network access; ``{testbed}``, ``{home}`` and ``{date}``,
+    the moment of the base commit, in them."""
     extras: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -41,12 +44,29 @@ class _Fields(BaseModel):
     the one that runs Goldpan, ``{recipe}/NAME`` a file beside this one."""
     readable: tuple[Path, ...] = ()
     """What the commands need to see beside the system's own folders, such as a compiler's."""
-    format: ReportFormat
+    variables: dict[str, str] = {}
+    """Set when building and testing; ``{home}`` stands for a home directory of its own, ``~`` for
+    that of whoever runs Goldpan."""
+    programs: tuple[str, ...] = ()
+    """Programs of this machine that the commands need; their folders are on PATH and readable."""
+    format: tuple[ReportFormat, ...]
+    """What the commands report, one for all or one for each."""
     compiled: tuple[str, ...] = ()
     """Suffixes whose change needs another build."""
     steering: tuple[str, ...] = ()
     """Names of files that configure the runner, or run before it; ``*`` stands for any text. A
     name without ``/`` counts in each folder. A patch that is scored cannot change them."""
+
+    @field_validator("format", mode="before")
+    @classmethod
+    def _one_or_more(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _a_format_a_command(self) -> Self:
+        if len(self.format) not in (1, len(self.tests)):
+            raise ValueError("format is one for all commands of tests, or one for each")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +79,9 @@ class Recipe:
     directory: Path
     """Where its file lies, and the scripts that its commands name."""
     fields: _Fields
+
+    is_own: bool = False
+    """Whether it is the user's, which is taken before the shipped ones."""
 
     def fits(self, names: Collection[str]) -> bool:
         """Say whether a repository with these files at its root is of this ecosystem."""
@@ -95,6 +118,37 @@ class Recipe:
             for command in self.fields.tests
         ]
 
+    def format_of(self, number: int) -> ReportFormat:
+        """Return what a command of the tests reports, by its place."""
+        return self.fields.format[min(number, len(self.fields.format) - 1)]
+
+    def variables(self, home: str) -> dict[str, str]:
+        """Return what is set for the commands, PATH with the folders of the programs."""
+        folders = [str(path.parent) for path in self.program_paths]
+        own = {
+            name: _in_home(value.replace("{home}", home))
+            for name, value in self.fields.variables.items()
+        }
+        path = {"PATH": ":".join((*dict.fromkeys(folders), SYSTEM_PATH))} if folders else {}
+        return {**path, **own}
+
+    @property
+    def program_paths(self) -> tuple[Path, ...]:
+        """Where the programs lie that are installed."""
+        found = (shutil.which(name) for name in self.fields.programs)
+        return tuple(Path(path) for path in found if path)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The programs that this machine lacks."""
+        return tuple(name for name in self.fields.programs if shutil.which(name) is None)
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """What the commands see beside the system's own folders."""
+        named = (path.expanduser() for path in self.fields.readable)
+        return (*(path.parent for path in self.program_paths), *filter(Path.exists, named))
+
     @property
     def scripts(self) -> tuple[Path, ...]:
         """The files beside the recipe that its commands name."""
@@ -114,7 +168,7 @@ class Recipe:
 
 
 def load_recipes(own: Sequence[Path] = ()) -> tuple[Recipe, ...]:
-    """Return one's own recipes, then the shipped ones; the first that fits is taken.
+    """Return one's own recipes, then the shipped ones.
 
     Raises `UsageError` naming the file and the key that is wrong.
     """
@@ -122,7 +176,30 @@ def load_recipes(own: Sequence[Path] = ()) -> tuple[Recipe, ...]:
         (Path(str(path)) for path in _SHIPPED.iterdir() if path.name.endswith(".toml")),
         key=lambda path: path.name,
     )
-    return tuple(_read(path) for path in (*own, *shipped))
+    return (
+        *(replace(_read(path), is_own=True) for path in own),
+        *(_read(path) for path in shipped),
+    )
+
+
+def choose_recipe(
+    recipes: Iterable[Recipe], names: Collection[str], test_files: Sequence[str]
+) -> Recipe | None:
+    """Return the recipe for a repository with these files at its root, None where none fits.
+
+    One's own come first; of the shipped ones, that whose runner takes most of the test files: a
+    Python project may have a package.json for its documentation.
+    """
+    fitting = [recipe for recipe in recipes if recipe.fits(names)]
+    return max(
+        fitting,
+        key=lambda recipe: (recipe.is_own, len(recipe.runnable(test_files))),
+        default=None,
+    )
+
+
+def _in_home(value: str) -> str:
+    return str(Path(value).expanduser()) if value.startswith("~/") else value
 
 
 def _read(path: Path) -> Recipe:

@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Literal
 from xml.parsers import expat
 
-import orjson
+from goldpan.execution.line_reports import read_go, read_jest, read_libtest, read_tap
+from goldpan.execution.report_file import Outcome, ReportError
 
-Outcome = Literal["passed", "failed", "skipped"]
-ReportFormat = Literal["junit", "go-json"]
-_MOST_BYTES = 256 << 20
+ReportFormat = Literal["junit", "go-json", "jest-json", "libtest", "tap"]
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
-
-
-class ReportError(ValueError):
-    """A report that cannot be read."""
-
-
-def report_content(path: Path) -> bytes | None:
-    """Return the bytes of a report that foreign code wrote, None where there is no file.
-
-    Raises `ReportError` for a link, a pipe or the like, and for what is too large.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ReportError(f"the report cannot be read: {error.strerror}") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise ReportError("the report is no ordinary file")
-    with os.fdopen(descriptor, "rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise ReportError(f"the report has more than {_MOST_BYTES:,} bytes")
-    return content
 
 
 def read_report(content: bytes, form: ReportFormat) -> dict[str, Outcome]:
@@ -49,7 +20,7 @@ def read_report(content: bytes, form: ReportFormat) -> dict[str, Outcome]:
     A test that is reported with different outcomes failed. Identifiers that hold an address of
     memory differ from run to run and are left out. Raises `ReportError`.
     """
-    outcomes = _junit(content) if form == "junit" else _go(content)
+    outcomes = _READERS[form](content)
     return {test: outcome for test, outcome in outcomes.items() if not _ADDRESS.search(test)}
 
 
@@ -115,18 +86,10 @@ def _identifier(case: Mapping[str, str]) -> str:
     return f"{file}::{classes}::{name}"
 
 
-def _go(content: bytes) -> dict[str, Outcome]:
-    """Read the events of ``go test -json``."""
-    ended: dict[str, Outcome] = {}
-    known: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
-    for line in content.splitlines():
-        if not line.startswith(b"{"):
-            continue  # what the compiler prints
-        try:
-            event = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise ReportError(f"the report has a line that is no JSON: {error}") from None
-        action = event.get("Action")
-        if "Test" in event and isinstance(action, str) and action in known:
-            ended[f"{event.get('Package', '')}.{event['Test']}"] = known[action]
-    return ended
+_READERS: Mapping[ReportFormat, Callable[[bytes], dict[str, Outcome]]] = {
+    "junit": _junit,
+    "go-json": read_go,
+    "jest-json": read_jest,
+    "libtest": read_libtest,
+    "tap": read_tap,
+}

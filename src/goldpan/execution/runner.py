@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from goldpan.execution.isolation import Command, Isolation, Limits
 from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
 from goldpan.execution.recipe import Recipe
-from goldpan.execution.reports import ReportError, read_report, report_content
+from goldpan.execution.report_file import ReportError, report_content
+from goldpan.execution.reports import ReportFormat, read_report
 
 
 class EndedError(Exception):
@@ -39,18 +40,25 @@ class Runner:
         self.readable: tuple[Path, ...] = (
             Path(self.python).parent.parent,
             *recipe.scripts,
-            *recipe.fields.readable,
+            *recipe.readable,
         )
-        self.variables = {"HOME": str(self._home)}
+        self.variables = {"HOME": str(self._home), **recipe.variables(str(self._home))}
         """What is set when tests run."""
         for path in (self._home, self._reports):
             path.mkdir()
 
-    def build(self, testbed: Path, log: Path) -> None:
-        """Run the recipe's own commands of building; raises `EnvironmentBuildError`."""
-        values = {"testbed": self._isolation.testbed(testbed), "home": str(self._home)}
+    def build(self, testbed: Path, date: str, log: Path) -> None:
+        """Run the recipe's own commands of building; raises `EnvironmentBuildError`.
+
+        `date` is the moment of the base commit, in ISO 8601.
+        """
+        values = {
+            "{testbed}": self._isolation.testbed(testbed),
+            "{home}": str(self._home),
+            "{date}": date,
+        }
         for command in self._recipe.fields.build:
-            arguments = [part.format(**values) for part in command]
+            arguments = [_filled(part, values) for part in command]
             ended = self._isolation.run(
                 Command(
                     arguments,
@@ -92,20 +100,27 @@ class Runner:
             )
             if ended.exceeded:
                 raise EndedError("limit-exceeded", f"{ended.exceeded}, {name}")
-            if outcomes := self._read(report, self._directory / f"{name}.report"):
+            form = self._recipe.format_of(number)
+            if outcomes := self._read(report, form, self._directory / f"{name}.report"):
                 self._command = number
                 return outcomes
         return {}
 
-    def _read(self, report: Path, kept: Path) -> Run:
+    def _read(self, report: Path, form: ReportFormat, kept: Path) -> Run:
         """Return what a report says, and keep those bytes where they say anything."""
         try:
             content = report_content(report)
             if content is None:
                 return {}
-            outcomes = read_report(content, self._recipe.fields.format)
+            outcomes = read_report(content, form)
         except ReportError as error:
             raise EndedError("no-tests-run", str(error)) from None
         if outcomes:
             kept.write_bytes(content)
         return outcomes
+
+
+def _filled(part: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        part = part.replace(name, value)
+    return part

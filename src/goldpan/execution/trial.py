@@ -26,7 +26,7 @@ from goldpan.execution.checkout import (
 from goldpan.execution.isolation import Isolation, Limits, find_isolation
 from goldpan.execution.outcome import Run
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
-from goldpan.execution.recipe import Recipe, load_recipes
+from goldpan.execution.recipe import Recipe, choose_recipe, load_recipes
 from goldpan.execution.records import Instance, Settings
 from goldpan.execution.runner import EndedError, Runner
 from goldpan.execution.submodules import lay_out_submodules, submodules
@@ -104,7 +104,7 @@ class Trial:
                     "in_place": not made.is_copied,
                 }
             else:
-                runner.build(self._base, log)
+                runner.build(self._base, date, log)
         except EnvironmentBuildError as error:
             if error.exceeded:
                 raise EndedError("limit-exceeded", f"{error.exceeded}, build") from None
@@ -173,10 +173,12 @@ class Trial:
         if lacking:
             self.environment["lacking_submodules"] = list(lacking)
         names = {path.name for path in self._base.iterdir()}
-        recipe = next((recipe for recipe in self._recipes if recipe.fits(names)), None)
+        recipe = choose_recipe(self._recipes, names, self._instance.test_files)
         if recipe is None:
             raise EndedError("no-recipe")
         self._recipe = recipe
+        if recipe.lacking:
+            raise EndedError("no-recipe", f"{', '.join(recipe.lacking)} not installed")
         self.environment |= {"recipe": recipe.name, "recipe_digest": recipe.digest}
         patches = {"the test patch": self._instance.test_patch, "the fix": self._instance.patch}
         with self._copy() as trial:
