@@ -18,20 +18,6 @@ from tests.mining import Notes
 from tests.verifying import is_isolated
 
 SETTINGS = Settings(repeats=1, seconds=400)
-_POM = b"""<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>o</groupId><artifactId>n</artifactId><version>1</version>
-  <properties>
-    <maven.compiler.source>17</maven.compiler.source>
-    <maven.compiler.target>17</maven.compiler.target>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-  <dependencies><dependency>
-    <groupId>junit</groupId><artifactId>junit</artifactId><version>4.13.2</version>
-    <scope>test</scope>
-  </dependency></dependencies>
-</project>
-"""
 
 
 @dataclass(frozen=True)
@@ -93,19 +79,6 @@ PROJECTS = {
         b'package n\n\nimport "testing"\n\nfunc TestAdd(t *testing.T) {\n'
         b'\tif Add(1, 2) != 3 {\n\t\tt.Fatal("wrong")\n\t}\n}\n',
         "example.org/n.TestAdd",
-    ),
-    "maven": Project(
-        "mvn",
-        {
-            b"pom.xml": _POM,
-            b"src/main/java/n/Sum.java": b"package n;\npublic class Sum {\n"
-            b"  public static int add(int a, int b) { return a - b; }\n}\n",
-        },
-        b"src/main/java/n/Sum.java",
-        b"src/test/java/n/SumTest.java",
-        b"package n;\nimport static org.junit.Assert.assertEquals;\npublic class SumTest {\n"
-        b"  @org.junit.Test public void adds() { assertEquals(3, Sum.add(1, 2)); }\n}\n",
-        "n.SumTest.adds",
     ),
 }
 
