@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -111,7 +112,7 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
             s3.refuse = kill
             assert running.wait().code == -9
         s3.refuse = lambda method, path: False
-        run("status", "--workspace", ADDRESS, on="other")
+        run("check", "--workspace", ADDRESS, on="other")
         assert made(there) == before
         run("status", "--workspace", ADDRESS, on="one")  # publishes what the killed one left
         run("status", "--workspace", ADDRESS, on="other")
@@ -138,12 +139,12 @@ def test_machines_that_change_other_files_keep_each_others(machine: Machine) -> 
     write(one, "tables/a/b/entries.parquet", "one")
     write(one, "tmp/draft", "never leaves")
     (one.root / "git/a/b.git/refs").mkdir(parents=True)  # without which it is no repository
-    write(other, "tables/c/d/entries.parquet", "other")
+    write(other, "tables/c/d/a\\nä \\.parquet", "other")
     assert (one.push(), other.push(), one.push()) == (2, 1, 0)
     one.pull()
     assert (machine("third").root / "git/a/b.git/refs").is_dir()
     assert files(machine("third")) == files(other)
-    assert files(other).keys() == {"tables/a/b/entries.parquet", "tables/c/d/entries.parquet"}
+    assert files(other).keys() == {"tables/a/b/entries.parquet", "tables/c/d/a\\nä \\.parquet"}
     shutil.rmtree(other.root / "tables/a")
     other.push()
     one.pull()
@@ -199,6 +200,25 @@ def test_a_lock_holds_on_all_machines_and_brings_what_was_done(machine: Machine)
     assert "raw/a/b/run-0002.zst" in files(machine("third"))
 
 
+def test_long_work_is_pushed_meanwhile_and_keeps_its_lock(
+    s3: LocalS3, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(method: str, path: str) -> bool:
+        if method == "PUT" and "/content/" in path:
+            time.sleep(2.5)  # longer than the lock lasts without a sign
+        return False
+
+    monkeypatch.setattr("goldpan.core.remote.lease.SECONDS", 1.0)
+    monkeypatch.setattr("goldpan.core.remote.mirror._SECONDS_BETWEEN", 0.05)
+    one, other, s3.refuse = machine("one"), machine("other"), slow
+    with one.leased("raw/a/b/lock", None):
+        write(one, "raw/a/b/run-0001.zst", "so far")
+        while not files(other):
+            assert Lease(ObjectStore(ADDRESS), "raw/a/b/lock").acquire() is not None
+            other.pull()
+    assert files(other) == {"raw/a/b/run-0001.zst": b"so far"}
+
+
 def test_who_lost_a_lock_publishes_nothing(machine: Machine) -> None:
     one = machine("one")
     store = ObjectStore(ADDRESS)
@@ -215,7 +235,7 @@ def test_who_lost_a_lock_publishes_nothing(machine: Machine) -> None:
         lease._seconds = 0.0
         lease.release()
         lease._ended.clear()
-        lease._renew(lambda: None)
+        lease._renew()
     assert files(machine("other")) == {}
     one.push()  # by the next command
     assert files(machine("other")) == {"raw/a/b/run-0001.zst": b"late"}

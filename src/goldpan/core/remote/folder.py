@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldpan.core.errors import WorkspaceError
+
 _LOCAL = ("tmp", "label-studio")
 """Folders that stay on this machine: unfinished work, and a running server's database."""
 
@@ -43,6 +45,11 @@ def _walk(folder: Path, path: str, but: tuple[str, ...] = ()) -> Iterator[tuple[
     if path and not entries:
         yield path, Stamp()
     for entry in entries:
+        if not _is_text(entry.name):
+            raise WorkspaceError(
+                f"{folder} holds {entry.name!r}, whose name is not UTF-8, which a store needs",
+                "Rename or remove it",
+            )
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in but:
                 yield from _walk(Path(entry.path), f"{path}{entry.name}/")
@@ -51,6 +58,10 @@ def _walk(folder: Path, path: str, but: tuple[str, ...] = ()) -> Iterator[tuple[
                 yield f"{path}{entry.name}", stamp_of(Path(entry.path))
             except FileNotFoundError:
                 continue
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _is_passing(name: str) -> bool:

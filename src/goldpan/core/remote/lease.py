@@ -12,7 +12,6 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from datetime import timedelta
 
 import orjson
@@ -51,9 +50,9 @@ class Lease:
             self._etag = self._store.replace(self._key, self._content(), held.etag)
         return None if self._etag else "another machine"
 
-    def keep(self, now_and_then: Callable[[], None]) -> None:
-        """Renew the lock until `release`, and do something beside that each time."""
-        self._thread = threading.Thread(target=self._renew, args=(now_and_then,), daemon=True)
+    def keep(self) -> None:
+        """Renew the lock until `release`."""
+        self._thread = threading.Thread(target=self._renew, daemon=True)
         self._thread.start()
 
     def release(self) -> None:
@@ -64,15 +63,13 @@ class Lease:
         if self._etag and not self.lost:
             self._store.replace(self._key, _FREE, self._etag)
 
-    def _renew(self, now_and_then: Callable[[], None]) -> None:
+    def _renew(self) -> None:
         last = time.monotonic()
         while not self._ended.wait(self._seconds / 4):
             try:
                 etag = self._store.replace(self._key, self._content(), self._etag or "")
                 self.lost = etag is None
                 self._etag, last = etag, time.monotonic()
-                if not self.lost:
-                    now_and_then()
             except WorkspaceError as error:  # the network may come back
                 LOG.warning(str(error))
                 self.lost = time.monotonic() - last > self._seconds

@@ -91,7 +91,7 @@ def decode(body: bytes, address: str) -> Manifest:
 def _file(path: str, size: int, pieces: list[str]) -> StoredFile:
     """Check an entry: its path becomes one on this machine."""
     parts = path.removesuffix("/").split("/")
-    if "\0" in path or "\\" in path or any(part in ("", ".", "..") for part in parts):
+    if "\0" in path or any(part in ("", ".", "..") for part in parts):
         raise ValueError(path)
     if not all(_DIGEST.fullmatch(piece) for piece in pieces):
         raise ValueError(path)

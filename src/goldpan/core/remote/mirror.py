@@ -42,7 +42,6 @@ class Mirror:
         self._store = ObjectStore(address)
         self._within = threading.Lock()
         self._leases: list[Lease] = []
-        self._pushed = time.monotonic()
 
     def pull(self) -> None:
         """Bring what changed in the store; raises `WorkspaceError` where that cannot be had.
@@ -71,13 +70,13 @@ class Mirror:
                 gone = known.stamps.keys() - lying.keys()
                 if not changed and not gone:
                     return 0
+                self._tell("Storing", [stamp.size for stamp in changed.values()])
                 sent = upload(self._store, self.root, changed, known.manifest.pieces)
                 files = {**known.manifest.files, **sent}
                 same = {**known.stamps, **{path: changed[path] for path in sent}}
                 for path in gone:
                     del files[path], same[path]
                 if self._commit(known, files, same):
-                    self._pushed = time.monotonic()
                     LOG.info(f"Pushed {len(sent) + len(gone)} files to {self.address}")
                     return len(sent) + len(gone)
         raise WorkspaceError(
@@ -94,9 +93,12 @@ class Mirror:
                 raise type(busy)(f"{busy.problem}: {owner}", busy.remedy)
             time.sleep(_SECONDS_BETWEEN_TRIES)
         self._leases.append(lease)
-        lease.keep(self._push_if_due)
+        lease.keep()
+        ended = threading.Event()
+        pushing = threading.Thread(target=self._push_now_and_then, args=(ended,), daemon=True)
         try:
             self.pull()
+            pushing.start()
             yield
         except BaseException:
             try:
@@ -107,6 +109,7 @@ class Mirror:
         else:
             self.push()
         finally:
+            ended.set()
             self._leases.remove(lease)
             lease.release()
 
@@ -129,9 +132,12 @@ class Mirror:
             self._store.delete(keys[start : start + _BATCH])
         return len(unneeded), sum(unneeded.values())
 
-    def _push_if_due(self) -> None:
-        if time.monotonic() - self._pushed >= _SECONDS_BETWEEN:
-            self.push()
+    def _push_now_and_then(self, ended: threading.Event) -> None:
+        while not ended.wait(_SECONDS_BETWEEN):
+            try:
+                self.push()
+            except GoldpanError as error:  # the last push of all tells people
+                LOG.warning(str(error))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -216,13 +222,15 @@ class Mirror:
         return self._home / "incoming"
 
     def _fetch(self, wanted: Mapping[str, StoredFile]) -> None:
-        size = sum(file.size for file in wanted.values())
-        if size > _LARGE and sys.stderr.isatty():
-            Terminal(stderr=True).print(
-                f"Fetching {len(wanted):,} files of {self.address}, {size / 1e6:,.0f} MB"
-            )
+        self._tell("Fetching", [file.size for file in wanted.values()])
         shutil.rmtree(self._incoming, ignore_errors=True)
         download(self._store, wanted, self._incoming)
+
+    def _tell(self, what: str, sizes: list[int]) -> None:
+        """Tell people at a terminal why nothing happens for a while."""
+        if sum(sizes) > _LARGE and sys.stderr.isatty():
+            text = f"{what} {len(sizes):,} files, {sum(sizes) / 1e6:,.0f} MB: {self.address}"
+            Terminal(stderr=True).print(text)
 
     def _read(self, path: str, lying: Mapping[str, Stamp]) -> StoredFile | None:
         """Return of what a file here is made; None where there is none."""
