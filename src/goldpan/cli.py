@@ -173,6 +173,11 @@ class _Pipeline(LazyGroup):
             _LOOK,
             "Verify every file of a workspace, and say what to run again if one is damaged.",
         ),
+        "prune": Entry(
+            "commands.pruning.prune",
+            _LOOK,
+            "Delete from a store what no file of its workspace is made of any more.",
+        ),
         "config": Entry("commands.starting.config_app", _LOOK, "Show the settings in effect."),
     }
     """The commands in the order of the pipeline."""

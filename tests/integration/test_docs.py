@@ -155,6 +155,7 @@ def test_every_command_and_option_is_documented() -> None:
         "status",
         "clone",
         "check",
+        "prune",
         "filter",
         "funnel",
         "why",

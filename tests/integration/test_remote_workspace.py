@@ -19,7 +19,7 @@ from goldpan.core.locks import hold_lock
 from goldpan.core.remote.known import home_of
 from goldpan.core.remote.lease import Lease
 from goldpan.core.remote.manifest import PIECE
-from goldpan.core.remote.mirror import Mirror
+from goldpan.core.remote.mirror import Mirror, Pruned
 from goldpan.core.remote.store import ObjectStore
 from tests.object_store import SECRET, LocalS3
 from tests.planning import SMALL, environment, local_github, made, rows, write_plan
@@ -121,9 +121,9 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
         }
 
         with api.Workspace(ADDRESS) as lab:
-            assert lab.dataset("questions").family == "qa"
+            assert api.load(f"{ADDRESS}/datasets/questions").family == "qa"
             lab.path.joinpath("notes.txt").write_text("mine")
-        run("status", "--workspace", ADDRESS, on="one")
+        assert "0 pieces deleted" in run("prune", "--workspace", ADDRESS, on="one")
         assert (home_of_machine(tmp_path / "one") / "notes.txt").read_text() == "mine"
     stored = "".join(str(path.read_bytes()) for path in tmp_path.rglob("mirror.json"))
     assert SECRET not in stored
@@ -341,6 +341,6 @@ def test_prune_deletes_only_what_no_file_is_made_of(machine: Machine) -> None:
     one.push()
     write(one, "tables/a", "second")
     one.push()
-    assert one.prune(timedelta(days=7)) == (0, 0)
-    assert one.prune(timedelta(seconds=-5)) == (1, 5)
+    assert one.prune(timedelta(days=7)) == Pruned(0, 0)
+    assert one.prune(timedelta(seconds=-5)) == Pruned(1, 5)
     assert files(machine("other")) == {"tables/a": b"second", "tables/b": b"kept"}

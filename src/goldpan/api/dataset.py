@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.query import connect
+from goldpan.core.remote import is_address, open_address
 from goldpan.datasets.card import CARD
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
@@ -222,8 +223,12 @@ class Dataset:
 def load(source: str | Path) -> Dataset:
     """Open a dataset: its directory, or the ``OWNER/NAME`` of one on the Hugging Face Hub.
 
+    One of a workspace in a store is ``s3://BUCKET/NAME/datasets/DATASET``.
     One on the Hub is fetched into the Hub's cache, and every file is verified by its digest.
     """
+    if is_address(source):
+        workspace, _, name = str(source).rpartition("/datasets/")
+        return Dataset(open_address(workspace or source) / "datasets" / name)
     if Path(source).is_dir() or not _HUB_ID.fullmatch(str(source)):
         return Dataset(source)
     return Dataset(_fetch(str(source)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from goldpan.check import CheckResult
     from goldpan.core.engine import EngineName
     from goldpan.core.errors import GoldpanError
+    from goldpan.core.remote.mirror import Pruned
     from goldpan.datasets.hub import PublishResult
     from goldpan.evaluation.label_errors import LabelErrors
     from goldpan.evaluation.resolved import ResolvedResult
@@ -112,6 +113,18 @@ class Workspace:
         """
         mirror = mirror_at(self.path.absolute())
         return 0 if mirror is None else mirror.push()
+
+    def prune(self, older_than: float = 7.0) -> Pruned:
+        """Delete from the store of an address what no file is made of, and is so many days old.
+
+        Raises `UsageError` for a directory, of which nothing is kept twice.
+        """
+        mirror = mirror_at(self.path.absolute())
+        if mirror is None:
+            raise UsageError(
+                f"The workspace {self.path} lies in no store", "Give --workspace s3://BUCKET/NAME"
+            )
+        return mirror.prune(timedelta(days=older_than))
 
     def __enter__(self) -> Self:
         return self

@@ -66,6 +66,7 @@ EXAMPLES: Mapping[str, str] = {
     "contamination": "goldpan contamination datasets/code-edit --against swe-bench.parquet",
     "trace": "goldpan trace qa:numpy/numpy#12345",
     "check": "goldpan check lab",
+    "prune": "goldpan prune --workspace s3://lab/faun --older-than 30",
     "apply-edit": "goldpan apply-edit answer.md --root checkout",
     "config show": "goldpan config show",
 }

@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -30,6 +31,14 @@ _ATTEMPTS = 20
 """How often others may push in between before it is an error."""
 _LARGE = 64 << 20
 _BATCH = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was deleted from a store."""
+
+    pieces: int
+    bytes: int
 
 
 class Mirror:
@@ -113,10 +122,10 @@ class Mirror:
             self._leases.remove(lease)
             lease.release()
 
-    def prune(self, older: timedelta) -> tuple[int, int]:
-        """Delete the pieces of which no file is made any more; return how many, and their bytes.
+    def prune(self, older: timedelta) -> Pruned:
+        """Delete the pieces of which no file is made any more.
 
-        Younger ones stay: they may be about to be pushed, or read for the last generation.
+        Younger ones stay: they may be about to be pushed, or read for an earlier generation.
         """
         self._store.prove_conditions()
         before = self._store.now() - older
@@ -130,7 +139,7 @@ class Mirror:
         keys = list(unneeded)
         for start in range(0, len(keys), _BATCH):
             self._store.delete(keys[start : start + _BATCH])
-        return len(unneeded), sum(unneeded.values())
+        return Pruned(len(unneeded), sum(unneeded.values()))
 
     def _push_now_and_then(self, ended: threading.Event) -> None:
         while not ended.wait(_SECONDS_BETWEEN):
