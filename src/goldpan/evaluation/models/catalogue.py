@@ -19,6 +19,7 @@ _FAMILIES = (
     "embedded",
     "fasttext",
     "finetuned",
+    "issue_ensemble",
     "linear",
     "prompted",
     "shortcuts",

@@ -51,6 +51,26 @@ class Frozen:
             yield index, vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
+class LayerMeans:
+    """The means of an encoder's last layers, as they are, kept by its weights."""
+
+    def __init__(
+        self, weights: Weights, tokens: int, layers: int, cache: Path, reporter: Reporter
+    ) -> None:
+        self._weights, self._tokens, self._layers = weights, tokens, layers
+        self._reporter = reporter
+        self._store = cache / f"{digest(weights.digest, tokens, 'layers', layers)}.sqlite"
+
+    def of(self, pairs: Sequence[Pair]) -> list[Vectors]:
+        """Return a matrix for each layer, the last first, with a row a pair."""
+        vectors = vectors_of(self._store, pairs, self._encode, self._reporter)
+        return np.split(vectors, self._layers, axis=1)
+
+    def _encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
+        encoder = load_encoder(self._weights.directory, self._tokens, layers=self._layers)
+        yield from encoder.encode(pairs)
+
+
 class EmbeddedTexts:
     """Embeddings of rows; of neighbours too where the context says so."""
 

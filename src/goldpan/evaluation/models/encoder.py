@@ -1,4 +1,4 @@
-"""A transformer that turns texts into vectors: the mean of its last hidden states.
+"""A transformer that turns texts into vectors: the mean of its hidden states, the last or more.
 
 Batches have one of few shapes, filled up where texts are few, so that a vector does not depend on
 what was encoded beside it.
@@ -35,11 +35,13 @@ class Encoder:
     """The most that are read of a pair."""
     half: bool = False
     """Whether it computes in bfloat16."""
+    layers: int = 1
+    """How many means a vector joins: of the last layer first, then of those below it."""
 
     @property
     def width(self) -> int:
         """How many numbers a vector has."""
-        return int(self.model.config.hidden_size)
+        return int(self.model.config.hidden_size) * self.layers
 
     def encode(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, Vectors]]:
         """Yield the place of each pair with its vector, short texts first."""
@@ -72,13 +74,20 @@ class Encoder:
             list(tokens), padding=True, pad_to_multiple_of=_STEP, return_tensors="pt"
         )
         with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
-            hidden = self.model(**filled).last_hidden_state
+            states = self.model(**filled, output_hidden_states=self.layers > 1)
         mask = filled["attention_mask"].unsqueeze(-1)
-        return (hidden.float() * mask).sum(1) / mask.sum(1)
+        last = [states.last_hidden_state]
+        if self.layers > 1:
+            last += [states.hidden_states[-number] for number in range(2, self.layers + 1)]
+        means = [(hidden.float() * mask).sum(1) / mask.sum(1) for hidden in last]
+        return torch.cat(means, dim=1)
 
 
-def load_encoder(directory: Path, tokens: int, *, half: bool = False) -> Encoder:
-    """Load an encoder from a directory; raises `UsageError` where transformers cannot."""
+def load_encoder(directory: Path, tokens: int, *, half: bool = False, layers: int = 1) -> Encoder:
+    """Load an encoder from a directory; raises `UsageError` where transformers cannot.
+
+    It raises `UsageError` too where the encoder has fewer than `layers` layers.
+    """
     auto = load("transformers")
     try:
         with quiet():
@@ -90,11 +99,16 @@ def load_encoder(directory: Path, tokens: int, *, half: bool = False) -> Encoder
             f"{directory} holds no encoder that can be loaded ({said})",
             "Give a directory that transformers wrote, with a tokenizer",
         ) from None
+    if layers > (known_layers := getattr(model.config, "num_hidden_layers", layers)):
+        raise UsageError(
+            f"{directory} holds an encoder of {known_layers} layers, and {layers} are read",
+            "Give a larger one",
+        )
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     known = getattr(model.config, "max_position_embeddings", None) or tokens
     most = min(tokens, int(known), tokenizer.model_max_length)
-    return Encoder(model, tokenizer, max(_STEP, most // _STEP * _STEP), half)
+    return Encoder(model, tokenizer, max(_STEP, most // _STEP * _STEP), half, layers)
 
 
 def _alike(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
