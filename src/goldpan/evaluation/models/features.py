@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.models.context import Documents, Surroundings
+from goldpan.evaluation.models.letters import Letters
 
 CONTEXTS = ("none", "document", "neighbours")
 NEIGHBOUR, NAME, PLACE = 0.4, 0.5, 0.5
@@ -35,7 +36,7 @@ class Features:
         self._words = vectorizer(ngram_range=(1, 2), max_features=400_000, **words)
         letters = {"analyzer": "char_wb", "sublinear_tf": True, "max_features": 400_000}
         rare = 2 if len(texts) > 50 else 1
-        self._letters = vectorizer(ngram_range=(2, 5), min_df=rare, **letters)
+        self._letters = Letters(2, 5, rare=rare, most=400_000)
         # Cutting texts into pieces takes most of the time: those learned from are cut once.
         self._parts = [self._words.fit_transform(texts), self._letters.fit_transform(texts)]
         learned = train if context == "none" else unlabelled

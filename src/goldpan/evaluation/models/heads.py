@@ -7,7 +7,7 @@ not needed and the whole of train is learned from.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.model import Answers, Fitted, TrainingContext
+from goldpan.evaluation.models.few_rows import few_rows, is_worth_it
 from goldpan.evaluation.models.thresholds import best_threshold
 
 Numbers = npt.NDArray[np.float64]
@@ -139,9 +140,14 @@ def fit_heads(
     targets = rows[target_column(task.type).name].to_pylist()
     heads = []
     names = labels_of(task)
+    fewer = few_rows(matrix) if is_worth_it(matrix) else None
+    learned = matrix if fewer is None else fewer.columns
     with context.reporter.task(f"{task.name}: labels", len(names)) as progress:
         for name in names:
-            heads.append(fit_head(kind, matrix, bears(targets, name), folds, context.seed))
+            head = fit_head(kind, learned, bears(targets, name), folds, context.seed)
+            if fewer is not None and not isinstance(head.model, _Constant):
+                head = replace(head, model=fewer.scorer(head.model))
+            heads.append(head)
             progress.advance()
     scores = np.column_stack([head.unseen for head in heads])
     unseen = answers_of(task, scores, [head.threshold for head in heads])
