@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from goldpan.cli import app
 from tests.crosscode_tasks import write_public
+from tests.openai_server import KEY, OpenAIServer, Said
 
 
 def reproduced(*arguments: object) -> dict[str, dict[tuple[str, str], Any]]:
@@ -21,8 +23,8 @@ def reproduced(*arguments: object) -> dict[str, dict[tuple[str, str], Any]]:
     }
 
 
-def test_task_files_give_counts_and_shortcuts(tmp_path: Path) -> None:
-    folder = tmp_path / "data" / "tasks"
+def write_tasks(folder: Path) -> None:
+    """Write two tasks that the split Cat-Intra-CD has on its two sides."""
     pairs = [("int a;", "Yes"), ("int b;", "No"), ("No", "No"), ("int c;", "Yes")]
     instances = [
         {"input": given, "output": answer, "split": "train", "idx": at}
@@ -43,6 +45,10 @@ def test_task_files_give_counts_and_shortcuts(tmp_path: Path) -> None:
         Source=["operators"],
         Instance_number=[{"total": 7}],
     )
+
+
+def test_task_files_give_counts_and_shortcuts(tmp_path: Path) -> None:
+    write_tasks(tmp_path / "data" / "tasks")
     tables = reproduced("--data", tmp_path / "data", "--workspace", tmp_path / "w")
     types = tables["3"]
     binary = types["Classification -> Binary", "tasks"]
@@ -64,3 +70,31 @@ def test_without_task_files_the_archive_is_named(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*arguments, "--workspace", str(tmp_path / "w")])
     assert done.exit_code == 0
     assert "zenodo.7321934" in done.stdout.replace("\n", "")
+
+
+def test_runs_on_a_built_split_fill_their_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    write_tasks(tmp_path / "tasks")
+    place = ("--workspace", str(tmp_path / "w"))
+
+    def goldpan(*words: object) -> None:
+        done = CliRunner().invoke(app, [*map(str, words), *place])
+        assert done.exit_code == 0, done.output
+
+    how = ("--method", "2/0-instruct", "--layout", "authors", "--evaluation-cap", "12")
+    goldpan("build", "crosscode", "split", "Cat-Intra-CD", *how, "--from", tmp_path / "tasks")
+    built = tmp_path / "w" / "crosscode" / "splits" / "cat-intra-cd-2-0-instruct-authors"
+    goldpan("build", "crosscode", "import", built)
+    with OpenAIServer(lambda body: Said("Yes")) as server:
+        model = ("--model", "prompted", "--set", "model=allenai/tk-instruct-3b-def-pos")
+        task = ("--task", "crosscode_cat_intra_cd_2_0_instruct_authors")
+        protocol = ("--protocol", "crosscodebench", "--set", f"base_url={server.url}")
+        goldpan("evaluate", "run", *task, *model, *protocol)
+    tables = reproduced("--data", tmp_path, "--workspace", tmp_path / "other", "--table", "5")
+    cell = tables["5"]["Tk-Instruct off the shelf, 2/0-instruct", "Cat-Intra-CD EM"]
+    assert 0 < cell["here"] <= 100
+    assert (cell["state"], cell["note"]) == ("in part", "1 of 3 seeds; 12 of up to 500 rows")
+    other = tables["5"]["Tk-Instruct off the shelf, 2/2-instruct", "Cat-Intra-CD EM"]
+    assert other["state"] == "recomputed", "no run, but the print has it twice"

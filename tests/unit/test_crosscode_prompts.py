@@ -207,3 +207,35 @@ def test_a_copied_example_depends_on_seed_and_instance() -> None:
     assert answers == [copied_example(META, str(at), 0) for at in range(400)]
     assert answers != [copied_example(META, str(at), 1) for at in range(400)]
     assert copied_example(replace(META, positive=()), "1", 0) is None
+
+
+def authors(method: str, side: Side = "evaluation") -> str:
+    return Prompter(META, find_method(method), side, 0, layout="authors").prompt("x", "a").text
+
+
+def test_the_authors_prompts_are_one_line() -> None:
+    assert authors("zero-shot") == "Translate A to B: x"
+    shot = re.fullmatch(
+        r"Translate A to B: Example 1 - input: in (\d); output: out \1; "
+        r"Now complete the following example \u2212 input: x; output:",
+        authors("1-shot"),
+    )
+    assert shot, authors("1-shot")
+    example = r"input: {0} (\d); output: {1} \{3}, explanation: {2} \{3}"
+    told = r"Definition: The input is A. The output is B.; "
+    told += "".join(
+        f"{word} Example {number} - {example.format(*texts, group)}; "
+        for group, (word, number, texts) in enumerate(
+            (
+                ("Positive", 1, ("in", "out", "why")),
+                ("Positive", 2, ("in", "out", "why")),
+                ("Negative", 1, ("bad", "wrong", "fault")),
+                ("Negative", 2, ("bad", "wrong", "fault")),
+            ),
+            1,
+        )
+    )
+    told += "Now complete the following example \u2212 input: x; output:"
+    assert re.fullmatch(told, authors("2/2-instruct")), authors("2/2-instruct")
+    with pytest.raises(UsageError, match="There is no layout 'line'"):
+        Prompter(META, find_method("1-shot"), "train", 0, layout="line")

@@ -188,6 +188,10 @@ def split(
     evaluation_cap: Annotated[
         int, typer.Option(help="The most instances of an evaluation task.", min=1)
     ] = 500,
+    layout: Annotated[
+        str,
+        typer.Option(help="lines, or authors: one line, as the code of the paper's authors."),
+    ] = "lines",
     sources: TaskFilesOf = None,
     splits_file: SplitsFile = None,
     output: Annotated[
@@ -204,6 +208,8 @@ def split(
     """
     from goldpan.builders.crosscode.budget import Budget, find_counter
     from goldpan.builders.crosscode.build import build_split, find_tasks
+    from goldpan.builders.crosscode.import_split import split_folder
+    from goldpan.builders.crosscode.layouts import find_layout
     from goldpan.builders.crosscode.prompt_table import CrossSettings
     from goldpan.builders.crosscode.splits import assign_tasks, find_split, load_splits
     from goldpan.datasets.prompt_methods import find_method
@@ -212,11 +218,12 @@ def split(
     chosen = find_split(name, known)
     way, counter = find_method(method), find_counter(unit)
     budget = Budget(max_length, counter, unit) if max_length is not None else None
-    settings = CrossSettings(way, seed, budget, train_cap, evaluation_cap)
+    find_layout(layout)  # a name that is wrong is told before any work
+    settings = CrossSettings(way, seed, budget, train_cap, evaluation_cap, layout=layout)
     lab = _place(workspace)
     tasks = find_tasks(sources or [_files(lab)])
     assigned = assign_tasks(chosen, known[chosen], [task.meta for task in tasks])
-    called = f"{chosen}-{way.name}".lower().replace("/", "-")
+    called = split_folder(chosen, way.name, layout)
     directory = output or lab.root / "crosscode" / "splits" / called
     with reporting(json) as reporter:
         result = build_split(lab, tasks, assigned, settings, directory, reporter)

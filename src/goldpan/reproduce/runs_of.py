@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.run import RunResult, identity, run, run_directory
+from goldpan.evaluation.runs import Run
 from goldpan.evaluation.stored import RESULT, read_result
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.models import make_model
@@ -24,3 +27,21 @@ def run_of(
     if not (directory / RESULT).exists():
         return None
     return RunResult(directory, read_result(directory), again=True)
+
+
+def model_of(models: Sequence[ModelRecipe], run: Run) -> ModelRecipe | None:
+    """Return which of the paper's models a run asked or trained: by name, title or weights."""
+    settings = run.record.settings
+    asked = {run.model, str(settings.get("model", "")), str(settings.get("weights", ""))}
+    wanted = {_last_part(name) for name in asked if name}
+    trained = run.model.startswith("finetuned")
+    for model in models:
+        names = {_last_part(name) for name in (model.name, model.title, model.hub) if name}
+        if wanted & names and trained == (model.kind == "fine-tuned"):
+            return model
+    return None
+
+
+def _last_part(name: str) -> str:
+    """Return a name without the owner and commit of weights, in one case."""
+    return name.partition("@")[0].rpartition("/")[2].casefold()

@@ -169,6 +169,7 @@ def _write_provenance(
             "train_cap": settings.train_cap,
             "evaluation_cap": settings.evaluation_cap,
             "duplicates": asdict(settings.duplicates),
+            "layout": settings.layout,
         },
         versions={"rensa": version("rensa")},
         counts={

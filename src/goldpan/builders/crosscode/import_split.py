@@ -46,6 +46,21 @@ def is_split(directory: Path) -> bool:
     return read_provenance(directory).get("family") == FAMILY
 
 
+def split_folder(split: str, method: str, layout: str = "lines") -> str:
+    """Return what the directory of a built split is called by default."""
+    name = f"{split}-{method}".lower().replace("/", "-")
+    return name if layout == "lines" else f"{name}-{layout}"
+
+
+def split_task_name(split: str, method: str, layout: str = "lines") -> str:
+    """Return what the task of such a directory is called."""
+    return _task_name(split_folder(split, method, layout))
+
+
+def _task_name(folder: str) -> str:
+    return f"crosscode_{slug(folder)}"
+
+
 def import_split(workspace: Workspace, directory: Path) -> Imported:
     """Make a task of free text of a split: its prompts are the texts, its outputs the answers.
 
@@ -87,7 +102,7 @@ def import_split(workspace: Workspace, directory: Path) -> Imported:
 def _task(directory: Path) -> Task:
     title = f"CrossCodeBench {directory.name}"
     return Task(
-        name=f"crosscode_{slug(directory.name)}",
+        name=_task_name(directory.name),
         title=title,
         type="text-generation",
         description="Complete the example",

@@ -21,14 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goldpan.builders.crosscode.budget import Budget, longest_fitting
-from goldpan.builders.crosscode.meta import Example, Meta
+from goldpan.builders.crosscode.layouts import find_layout
+from goldpan.builders.crosscode.meta import Meta
 from goldpan.core.errors import UsageError
 from goldpan.datasets.drawing import draw_number
 from goldpan.datasets.prompt_methods import Method, Side
-from goldpan.text.markers import escaped
-
-_BEFORE_INPUT = "Now complete the following example -\nInput: "
-_AFTER_INPUT = "\nOutput:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,13 @@ class Prompter:
     """Makes the prompts of one task."""
 
     def __init__(
-        self, meta: Meta, method: Method, side: Side, seed: int, budget: Budget | None = None
+        self,
+        meta: Meta,
+        method: Method,
+        side: Side,
+        seed: int,
+        budget: Budget | None = None,
+        layout: str = "lines",
     ) -> None:
         """Refuse a budget that cannot hold the description or definition, by `UsageError`."""
         self._meta = meta
@@ -57,12 +60,12 @@ class Prompter:
         self._side: Side = side
         self._seed = seed
         self._budget = budget
-        if method.instruct:
-            self._head = f"Definition: {escaped(meta.definition.strip())}"
-        else:
-            self._head = escaped(meta.description.strip())
-        self._positive = [_block(example, method.instruct) for example in meta.positive]
-        self._negative = [_block(example, method.instruct) for example in meta.negative]
+        self._layout = find_layout(layout)
+        self._head = self._layout.head(meta, method.instruct)
+        self._positive, self._negative = (
+            [self._layout.example(example, method.instruct) for example in examples]
+            for examples in (meta.positive, meta.negative)
+        )
         least = self._text([], [], "")
         if budget and not budget.holds(least):
             raise UsageError(
@@ -101,16 +104,4 @@ class Prompter:
         return [blocks[at] for at in order[:count]]
 
     def _text(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> str:
-        word = "Positive Example" if self._method.instruct else "Example"
-        parts = [self._head]
-        parts += [f"{word} {at} -\n{block}" for at, block in enumerate(positive, 1)]
-        parts += [f"Negative Example {at} -\n{block}" for at, block in enumerate(negative, 1)]
-        parts.append(f"{_BEFORE_INPUT}{escaped(input_text)}{_AFTER_INPUT}")
-        return "\n\n".join(parts)
-
-
-def _block(example: Example, with_reason: bool) -> str:
-    lines = [f"Input: {escaped(example.input)}", f"Output: {escaped(example.output)}"]
-    if with_reason and example.reason:
-        lines.append(f"Explanation: {escaped(example.reason)}")
-    return "\n".join(lines)
+        return self._layout.whole(self._head, positive, negative, input_text, self._method.instruct)

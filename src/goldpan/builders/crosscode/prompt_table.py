@@ -54,6 +54,7 @@ class CrossSettings:
     """Instances of a training task (section IV-D)."""
     evaluation_cap: int = 500
     duplicates: DuplicateSettings = field(default_factory=DuplicateSettings)
+    layout: str = "lines"
 
 
 def write_side(
@@ -94,7 +95,8 @@ def _rows(
     cuts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     prompters = [
-        Prompter(task.meta, settings.method, side, settings.seed, settings.budget) for task in tasks
+        Prompter(task.meta, settings.method, side, settings.seed, settings.budget, settings.layout)
+        for task in tasks
     ]
     for number, instance in instances:
         meta = tasks[number].meta

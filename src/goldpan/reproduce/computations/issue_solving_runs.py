@@ -24,7 +24,8 @@ from goldpan.evaluation.runs import Run, read_runs
 from goldpan.evaluation.task_input import built_family, input_lengths, scored_input
 from goldpan.reproduce.cells import Outcome, State
 from goldpan.reproduce.context import Context
-from goldpan.reproduce.recipe import ModelRecipe, TableRecipe
+from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.runs_of import model_of
 from goldpan.reproduce.scores import parsed
 from goldpan.reproduce.workspaces import workspaces
 
@@ -160,7 +161,7 @@ def _stored_runs(context: Context) -> list[_Stored]:
     for workspace in workspaces(context):
         names = [name for name in _TASKS.values() if (workspace.root / "runs" / name).is_dir()]
         for run in read_runs(workspace, tasks=names) if names else ():
-            model = _model(context.recipe.models, run)
+            model = model_of(context.recipe.models, run)
             task = find_task(run.task, tasks_directory(workspace.root))
             family = built_family(task)
             if model is None or family is None:
@@ -169,15 +170,3 @@ def _stored_runs(context: Context) -> list[_Stored]:
             shown = without(family, removed).name
             stored.append(_Stored(workspace, run, model.title, shown, not removed))
     return stored
-
-
-def _model(models: Sequence[ModelRecipe], run: Run) -> ModelRecipe | None:
-    """Return which of the paper's models a run asked: by name, title or weights."""
-    settings = run.record.settings
-    asked = {run.model, str(settings.get("model", "")), str(settings.get("weights", ""))}
-    wanted = {name.casefold().rpartition("/")[2] for name in asked if name}
-    for model in models:
-        names = {model.name, model.title, model.hub.rpartition("/")[2]}
-        if wanted & {name.casefold() for name in names if name}:
-            return model
-    return None

@@ -1,0 +1,87 @@
+"""Table V of CrossCodeBench from finished runs on built splits, in percent.
+
+A split that `goldpan build crosscode split` wrote is a task by `goldpan build crosscode import`,
+called after split and method. Rows of the table are `MODEL, METHOD`, columns `SPLIT METRIC`.
+Settings: `rows`, how a row names a model of the recipe.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from math import fsum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from goldpan.builders.crosscode.import_split import split_task_name
+from goldpan.builders.crosscode.layouts import LAYOUTS
+from goldpan.builders.crosscode.splits import shipped_splits
+from goldpan.datasets.prompt_methods import METHODS
+from goldpan.evaluation.metrics.crosscodebench import percentages
+from goldpan.evaluation.runs import Run, read_runs
+from goldpan.reproduce.cells import Outcome, State
+from goldpan.reproduce.context import Context
+from goldpan.reproduce.recipe import TableRecipe
+from goldpan.reproduce.runs_of import model_of
+from goldpan.reproduce.scores import parsed
+from goldpan.reproduce.workspaces import workspaces
+
+_METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
+_SEEDS = 3
+"""Runs of which the paper prints the mean (section V)."""
+_ROWS = 500
+"""The most test rows of a task (section IV-D)."""
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rows: Mapping[str, str]
+
+
+def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+    """Yield the cells of models that have finished runs; of several seeds, the mean."""
+    names = parsed(_Settings, settings).rows
+    by_cell: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    built = _tasks()
+    for workspace in workspaces(context):
+        if not (workspace.root / "runs").is_dir():
+            continue
+        for run in read_runs(workspace):
+            model = model_of(context.recipe.models, run)
+            if run.task in built and model is not None and model.name in names:
+                split, method = built[run.task]
+                by_cell[split, f"{names[model.name]}, {method}"].append(run)
+    for (split, row), runs in sorted(by_cell.items()):
+        yield from _outcomes(table, split, row, runs)
+
+
+def _tasks() -> dict[str, tuple[str, str]]:
+    """Return split and method by the names of the tasks that are made of them."""
+    return {
+        split_task_name(split, method, layout): (split, method)
+        for split in shipped_splits()
+        for method in METHODS
+        for layout in LAYOUTS
+    }
+
+
+def _outcomes(table: TableRecipe, split: str, row: str, runs: list[Run]) -> Iterator[Outcome]:
+    scored = []
+    for run in runs:
+        answers = run.predictions()
+        scored.append(percentages(answers["truth"].to_pylist(), answers["answer"].to_pylist()))
+    rows = min(run.scores.examples for run in runs)
+    seeds = len({run.seed for run in runs})
+    notes = [f"{seeds} of {_SEEDS} seeds"] if seeds < _SEEDS else []
+    tasks = shipped_splits()[split].paper
+    if tasks is not None and rows < tasks[1] * _ROWS:
+        notes.append(f"{rows:,} of up to {tasks[1] * _ROWS:,} rows")
+    state: State = "in part" if notes else "run"
+    for metric, attribute in _METRICS.items():
+        column = f"{split} {metric}"
+        values = [value for score in scored if (value := getattr(score, attribute)) is not None]
+        if row in table.rows and column in table.columns and values:
+            mean = fsum(values) / len(values)
+            yield Outcome(row, column, mean, state, "; ".join(notes), {"rows": rows})
