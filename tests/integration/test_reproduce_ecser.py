@@ -148,3 +148,23 @@ def test_the_sets_at_hand_have_the_printed_sizes(tmp_path: Path) -> None:
     ran = [cell for cell in tables["7"]["cells"] if cell["state"] == "run"]
     assert len(ran) == 9
     assert all(cell["same"] for cell in ran)
+
+
+def test_labels_without_texts_give_sizes(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "promise-reclass.csv").write_text(
+        "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n1,'It logs.',F,1,0\n", "utf-8"
+    )
+    labels = folder / "ds2.csv"
+    labels.write_text(
+        "ProjectID;RequirementText;IsFunctional;IsQuality\n2;;0;1\n2;;1.0;1\n", "utf-8"
+    )
+    where = ("--table", "7", "--data", folder, "--workspace", tmp_path / "w", "--no-run")
+    _, tables = run(*where)
+    counted = cells(tables["7"])
+    assert [counted["Helpdesk", name]["here"] for name in ("Size", "F", "Q")] == [2, 1, 2]
+    assert counted["ESA", "Size"]["state"] == "untested"
+    labels.write_text("ProjectID;RequirementText;IsFunctional;IsQuality\n2;;;1\n", "utf-8")
+    _, tables = run(*where)
+    assert "ds2.csv, row 1: the labels are '', '1'" in tables["7"]["problems"][0]

@@ -1,7 +1,8 @@
 """Requirements of PROMISE NFR as training, and other projects as test (ECSER, section 5).
 
 Settings: `train`, the file to train on; `external`, the test files by the names of their projects,
-all of RE-2019's layout; `total`, how many external sets the paper has. Two tasks, isF and isQ, are
+all of RE-2019's layout; `labels`, files of that layout without texts, likewise; `total`, how many
+external sets the paper has. Two tasks, isF and isQ, are
 learned apart. Gives sizes of the sets, and the steps S6 to S8 of each baseline as rows of its own.
 """
 
@@ -9,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
+from goldpan.core.errors import DatasetError
+from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.imports.requirements import relabelled
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Label, Task
@@ -44,6 +48,7 @@ class _Settings(BaseModel):
 
     train: str
     external: Mapping[str, str]
+    labels: Mapping[str, str] = {}
     total: int
 
 
@@ -60,17 +65,40 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         except MissingFileError:
             continue
     training = list(relabelled(context.file(chosen.train).path))
-    for name, rows in {_TRAINING: training, **external}.items():
+    known = {
+        name: [(functional, quality) for _, _, functional, quality in rows]
+        for name, rows in {_TRAINING: training, **external}.items()
+    }
+    for name, key in chosen.labels.items():
+        try:
+            known[name] = list(_labels(context.file(key).path))
+        except MissingFileError:
+            continue
+    for name, labels in known.items():
         sizes = {
-            "Size": len(rows),
-            "F": sum(row[2] for row in rows),
-            "Q": sum(row[3] for row in rows),
+            "Size": len(labels),
+            "F": sum(functional for functional, _ in labels),
+            "Q": sum(quality for _, quality in labels),
         }
         for column, size in sizes.items():
             if name in table.rows and column in table.columns:
                 yield Outcome(name, column, size, "run")
     if table.own and external:
         yield from _baselines(context, table, chosen, training, external)
+
+
+def _labels(path: Path) -> Iterator[tuple[bool, bool]]:
+    """Yield whether each requirement is functional, and whether it is about quality."""
+    for number, row in enumerate(table_rows(path), 1):
+        texts = [str(row.get(column, "")).strip() for column in ("IsFunctional", "IsQuality")]
+        values = [text.removesuffix(".0") for text in texts]
+        if not {*values} <= {"0", "1"}:
+            raise DatasetError(
+                f"{path}, row {number}: the labels are {', '.join(map(repr, values))}",
+                "Write 0 or 1 for IsFunctional and IsQuality",
+            )
+        functional, quality = values
+        yield functional == "1", quality == "1"
 
 
 def _baselines(
