@@ -18,7 +18,8 @@ from rich.progress import TaskID
 from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile
-from goldpan.core.engine import Engine, EngineError, UnitError, open_engine
+from goldpan.core.engine import Engine, open_engine
+from goldpan.core.engine_units import EngineError, UnitError
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace

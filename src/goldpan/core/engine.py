@@ -6,42 +6,25 @@ the same each time and appear by a rename, and the results that come back must b
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import multiprocessing.process
 import os
 import signal
-import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Literal, Protocol, Self, TypeVar
 
-from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.extras import load
-from goldpan.core.resources import explain
+from goldpan.core.engine_units import AHEAD, Closing, EngineError, do, name_of
+from goldpan.core.errors import UsageError
+from goldpan.core.ray_cluster import RayCluster
 
 EngineName = Literal["local", "ray"]
 T = TypeVar("T")
 R = TypeVar("R")
-
-_AHEAD = 2
-"""Units in flight a process: one at work, one waiting."""
-_RETRIES = 5
-"""How often Ray does a unit again whose machine died under it."""
-_OBJECT_STORE_BYTES = 128 * 2**20
-_MOST_OF_A_NAME = 200
-
-
-class EngineError(GoldpanError):
-    """The processes or machines that do the work are not there, or ended under it."""
-
-
-class UnitError(Exception):
-    """Work on a unit failed as nobody foresaw; the cause tells how."""
 
 
 class Engine(Protocol):
@@ -83,7 +66,7 @@ def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
         raise UsageError(f"{processes} processes can do no work", "Give at least 1")
     match name:
         case "ray":
-            return _Ray(processes, address)
+            return RayCluster(processes, address)
         case "local" if address:
             raise UsageError(
                 f"The local engine has no cluster at {address!r}", "Use it with --engine ray"
@@ -94,33 +77,15 @@ def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
             raise UsageError(f"There is no engine {name!r}", "Choose local or ray")
 
 
-class _Closing:
-    """A context manager that closes itself."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Free what the engine holds."""
-
-
-class _InProcess(_Closing):
+class _InProcess(Closing):
     """Works here and now."""
 
     def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
         for unit in units:
-            yield _do(work, unit)
+            yield do(work, unit)
 
 
-class _Pool(_Closing):
+class _Pool(Closing):
     """Works in other processes of this machine."""
 
     def __init__(self, processes: int) -> None:
@@ -136,121 +101,21 @@ class _Pool(_Closing):
         at: T | None = None
         try:
             for at in units:
-                waiting.append(self._pool.submit(_do, work, at))
-                if len(waiting) >= _AHEAD * self._processes:
+                waiting.append(self._pool.submit(do, work, at))
+                if len(waiting) >= AHEAD * self._processes:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool:
             raise EngineError(
-                f"A process ended from outside, perhaps for memory, at {_name(at)} or one of the "
-                f"{_AHEAD * self._processes} units before it",
+                f"A process ended from outside, perhaps for memory, at {name_of(at)} or one of the "
+                f"{AHEAD * self._processes} units before it",
                 "Give fewer processes and try again; in your own script, call Goldpan below "
                 "if __name__ == '__main__'",
             ) from None
         finally:
             for future in waiting:
                 future.cancel()
-
-
-class _Ray(_Closing):
-    """Works on a Ray cluster."""
-
-    def __init__(self, processes: int, address: str) -> None:
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        ray = load("ray", "The engine ray", EngineError)
-        self._ray = ray
-        self._joined = ray.is_initialized()
-        if self._joined:
-            return
-        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-        try:
-            if address:
-                _knock(address)
-                ray.init(address=address, **quiet)
-            else:
-                ray.init(
-                    address="local",
-                    num_cpus=processes,
-                    include_dashboard=False,
-                    object_store_memory=_OBJECT_STORE_BYTES,
-                    _node_ip_address="127.0.0.1",  # whoever reaches Ray's ports may run code
-                    **quiet,
-                )
-        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-            why = f"({_first_line(error)})"
-            if address:
-                raise EngineError(
-                    f"No Ray cluster answers at {address} {why}",
-                    "Start one with ray start --head, or leave the address out",
-                ) from None
-            raise EngineError(
-                f"Ray does not start on this machine {why}",
-                "Fix that (a long TMPDIR is too long for it), or take the engine local",
-            ) from None
-
-    def close(self) -> None:
-        if not self._joined:
-            self._ray.shutdown()
-
-    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
-        task = self._ray.remote(_do).options(max_retries=_RETRIES)
-        waiting: deque[tuple[T, Any]] = deque()
-        try:
-            for unit in units:
-                waiting.append((unit, task.remote(work, unit)))
-                if len(waiting) >= _AHEAD * self._processors():
-                    yield self._result(*waiting.popleft())
-            while waiting:
-                yield self._result(*waiting.popleft())
-        finally:
-            for _, reference in waiting:
-                self._ray.cancel(reference)
-
-    def _processors(self) -> int:
-        """Count the processors that the cluster has now: machines come and go."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-
-    def _result(self, unit: object, reference: Any) -> Any:
-        errors = self._ray.exceptions
-        try:
-            return self._ray.get(reference)
-        except errors.RayTaskError as error:
-            raise error.cause from error
-        except errors.RayError as error:
-            raise EngineError(
-                f"Ray gave up {_name(unit)} after {_RETRIES} new attempts ({_first_line(error)})",
-                "See ray status for the machines; run the same command again for the rest",
-            ) from None
-
-
-def _knock(address: str) -> None:
-    """Raise `OSError` where nobody listens, for which Ray itself takes a minute."""
-    host, _, port = address.rpartition(":")
-    if host and port.isdigit() and "://" not in host:
-        socket.create_connection((host, int(port)), timeout=10).close()
-
-
-def _do(work: Callable[[T], R], unit: T) -> R:
-    """Do the work on one unit; whatever goes wrong bears its name."""
-    try:
-        return work(unit)
-    except GoldpanError as error:
-        raise type(error)(f"{_name(unit)}: {error.problem}", error.remedy) from error
-    except Exception as error:  # work may raise anything, and has to name its unit
-        if known := explain(error):
-            raise type(known)(f"{_name(unit)}: {known.problem}", known.remedy) from error
-        # Of any other kind: without the unit's name nobody finds what broke.
-        raise UnitError(f"{_name(unit)}: {type(error).__name__}: {error}") from error
-
-
-def _name(unit: object) -> str:
-    return str(unit)[:_MOST_OF_A_NAME]
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:_MOST_OF_A_NAME] if lines else type(error).__name__
 
 
 def _serve_the_parent() -> None:

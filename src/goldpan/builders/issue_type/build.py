@@ -21,7 +21,8 @@ from goldpan.builders.issue_type.choose import Chosen
 from goldpan.builders.issue_type.closings import EventSource, Unit, hour_of
 from goldpan.builders.issue_type.profile import IssueTypeProfile
 from goldpan.builders.issue_type.rows import RowSource, issue_family
-from goldpan.core.engine import Engine, EngineError
+from goldpan.core.engine import Engine
+from goldpan.core.engine_units import EngineError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.datasets.corrections import corrected_batches, corrected_family
