@@ -33,6 +33,7 @@ UNITS = {
     f"mine/{SLUICE}": "done",
     f"pair/{SLUICE}": "done",
     f"clone/{SLUICE}": "done",
+    "duplicates/default": "done",
     f"filter/{SLUICE}": "done",
     "dataset/questions": "done",
 }
@@ -66,7 +67,7 @@ def test_a_second_run_does_nothing_and_asks_nothing(folder: Path, twin: Twin) ->
     before, asked = made(folder / "lab"), twin.count
     again = run(twin, folder)
     assert (again.code, again.err) == (0, "")
-    assert again.out == "Nothing to do: all 5 units are up to date.\n"
+    assert again.out == "Nothing to do: all 6 units are up to date.\n"
     assert twin.count == asked
     assert made(folder / "lab") == before
     assert "Nothing to do" in run(twin, folder, "--dry-run").out
@@ -106,7 +107,8 @@ def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, tw
     shown = run(twin, folder, "--dry-run").out
     assert "setting rules.name: default → unconfirmed" in shown
     assert "are free" in shown
-    assert states(run_json(twin, folder)) == {**UNITS, f"mine/{SLUICE}": "fresh"}
+    unchanged = {f"mine/{SLUICE}": "fresh", "duplicates/default": "fresh"}
+    assert states(run_json(twin, folder)) == {**UNITS, **unchanged}
     assert twin.count == asked
 
 
@@ -202,7 +204,7 @@ def test_events_are_json_lines(folder: Path, twin: Twin) -> None:
     assert [event["event"] for event in events[:2]] == ["begin", "end"]
     assert events[0]["why"] == ["never run by this plan"]
     assert events[1]["unit"] == f"mine/{SLUICE}"
-    assert [event["number"] for event in events[::2]] == [1, 2, 3, 4, 5]
+    assert [event["number"] for event in events[::2]] == [1, 2, 3, 4, 5, 6]
     assert events[-1]["event"] == "fail"
     assert events[-1]["remedy"]
 
@@ -219,7 +221,7 @@ def test_python_runs_plans(folder: Path, twin: Twin, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
     result = api.run_plan(folder / "plan.toml")
     assert isinstance(result, api.PlanResult)
-    assert (result.complete, result.ran, len(result.units)) == (True, 0, 5)
+    assert (result.complete, result.ran, len(result.units)) == (True, 0, 6)
 
 
 def test_a_rebuilt_dataset_tells_what_changed_since_the_last(folder: Path, twin: Twin) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +33,7 @@ from tests.integration.test_gharchive_mine import files as shards
 from tests.integration.test_issue_type_build import files
 from tests.issue_hours import made_up_hours, write_hours
 from tests.mining import Notes
+from tests.planning import PAN, SLUICE, local_github, made, run_json, states
 from tests.ray_cluster import TwoNodes, two_nodes
 
 T = TypeVar("T")
@@ -123,6 +126,87 @@ def test_a_node_dies_while_hours_are_read(cluster: TwoNodes, tmp_path: Path) -> 
     )
     assert (found.complete, found.reused, killer.killed) == (True, 0, 1)
     assert shards(tmp_path / "there") == shards(tmp_path / "here")
+
+
+WAITING = """
+import time
+from importlib import import_module
+from pathlib import Path
+import pyarrow as pa
+from goldpan.plugins import Criterion, NoSettings, register
+
+FOLDER = Path(__file__).parent
+
+def judge(repository, settings):
+    found = repository.sql("SELECT number AS issue FROM issues")
+    if not (FOLDER / "killed").exists():
+        node = import_module("ray").get_runtime_context().get_node_id()
+        (FOLDER / "attempt.new").write_text(f"{repository.repo} {node}")
+        (FOLDER / "attempt.new").rename(FOLDER / "attempt")
+        while not (FOLDER / "killed").exists():
+            time.sleep(0.02)
+    return pa.table({"issue": found["issue"], "keep": [True] * len(found)}).append_column(
+        "reason", pa.nulls(len(found), pa.string())
+    )
+
+register(Criterion("waiting", "issue", "Keeps all.", "A test", NoSettings, judge))
+"""
+"""A criterion that waits on a cluster until a node was killed."""
+PLAN = f"""
+workspace = "lab"
+[repositories]
+listed = ["{SLUICE}", "{PAN}"]
+[clone]
+enabled = false
+[[dataset]]
+name = "questions"
+family = "qa"
+split = "random:0.4,0.3,0.3"
+[[evaluation]]
+name = "baselines"
+datasets = ["questions"]
+models = ["majority"]
+seeds = [0, 1]
+"""
+
+
+def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> None:
+    on_cluster = ("--engine", "ray", "--address", cluster.address)
+    here, there = tmp_path / "here", tmp_path / "there"
+    (here / "lab").mkdir(parents=True)
+    (here / "plan.toml").write_text(PLAN, encoding="utf-8")
+    (here / "waiting.py").write_text(WAITING, encoding="utf-8")
+    (here / "lab" / "goldpan.toml").write_text('plugins = ["../waiting.py"]', encoding="utf-8")
+    with local_github(tmp_path) as twin:
+        mined = run_json(twin, here, "--only", "mine")
+        assert states(mined) == {f"mine/{SLUICE}": "done", f"mine/{PAN}": "done"}
+        shutil.copytree(here, there)
+        (here / "killed").touch()
+        expected = run_json(twin, here)
+        killer = threading.Thread(target=kill_at_work, args=(cluster, there))
+        killer.start()
+        found = run_json(twin, there, *on_cluster)
+        killer.join()
+        assert len(cluster.names) == 1
+        assert states(found) == states(expected)
+        assert made(there / "lab") == made(here / "lab")
+        scores = [sorted(lab.glob("lab/runs/**/result.json")) for lab in (here, there)]
+        assert len(scores[0]) == 2
+        assert [path.relative_to(here) for path in scores[0]] == [
+            path.relative_to(there) for path in scores[1]
+        ]
+        asked = twin.count
+        again = run_json(twin, there)
+        assert (again["ran"], again["complete"], twin.count) == (0, True, asked)
+
+
+def kill_at_work(cluster: TwoNodes, folder: Path) -> None:
+    """Kill the node on which the criterion waits."""
+    while not (folder / "attempt").exists():
+        time.sleep(0.02)
+    _, node = (folder / "attempt").read_text(encoding="utf-8").split()
+    cluster.kill(node)
+    (folder / "killed").touch()
 
 
 class LosingANode:

@@ -20,6 +20,8 @@ from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from goldpan.annotation.review.planner import ReviewEstimate
     from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
@@ -248,6 +250,21 @@ class Workspace:
         names = known_repositories(self._layout, repos, "tables")
         chosen = None if profile is None else load_profile(str(profile)).name
         return find_basis(self._by(rules), names, chosen)
+
+    def near_duplicates(self, profile: str | Path = "default") -> pa.Table:
+        """Find the near duplicates among all issues of the workspace, as `filter` uses them.
+
+        A row each issue that has one (docs/filtering.md). They are found anew when an issue
+        changed.
+        """
+        from goldpan.filters.clusters import workspace_duplicates
+        from goldpan.filters.profile import load_profile
+
+        settings = load_profile(str(profile)).settings["near-duplicates"]
+        with self._reporter() as reporter:
+            return workspace_duplicates(
+                self._existing(), settings, reporter, workers=self.settings.processes
+            )
 
     def filter(
         self, *repos: str, profile: str | Path = "default", rules: str | None = None

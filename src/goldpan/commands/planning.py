@@ -13,7 +13,16 @@ import typer
 from rich.table import Table
 
 from goldpan.commands.planning_json import assessment_json, result_json
-from goldpan.commands.shared import PARTIAL, Directory, Json, print_result, reporting
+from goldpan.commands.shared import (
+    PARTIAL,
+    Address,
+    Directory,
+    Engine,
+    EngineChoice,
+    Json,
+    print_result,
+    reporting,
+)
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
@@ -56,6 +65,8 @@ def run(
         bool,
         typer.Option("--dry-run", help="Only show what would run, why, and what it would cost."),
     ] = False,
+    engine: Engine = EngineChoice.LOCAL,
+    address: Address = "",
     log_format: Annotated[
         LogFormat, typer.Option(help="Progress as plain lines, or as one JSON event per line.")
     ] = LogFormat.PLAIN,
@@ -71,6 +82,7 @@ def run(
     """
     from goldpan.commands.planning_screen import listen
     from goldpan.plan.assess import Wish
+    from goldpan.plan.cluster import open_cluster
 
     wish = Wish(tuple(only or ()), update, force)
     quiet = json or log_format is LogFormat.JSON
@@ -83,7 +95,8 @@ def run(
             return
     with listen(log_format.value, silent=json) as (listener, reporter):
         opened = open_plan(plan, workspace, reporter, select=select, progress=listener.shows_stages)
-        result = opened.run(wish, listener.tell)
+        with open_cluster(engine.value, address) as cluster:
+            result = opened.run(wish, listener.tell, cluster)
     print_result(json, result_json(result), lambda: print_ran(result))
     raise typer.Exit(0 if result.complete else PARTIAL)
 
@@ -147,7 +160,10 @@ def print_ran(result: PlanResult) -> None:
         table.add_row(stage, *shown, duration(spent) if spent else "")
     console.print(table)
     for unit in result.units:
-        if unit.unit.stage not in ("mine", "pair", "clone", "filter") and unit.state == "done":
+        if (
+            unit.unit.stage not in ("mine", "pair", "clone", "duplicates", "filter")
+            and unit.state == "done"
+        ):
             console.print(clean(f"{unit.unit.name}: {unit.said}"))
     skipped = Counter(unit.because for unit in result.units)
     bad = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +38,17 @@ OwnTasks = Annotated[
     Path | None,
     typer.Option("--tasks", help="A directory of tasks of your own. (default: WORKSPACE/tasks)"),
 ]
+
+
+class EngineChoice(StrEnum):
+    """Where work is done."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+Engine = Annotated[EngineChoice, typer.Option(help="This machine, or a Ray cluster.")]
+Address = Annotated[str, typer.Option(help="The address of a Ray cluster.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _QUIET, _JSON, _WORKSPACE = "--quiet", "--json", "--workspace"

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from goldpan.commands.shared import Directory, Json, opened, print_result
+from goldpan.commands.shared import (
+    Address,
+    Directory,
+    Engine,
+    EngineChoice,
+    Json,
+    opened,
+    print_result,
+)
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # it takes long to import
@@ -28,13 +36,6 @@ class IsolationChoice(StrEnum):
     NONE = "none"
 
 
-class EngineChoice(StrEnum):
-    """Where instances are proved."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
 Isolated = Annotated[
     IsolationChoice,
     typer.Option(help="How to isolate the repositories' code; none runs it as you."),
@@ -48,8 +49,6 @@ Timeout = Annotated[float, typer.Option(min=1, help="The time limit of one run, 
 Memory = Annotated[int, typer.Option(min=1, help="The memory limit of one run, in GiB.")]
 Disk = Annotated[int, typer.Option(min=1, help="The most that one run may write, in GiB.")]
 Workers = Annotated[int, typer.Option(min=1, help="Instances run at the same time.")]
-Engine = Annotated[EngineChoice, typer.Option(help="This machine, or a cluster.")]
-Address = Annotated[str, typer.Option(help="The address of a Ray cluster.")]
 
 
 def verify(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import redirect_stdout
+from functools import partial
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +25,10 @@ _RETRIES = 5
 _OBJECT_STORE_BYTES = 128 * 2**20
 
 
+class LostError(EngineError):
+    """The machine that had a unit is gone."""
+
+
 class RayCluster(Closing):
     """The engine `ray`; see `goldpan.core.engine.open_engine` for the arguments and errors."""
 
@@ -30,6 +37,7 @@ class RayCluster(Closing):
         ray = load("ray", "The engine ray", EngineError)
         self._ray = ray
         self._joined = ray.is_initialized()
+        self._output = redirect_stdout(sys.stderr)
         if self._joined:
             return
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -57,11 +65,13 @@ class RayCluster(Closing):
                 f"Ray does not start on this machine {why}",
                 "Fix that (a long TMPDIR is too long for it), or take the engine local",
             ) from None
+        self._output.__enter__()  # Ray tells on stdout, where results belong, that a machine died
 
     def close(self) -> None:
         """Leave the cluster, which ends where this engine started it."""
         if not self._joined:
             self._ray.shutdown()
+            self._output.__exit__(None, None, None)
 
     @property
     def processors(self) -> int:
@@ -78,7 +88,7 @@ class RayCluster(Closing):
         waiting: deque[Submitted[R]] = deque()
         try:
             for unit in units:
-                waiting.append(self.submit(work, unit))
+                waiting.append(self.submit(partial(do, work), unit))
                 if len(waiting) >= AHEAD * self.processors:
                     yield waiting.popleft().result()
             while waiting:
@@ -88,23 +98,30 @@ class RayCluster(Closing):
                 submitted.cancel()
 
     def submit(self, work: Callable[[T], R], unit: T, *, gpus: float = 0.0) -> Submitted[R]:
-        """Have a unit done where there is room: one processor, and `gpus` of one machine."""
-        task = self._ray.remote(do).options(max_retries=_RETRIES, num_gpus=gpus)
+        """Have a unit done where there is room: one processor, and `gpus` of one machine.
+
+        What `work` raises comes back as it is.
+        """
+        task = self._ray.remote(_call).options(max_retries=_RETRIES, num_gpus=gpus)
         return Submitted(self._ray, unit, task.remote(work, unit))
 
-    def on_each_machine(self, work: Callable[[T], R], unit: T) -> dict[str, Submitted[R]]:
-        """Have a unit done once on each machine that takes work, by the machine's address."""
+    def submit_to(self, node: str, work: Callable[[T], R], unit: T) -> Submitted[R]:
+        """Have a unit done at once on one of `machines`, and on no other if that is lost."""
         strategies = import_module("ray.util.scheduling_strategies")
-        submitted: dict[str, Submitted[R]] = {}
-        for node in self._nodes():
-            there = strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            task = self._ray.remote(do).options(num_cpus=0, scheduling_strategy=there)
-            name = f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})"
-            submitted[name] = Submitted(self._ray, unit, task.remote(work, unit))
-        return submitted
+        there = strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+        task = self._ray.remote(_call).options(num_cpus=0, scheduling_strategy=there)
+        return Submitted(self._ray, unit, task.remote(work, unit))
+
+    @property
+    def machines(self) -> dict[str, str]:
+        """The machines that take work: their addresses by Ray's names of them."""
+        return {
+            node["NodeID"]: f"{node['NodeManagerAddress']} ({node['NodeManagerHostname']})"
+            for node in self._nodes()
+        }
 
     def _nodes(self) -> list[Mapping[str, Any]]:
-        """Return the machines that take work."""
+        """Return what Ray knows of the machines that take work."""
         nodes: list[Mapping[str, Any]] = self._ray.nodes()
         return [node for node in nodes if node["Alive"] and node["Resources"].get("CPU", 0)]
 
@@ -120,14 +137,14 @@ class Submitted(Generic[R]):
         """Is done when the unit is, for `concurrent.futures.wait`; `result` tells how."""
 
     def result(self) -> R:
-        """Wait for the result; a failure is raised as `Engine.map` says."""
+        """Wait for the result; raises what the work raised, or `LostError`."""
         errors = self._ray.exceptions
         try:
             result: R = self._ray.get(self._reference)
         except errors.RayTaskError as error:
             raise error.cause from error
         except errors.RayError as error:
-            raise EngineError(
+            raise LostError(
                 f"Ray gave up {name_of(self._unit)} after {_RETRIES} new attempts "
                 f"({first_line(error)})",
                 "See ray status for the machines; run the same command again for the rest",
@@ -137,6 +154,10 @@ class Submitted(Generic[R]):
     def cancel(self) -> None:
         """Give it up, where it is not done."""
         self._ray.cancel(self._reference)
+
+
+def _call(work: Callable[[T], R], unit: T) -> R:
+    return work(unit)
 
 
 def _knock(address: str) -> None:

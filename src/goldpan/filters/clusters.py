@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,8 +37,8 @@ def workspace_duplicates(
 ) -> pa.Table:
     """Return the table `duplicates` over the issues of all mined repositories.
 
-    It lies in ``verdicts/duplicates.parquet`` and is found anew only when an issue or a setting
-    changed. Raises `WorkspaceError` where a table cannot be read.
+    It lies where `duplicates_path` says and is found anew only when an issue changed. Raises
+    `WorkspaceError` where a table cannot be read.
     """
     repos = [
         repo
@@ -45,7 +46,7 @@ def workspace_duplicates(
         if workspace.table(repo, "entries").exists()
     ]
     inputs = _digest(workspace, repos, settings)
-    path = workspace.root / "verdicts" / "duplicates.parquet"
+    path = duplicates_path(workspace, settings)
     if path.exists() and read_metadata(path).get(_INPUTS_KEY) == inputs:
         return read_table(path)
     with workspace.scratch() as scratch:
@@ -60,6 +61,12 @@ def workspace_duplicates(
             target.write_table(found)
         publish({unfinished: path})
     return found
+
+
+def duplicates_path(workspace: Workspace, settings: DuplicateSettings) -> Path:
+    """Return the file of the near duplicates that settings find: each has its own."""
+    own = "" if settings == DuplicateSettings() else f".{settings.digest()}"
+    return workspace.root / "verdicts" / f"duplicates{own}.parquet"
 
 
 def _texts(

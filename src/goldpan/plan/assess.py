@@ -138,12 +138,7 @@ def assess_all(
 
 
 def _waits(step: Step, open_units: Collection[str]) -> tuple[str, ...]:
-    needed = [name for name in step.unit.needs if name in open_units]
-    if step.unit.stage in ("filter", "dataset"):  # near duplicates are of all repositories
-        needed += [name for name in open_units if name.startswith("mine/")]
-    if step.unit.stage == "dataset" and not needed:  # one that leaves out what failed
-        needed += [name for name in open_units if name.startswith("filter/")]
-    return tuple(sorted(set(needed)))
+    return tuple(sorted({*step.unit.needs, *step.unit.after}.intersection(open_units)))
 
 
 def priced(one: Assessment, step: Step, judged: Sequence[Assessment]) -> Assessment:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from goldpan.core.errors import DatasetError, GoldpanError
 from goldpan.plan.file import LAST
 from goldpan.plan.record import Record, digest_of, digests_of
-from goldpan.plan.repository_steps import Setting, table_digests
+from goldpan.plan.repository_steps import ISSUES, Setting, table_digests
 from goldpan.plan.sections import DatasetPlan, Review
 from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
@@ -22,6 +22,36 @@ _SECRETS = ("api_key",)
 
 
 @dataclass(frozen=True, slots=True)
+class DuplicatesStep(Step):
+    """Finds near duplicates among the issues of all repositories, which filters and builds use."""
+
+    unit: Unit
+    setting: Setting
+    profile: str
+    """One of `Setting.profiles`."""
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return what counts as a near duplicate."""
+        from dataclasses import asdict
+
+        return asdict(self.setting.profiles[self.profile].settings["near-duplicates"])
+
+    def inputs(self) -> Mapping[str, str]:
+        """Return the digest of all issues of the workspace."""
+        return {ISSUES: self.setting.issues()}
+
+    def run(self) -> Outcome:
+        """Find them."""
+        from goldpan.filters.clusters import duplicates_path
+
+        setting = self.setting
+        count = len(setting.lab.near_duplicates(self.profile))
+        settings = setting.profiles[self.profile].settings["near-duplicates"]
+        made = (duplicates_path(setting.lab.layout, settings),)
+        return Outcome(f"{count:,} issues have duplicates", made)
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewStep(Step):
     """Has models judge what is kept of all repositories, as goldpan review does."""
 
@@ -29,6 +59,11 @@ class ReviewStep(Step):
     setting: Setting
     wanted: Review
     repos: tuple[str, ...]
+
+    @property
+    def stays(self) -> bool:
+        """Tell that it needs a key, and that what it costs is counted in one place."""
+        return True
 
     def settings(self) -> Mapping[str, Any]:
         """Return all settings of the review but the key."""

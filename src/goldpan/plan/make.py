@@ -8,7 +8,7 @@ from pathlib import Path
 
 from goldpan.api.workspace import Workspace
 from goldpan.filters.profile import load_profile
-from goldpan.plan.dataset_steps import DatasetStep, ReviewStep
+from goldpan.plan.dataset_steps import DatasetStep, DuplicatesStep, ReviewStep
 from goldpan.plan.family_sections import FAMILIES
 from goldpan.plan.family_steps import CodeCommentsStep, CrossCodeStep, IssueTypeStep
 from goldpan.plan.file import PlanFile, check_plan
@@ -55,12 +55,13 @@ def open_workspace(
     workspace: Path | None = None,
     *,
     api_url: str | None = None,
+    workers: int | None = None,
     progress: bool = False,
 ) -> Workspace:
     """Open the workspace that a plan works in, with its settings of mining, and check the plan.
 
-    `workspace` and `api_url` override the plan's. Raises `UsageError` for a plan that names what
-    there is not.
+    `workspace` and `api_url` override the plan's, `workers` the workspace's. Raises `UsageError`
+    for a plan that names what there is not.
     """
     plan = file.plan
     named = None if plan.workspace is None else file.address(plan.workspace)
@@ -72,6 +73,7 @@ def open_workspace(
         since=None if plan.mine.since is None else str(plan.mine.since),
         concurrency=plan.mine.concurrency,
         at_once=plan.mine.at_once,
+        workers=workers,
     )
     check_plan(file)
     return lab
@@ -98,7 +100,12 @@ def make_steps(setting: Setting, store: Store, repos: Sequence[str]) -> list[Ste
     if cloned:
         steps += [CloneStep(Unit("clone", repo, (f"pair/{repo}",)), setting) for repo in repos]
     before = "clone" if cloned else "pair"
-    steps += [FilterStep(Unit("filter", repo, (f"{before}/{repo}",)), setting) for repo in repos]
+    duplicates = tuple(_duplicates(setting, repos))
+    steps += duplicates
+    common = tuple(step.unit.name for step in duplicates)  # without which they find their own
+    steps += [
+        FilterStep(Unit("filter", repo, (f"{before}/{repo}",), common), setting) for repo in repos
+    ]
     filtered = tuple(f"filter/{repo}" for repo in repos)
     if plan.review is not None:
         unit = Unit("review", _review_name(setting, plan.review), filtered)
@@ -114,6 +121,17 @@ def make_steps(setting: Setting, store: Store, repos: Sequence[str]) -> list[Ste
     return steps
 
 
+def _duplicates(setting: Setting, repos: Sequence[str]) -> Iterator[Step]:
+    """Yield a step for each profile whose settings of near duplicates are its own."""
+    after = tuple(f"mine/{repo}" for repo in repos)
+    known = []
+    for name in setting.file.profiles:
+        profile = setting.profiles[name]
+        if (settings := profile.settings["near-duplicates"]) not in known:
+            known.append(settings)
+            yield DuplicatesStep(Unit("duplicates", profile.name, after=after), setting, name)
+
+
 def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[Step]:
     review = setting.file.plan.review
     for dataset in setting.file.plan.dataset:
@@ -124,7 +142,8 @@ def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[
         needs = [] if dataset.leave_out else [f"filter/{repo}" for repo in chosen]
         if review is not None and dataset.require:
             needs.append(f"review/{_review_name(setting, review)}")
-        unit = Unit("dataset", dataset.name, tuple(needs))
+        after = tuple(f"filter/{repo}" for repo in chosen) if dataset.leave_out else ()
+        unit = Unit("dataset", dataset.name, tuple(needs), after)
         previous, changes = store.previous(dataset.name), store.changelog(dataset.name)
         yield DatasetStep(unit, setting, dataset, chosen, previous, changes)
 

@@ -32,6 +32,11 @@ class MineStep(Step):
     unit: Unit
     setting: Setting
 
+    @property
+    def stays(self) -> bool:
+        """Tell that it needs tokens, whose limits are counted in one place."""
+        return True
+
     def settings(self) -> Mapping[str, Any]:
         """Return how GitHub is asked, and what licence is stated."""
         lab = self.setting.lab.settings

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from goldpan.plan.unit import Cost, Outcome, Step, Unit
 if TYPE_CHECKING:  # these take long to import
     from goldpan.api.dataset import Dataset
     from goldpan.api.evaluation import Plan as Runs
+    from goldpan.api.evaluation import PlannedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,29 @@ class EvaluateStep(Step):
     unit: Unit
     setting: Setting
     wanted: EvaluationPlan
+
+    @property
+    def stays(self) -> bool:
+        """Tell whether a model is behind an endpoint, which takes a key."""
+        from goldpan.evaluation.models.catalogue import find_model
+        from goldpan.evaluation.protocol import find_protocol, settings_for
+
+        protocol = find_protocol(self.wanted.protocol)
+        return any(
+            find_model(name, settings_for(protocol, name, self.wanted.settings)).estimate
+            for name in self.wanted.models
+        )
+
+    @property
+    def gpus(self) -> float:
+        """Return what the plan says that each run needs."""
+        return self.wanted.gpus
+
+    @property
+    def parts(self) -> int:
+        """Count the runs."""
+        wanted = self.wanted
+        return len(wanted.models) * len(wanted.seeds) * len((*wanted.datasets, *wanted.tasks))
 
     def settings(self) -> Mapping[str, Any]:
         """Return which models are run and how."""
@@ -48,18 +73,23 @@ class EvaluateStep(Step):
 
     def run(self) -> Outcome:
         """Run them, and go on where one fails."""
-        from goldpan.evaluation.prompting.errors import UnansweredError
+        return self.join([_run(planned) for planned in self._runs()])
 
-        made: list[Path] = []
-        lacks: list[str] = []
-        for planned in self._runs():
-            name = f"{planned.task} by {planned.model.name}, seed {planned.seed}"
-            try:
-                made.append(planned.run().directory / "result.json")
-            except UnansweredError as error:
-                lacks.append(f"{name}: {error.problem}")
-            except EvaluationError as error:
-                lacks.append(f"{name}: {error.problem}")
+    def run_part(self, number: int) -> Outcome:
+        """Do one run."""
+        wanted = self.wanted
+        names = (*wanted.datasets, *wanted.tasks)
+        name, model, seed = list(product(names, wanted.models, wanted.seeds))[number]
+        alone = {"datasets": (), "tasks": (), "models": (model,), "seeds": (seed,)}
+        kind = "datasets" if name in wanted.datasets else "tasks"
+        step = replace(self, wanted=wanted.model_copy(update={**alone, kind: (name,)}))
+        (outcome,) = map(_run, step._runs())
+        return outcome
+
+    def join(self, parts: Sequence[Outcome]) -> Outcome:
+        """Return what all runs gave; raises `EvaluationError` where none finished."""
+        made = [path for part in parts for path in part.made]
+        lacks = [lack for part in parts for lack in part.lacks]
         if lacks and not made:
             raise EvaluationError(f"No run finished: {lacks[0]}", "See goldpan evaluate run -h")
         return Outcome(f"{len(made):,} runs", tuple(made), lacks=tuple(lacks), again=bool(lacks))
@@ -89,6 +119,15 @@ class EvaluateStep(Step):
         )
 
 
+def _run(planned: PlannedRun) -> Outcome:
+    """Do a run, or return what it lacks."""
+    try:
+        return Outcome("", (planned.run().directory / "result.json",))
+    except EvaluationError as error:
+        name = f"{planned.task} by {planned.model.name}, seed {planned.seed}"
+        return Outcome("", lacks=(f"{name}: {error.problem}",))
+
+
 @dataclass(frozen=True, slots=True)
 class PublishStep(Step):
     """Publishes a dataset, as goldpan publish does."""
@@ -96,6 +135,11 @@ class PublishStep(Step):
     unit: Unit
     setting: Setting
     wanted: Publish
+
+    @property
+    def stays(self) -> bool:
+        """Tell that it needs a token of the Hub."""
+        return True
 
     def settings(self) -> Mapping[str, Any]:
         """Return where it goes, and under which conditions."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:  # these take long to import
 RENAMED = "repo"
 """The fact of a mined repository: the name under which it is kept."""
 _CLONED = ("revisions", "changes")
-_ISSUES = "issues of all repositories"
+ISSUES = "issues of all repositories"
+"""The input of what looks for duplicates among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,12 @@ class Setting:
 
     def issues(self) -> str:
         """Return the digest of the issues of all repositories, among which duplicates are found."""
-        if _ISSUES not in self.memory:
+        if ISSUES not in self.memory:
             layout, whole = self.lab.layout, hashlib.sha256()
             for repo in layout.repositories("tables"):
                 whole.update(f"{repo} {digest_of(layout.table(repo, 'entries'))}\n".encode())
-            self.memory[_ISSUES] = whole.hexdigest()
-        return self.memory[_ISSUES]
+            self.memory[ISSUES] = whole.hexdigest()
+        return self.memory[ISSUES]
 
     def pairs(self, repo: str) -> Path:
         """Return the file of a repository's pairs by the plan's rules."""
@@ -116,6 +117,17 @@ class CloneStep(Step):
 
     unit: Unit
     setting: Setting
+
+    @property
+    def stays(self) -> bool:
+        """Tell whether GitHub is asked for what git does not tell, which takes tokens."""
+        from goldpan.git.remote import find_remote
+
+        wanted = self.setting.file.plan.clone
+        if wanted.network is not None:
+            return wanted.network
+        host = self.setting.lab.settings.git_host
+        return not find_remote(self.unit.subject, self._source(), None, host).is_local
 
     def settings(self) -> Mapping[str, Any]:
         """Return where the history comes from."""
@@ -165,7 +177,7 @@ class FilterStep(Step):
         repo, layout = self.setting.repository(self.unit.subject), self.setting.lab.layout
         told = {**self.setting.tables(repo), "pairs": digest_of(self.setting.pairs(repo))}
         told |= {name: digest_of(layout.table(repo, name)) for name in _CLONED}
-        return {**told, _ISSUES: self.setting.issues()}
+        return {**told, ISSUES: self.setting.issues()}
 
     def run(self) -> Outcome:
         """Judge them."""
@@ -200,7 +212,7 @@ def told_profiles(profiles: Iterable[Profile]) -> dict[str, Any]:
 def table_digests(setting: Setting, repos: tuple[str, ...], profile: str) -> dict[str, str]:
     """Return the digests of what datasets read of repositories: tables and verdicts."""
     layout = setting.layout
-    told = {_ISSUES: setting.issues()}
+    told = {ISSUES: setting.issues()}
     for repo in map(setting.repository, repos):
         paths = list(layout.tables(repo).glob("*.parquet"))
         other = {path for path in paths if path.name.startswith("pairs.")}

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import groupby
 from pathlib import Path
 
 from goldpan.api.workspace import Workspace
+from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.locks import hold_lock
 from goldpan.core.progress import Reporter
+from goldpan.core.ray_cluster import RayCluster
 from goldpan.core.workspace import make_directory
 from goldpan.plan.assess import Assessment, Wish, assess, assess_all, priced
+from goldpan.plan.cluster import PlanCluster, open_cluster
 from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.job import Job, begun, explained, failed, failure
 from goldpan.plan.make import Store, make_setting, make_steps, open_workspace, store_of
@@ -24,6 +28,7 @@ from goldpan.plan.selection import (
     Selection,
     is_current,
     read_selection,
+    repositories_of,
     select_repositories,
     write_selection,
 )
@@ -39,19 +44,23 @@ def run_plan(
     force: bool = False,
     select: bool = False,
     progress: bool = False,
+    engine: EngineName = "local",
+    address: str = "",
 ) -> PlanResult:
     """Run a plan's file: what changed since it was last run, and what that leads to.
 
     `only` names units (``filter``, ``filter/OWNER/NAME``, ``dataset/qa``), `update` asks GitHub
     for what changed, `force` runs what is up to date as well, and `select` searches for
-    repositories anew. Units that fail are told in the result; raises `UsageError` for a plan
-    that makes no sense, `WorkspaceError` where another process runs it.
+    repositories anew. `engine` ``ray`` runs units on the Ray cluster at `address`, all of whose
+    machines must see the workspace and the plan (docs/clusters.md). Units that fail are told in the
+    result; raises `UsageError` for a plan that makes no sense, `WorkspaceError` where another
+    process runs it, `EngineError` where the cluster cannot do the work.
     """
     file = load_plan(plan)
     lab = open_workspace(file, None if workspace is None else Path(workspace), progress=progress)
     wish = Wish(tuple(only), update, force)
-    with Reporter(quiet=not progress) as reporter:
-        return OpenPlan(file, lab, reporter, select=select).run(wish, lambda _: None)
+    with Reporter(quiet=not progress) as reporter, open_cluster(engine, address) as cluster:
+        return OpenPlan(file, lab, reporter, select=select).run(wish, lambda _: None, cluster)
 
 
 class OpenPlan:
@@ -76,10 +85,10 @@ class OpenPlan:
         self.records: dict[str, Record | None] = {}
         self.setting: Setting = make_setting(file, lab, self.record)
         self.selection = self._select(reporter, anew=select, keep=keep)
-        found = [] if self.selection is None else self.selection.repositories
-        self.repositories = (*file.plan.repositories.listed, *(one.repo for one in found))
+        self.repositories = repositories_of(file.plan.repositories, self.selection)
         self.steps: list[Step] = make_steps(self.setting, self.store, self.repositories)
         self._reporter = reporter
+        self._cluster: PlanCluster | None = None
         self._numbers = {step.unit.name: number for number, step in enumerate(self.steps, 1)}
 
     def record(self, unit: str) -> Record | None:
@@ -103,8 +112,8 @@ class OpenPlan:
             for one, step in pairs
         ]
 
-    def run(self, wish: Wish, listener: Listener) -> PlanResult:
-        """Run what is due; see `run_plan`."""
+    def run(self, wish: Wish, listener: Listener, ray: RayCluster | None = None) -> PlanResult:
+        """Run what is due, here or on a cluster; see `run_plan`."""
         self._check_wish(wish)
         started = time.monotonic()
         results: dict[str, UnitResult] = {}
@@ -112,8 +121,12 @@ class OpenPlan:
         busy = WorkspaceError(
             f"Another goldpan runs the plan {self.file.name} in {self.lab.path}", "Wait for it"
         )
-        with hold_lock(self.store.root / "lock", busy):
+        with hold_lock(self.store.root / "lock", busy), ExitStack() as stack:
             self.records.clear()
+            if ray is not None:
+                cluster = PlanCluster(ray, self.file, self.lab, self._reporter)
+                self._cluster = stack.enter_context(cluster.checked())
+                stack.callback(setattr, self, "_cluster", None)
             for stage, steps in groupby(self.steps, lambda step: step.unit.stage):
                 self._run_stage(stage, list(steps), wish, results, listener)
         wanted = [results[step.unit.name] for step in self.steps if wish.takes(step.unit)]
@@ -168,8 +181,12 @@ class OpenPlan:
         if stage == "mine" and len(jobs) > 1:
             mine_together(jobs, self.setting, self._reporter)
         else:
+            sent = [job for job in jobs if self._cluster and self._cluster.takes(job.step)]
             for job in jobs:
-                job.run()
+                if job not in sent:
+                    job.run()
+            if self._cluster is not None:
+                self._cluster.run(sent)
         self.setting.memory.clear()
         results |= {job.step.unit.name: job.result for job in jobs if job.result is not None}
 

@@ -211,6 +211,8 @@ class EvaluationPlan(Section):
     protocol: str = "default"
     settings: dict[str, Any] = Field(default_factory=dict)
     """Of the models."""
+    gpus: float = Field(default=0.0, ge=0, strict=False)
+    """How many a run asks of one machine of a cluster."""
 
     @model_validator(mode="after")
     def _some(self) -> EvaluationPlan:

@@ -79,6 +79,12 @@ def write_selection(path: Path, selection: Selection) -> None:
     write_whole(path, sealed_json(facts))
 
 
+def repositories_of(wanted: Repositories, selection: Selection | None) -> tuple[str, ...]:
+    """Return all repositories of a plan: those that are listed, then those that were selected."""
+    selected = () if selection is None else selection.repositories
+    return (*wanted.listed, *(one.repo for one in selected))
+
+
 def is_current(selection: Selection, wanted: Repositories) -> bool:
     """Tell whether a selection is that of these searches."""
     return selection.queries == _told(wanted)

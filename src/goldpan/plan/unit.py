@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from goldpan.plan.record import Record
 
-Stage = Literal["mine", "pair", "clone", "filter", "review", "dataset", "evaluate", "publish"]
+Stage = Literal[
+    "mine", "pair", "clone", "duplicates", "filter", "review", "dataset", "evaluate", "publish"
+]
 STAGES: tuple[Stage, ...] = (
     "mine",
     "pair",
     "clone",
+    "duplicates",
     "filter",
     "review",
     "dataset",
@@ -33,6 +36,8 @@ class Unit:
     """A repository, or the name of what is made."""
     needs: tuple[str, ...] = ()
     """The units without which it makes no sense, by name."""
+    after: tuple[str, ...] = ()
+    """The units that are run before it and it can do without, by name."""
 
     @property
     def name(self) -> str:
@@ -76,6 +81,32 @@ class Step(ABC):
     unit: Unit
     owns: ClassVar[bool] = True
     """Whether what it made, changed by others, has to be made again."""
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is run where the plan is, though others go to a cluster.
+
+        What needs tokens or keys stays with them.
+        """
+        return False
+
+    @property
+    def gpus(self) -> float:
+        """How many GPUs of one machine it asks a cluster for, each part for itself."""
+        return 0.0
+
+    @property
+    def parts(self) -> int:
+        """How many parts it has that a cluster may run at once; 0 where it is one."""
+        return 0
+
+    def run_part(self, number: int) -> Outcome:
+        """Do one part, from 0 on; raises `GoldpanError` where the unit is to fail for it."""
+        raise NotImplementedError
+
+    def join(self, parts: Sequence[Outcome]) -> Outcome:
+        """Return what the unit gave, of the outcomes of all its parts."""
+        raise NotImplementedError
 
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
