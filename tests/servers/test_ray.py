@@ -157,7 +157,7 @@ workspace = "lab"
 [repositories]
 listed = ["{SLUICE}", "{PAN}"]
 [clone]
-enabled = false
+source = "../{{name}}.git"
 [[dataset]]
 name = "questions"
 family = "qa"
@@ -178,6 +178,7 @@ def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> N
     (here / "waiting.py").write_text(WAITING, encoding="utf-8")
     (here / "lab" / "goldpan.toml").write_text('plugins = ["../waiting.py"]', encoding="utf-8")
     with local_github(tmp_path) as twin:
+        shutil.copytree(tmp_path / "sluice.git", tmp_path / "pan.git")  # of which little fits
         mined = run_json(twin, here, "--only", "mine")
         assert states(mined) == {f"mine/{SLUICE}": "done", f"mine/{PAN}": "done"}
         shutil.copytree(here, there)

@@ -181,9 +181,11 @@ class OpenPlan:
         if stage == "mine" and len(jobs) > 1:
             mine_together(jobs, self.setting, self._reporter)
         else:
-            sent = [job for job in jobs if self._cluster and self._cluster.takes(job.step)]
+            sent = []
             for job in jobs:
-                if job not in sent:
+                if self._cluster is not None and self._cluster.takes(job.step):
+                    sent.append(job)
+                else:
                     job.run()
             if self._cluster is not None:
                 self._cluster.run(sent)
