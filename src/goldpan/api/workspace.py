@@ -261,7 +261,7 @@ class Workspace:
         from goldpan.filters.profile import load_profile
 
         settings = load_profile(str(profile)).settings["near-duplicates"]
-        with self._reporter() as reporter:
+        with self.reporting() as reporter:
             return workspace_duplicates(
                 self._existing(), settings, reporter, workers=self.settings.processes
             )

@@ -151,8 +151,8 @@ def _datasets(setting: Setting, store: Store, repos: Sequence[str]) -> Iterator[
 def _family_step(setting: Setting, dataset: DatasetPlan, repos: tuple[str, ...]) -> Step:
     """Return the step of a dataset that is not built of issues and pairs."""
     stage = {"issue-type": "mine", "code-comments": "clone"}.get(dataset.family)
-    waits = () if stage is None or dataset.leave_out else (f"{stage}/{repo}" for repo in repos)
-    unit = Unit("dataset", dataset.name, tuple(waits))
+    waits = () if stage is None else tuple(f"{stage}/{repo}" for repo in repos)
+    unit = Unit("dataset", dataset.name, *(((), waits) if dataset.leave_out else (waits, ())))
     match dataset.family:
         case "issue-type":
             return IssueTypeStep(unit, setting, dataset, repos)
