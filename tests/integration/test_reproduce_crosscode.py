@@ -98,3 +98,76 @@ def test_runs_on_a_built_split_fill_their_cells(
     assert (cell["state"], cell["note"]) == ("in part", "1 of 3 seeds; 12 of up to 500 rows")
     other = tables["5"]["Tk-Instruct off the shelf, 2/2-instruct", "Cat-Intra-CD EM"]
     assert other["state"] == "recomputed", "no run, but the print has it twice"
+
+
+SCALING = """\
+schema = 1
+title = "Curves"
+citation = "N. Body: Curves, 2024."
+
+[[models]]
+name = "asked"
+title = "Asked"
+kind = "prompted"
+
+[[tables]]
+key = "F2"
+title = "by instances"
+columns = ["EM", "ROUGE-L"]
+
+[[tables.compute]]
+method = "crosscode-scaling"
+[tables.compute.settings]
+by = "instances"
+split = "Cat-Intra-CD"
+method = "1-shot"
+model = "asked"
+points = [1, 2, 4]
+
+[tables.rows]
+"4 against 2" = ["higher", "higher"]
+"best of 1 to 4" = ["4", "4"]
+"""
+
+
+def test_curves_follow_from_runs_with_fewer_instances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    write_tasks(tmp_path / "tasks")
+    place = ("--workspace", str(tmp_path / "w"))
+    answers = {"2": "No idea", "4": "Yes"}
+    asked: list[str] = []
+    with OpenAIServer(lambda body: Said(answers[asked[-1]])) as server:
+        for cap in answers:
+            asked.append(cap)
+            how = ("--method", "1-shot", "--train-cap", cap, "--evaluation-cap", "12")
+            from_ = ("--from", str(tmp_path / "tasks"))
+            built = tmp_path / "w" / "crosscode" / "splits" / f"cat-intra-cd-1-shot-{cap}"
+            model = (
+                "--model",
+                "prompted",
+                "--set",
+                "model=asked",
+                "--set",
+                f"base_url={server.url}",
+            )
+            for words in (
+                ("build", "crosscode", "split", "Cat-Intra-CD", *how, *from_),
+                ("build", "crosscode", "import", str(built)),
+                ("evaluate", "run", "--task", f"crosscode_cat_intra_cd_1_shot_{cap}", *model),
+            ):
+                done = CliRunner().invoke(app, [*words, *place])
+                assert done.exit_code == 0, done.output
+    recipe = tmp_path / "curves.toml"
+    recipe.write_text(SCALING, encoding="utf-8")
+    arguments = ["reproduce", str(recipe), "--data", str(tmp_path), "--json"]
+    done = CliRunner().invoke(app, [*arguments, "--workspace", str(tmp_path / "other")])
+    cells = {
+        (cell["row"], cell["column"]): cell
+        for cell in json.loads(done.stdout)["tables"][0]["cells"]
+    }
+    assert cells["4 against 2", "EM"]["here"] == "higher"
+    best = cells["best of 1 to 4", "EM"]
+    assert (best["here"], best["state"]) == ("4", "in part")
+    assert best["note"].startswith("2 of 3 points; 2: 0.00, 4: ")

@@ -223,7 +223,7 @@ def split(
     lab = _place(workspace)
     tasks = find_tasks(sources or [_files(lab)])
     assigned = assign_tasks(chosen, known[chosen], [task.meta for task in tasks])
-    called = split_folder(chosen, way.name, layout)
+    called = split_folder(chosen, way.name, layout, train_cap)
     directory = output or lab.root / "crosscode" / "splits" / called
     with reporting(json) as reporter:
         result = build_split(lab, tasks, assigned, settings, directory, reporter)

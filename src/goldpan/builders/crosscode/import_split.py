@@ -14,7 +14,7 @@ from goldpan.builders.crosscode.build import FAMILY
 from goldpan.builders.crosscode.importing import Imported, new_task_file, split_by_group
 from goldpan.builders.crosscode.instance import Instance
 from goldpan.builders.crosscode.meta import slug
-from goldpan.builders.crosscode.prompt_table import SHARDS
+from goldpan.builders.crosscode.prompt_table import SHARDS, TRAIN_CAP
 from goldpan.builders.crosscode.task_instances import task_rows
 from goldpan.builders.crosscode.task_toml import task_toml
 from goldpan.core.errors import DatasetError
@@ -46,15 +46,19 @@ def is_split(directory: Path) -> bool:
     return read_provenance(directory).get("family") == FAMILY
 
 
-def split_folder(split: str, method: str, layout: str = "lines") -> str:
+def split_folder(split: str, method: str, layout: str = "lines", train_cap: int = TRAIN_CAP) -> str:
     """Return what the directory of a built split is called by default."""
     name = f"{split}-{method}".lower().replace("/", "-")
-    return name if layout == "lines" else f"{name}-{layout}"
+    if layout != "lines":
+        name += f"-{layout}"
+    return name if train_cap == TRAIN_CAP else f"{name}-{train_cap}"
 
 
-def split_task_name(split: str, method: str, layout: str = "lines") -> str:
+def split_task_name(
+    split: str, method: str, layout: str = "lines", train_cap: int = TRAIN_CAP
+) -> str:
     """Return what the task of such a directory is called."""
-    return _task_name(split_folder(split, method, layout))
+    return _task_name(split_folder(split, method, layout, train_cap))
 
 
 def _task_name(folder: str) -> str:

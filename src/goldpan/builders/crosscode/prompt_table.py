@@ -41,6 +41,8 @@ PROMPTS = pa.schema(
 )
 """The columns of both sides; `input` is whole, whatever the prompt lost of it."""
 _BATCH = 64
+TRAIN_CAP = 10_000
+"""The most instances of a training task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class CrossSettings:
     method: Method
     seed: int = 0
     budget: Budget | None = None
-    train_cap: int = 10_000
+    train_cap: int = TRAIN_CAP
     """Instances of a training task (section IV-D)."""
     evaluation_cap: int = 500
     duplicates: DuplicateSettings = field(default_factory=DuplicateSettings)

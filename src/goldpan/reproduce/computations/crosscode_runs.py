@@ -8,7 +8,7 @@ Settings: `rows`, how a row names a model of the recipe.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 from typing import Any
 
@@ -27,7 +27,7 @@ from goldpan.reproduce.runs_of import model_of
 from goldpan.reproduce.scores import parsed
 from goldpan.reproduce.workspaces import workspaces
 
-_METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
+METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
 _SEEDS = 3
 """Runs of which the paper prints the mean (section V)."""
 _ROWS = 500
@@ -45,16 +45,37 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     names = parsed(_Settings, settings).rows
     by_cell: dict[tuple[str, str], list[Run]] = defaultdict(list)
     built = _tasks()
-    for workspace in workspaces(context):
-        if not (workspace.root / "runs").is_dir():
-            continue
-        for run in read_runs(workspace):
-            model = model_of(context.recipe.models, run)
-            if run.task in built and model is not None and model.name in names:
-                split, method = built[run.task]
-                by_cell[split, f"{names[model.name]}, {method}"].append(run)
+    for name, run in split_runs(context):
+        if run.task in built and name in names:
+            split, method = built[run.task]
+            by_cell[split, f"{names[name]}, {method}"].append(run)
     for (split, row), runs in sorted(by_cell.items()):
         yield from _outcomes(table, split, row, runs)
+
+
+def split_runs(context: Context) -> list[tuple[str, Run]]:
+    """Return the finished runs of the recipe's models with their names there."""
+    return [
+        (model.name, run)
+        for workspace in workspaces(context)
+        if (workspace.root / "runs").is_dir()
+        for run in read_runs(workspace)
+        if (model := model_of(context.recipe.models, run)) is not None
+    ]
+
+
+def mean_scores(runs: Sequence[Run]) -> dict[str, float]:
+    """Return the means over runs by metric, in percent; without those that no run has."""
+    scored = []
+    for run in runs:
+        answers = run.predictions()
+        scored.append(percentages(answers["truth"].to_pylist(), answers["answer"].to_pylist()))
+    means = {}
+    for metric, attribute in METRICS.items():
+        values = [value for score in scored if (value := getattr(score, attribute)) is not None]
+        if values:
+            means[metric] = fsum(values) / len(values)
+    return means
 
 
 def _tasks() -> dict[str, tuple[str, str]]:
@@ -68,10 +89,6 @@ def _tasks() -> dict[str, tuple[str, str]]:
 
 
 def _outcomes(table: TableRecipe, split: str, row: str, runs: list[Run]) -> Iterator[Outcome]:
-    scored = []
-    for run in runs:
-        answers = run.predictions()
-        scored.append(percentages(answers["truth"].to_pylist(), answers["answer"].to_pylist()))
     rows = min(run.scores.examples for run in runs)
     seeds = len({run.seed for run in runs})
     notes = [f"{seeds} of {_SEEDS} seeds"] if seeds < _SEEDS else []
@@ -79,9 +96,7 @@ def _outcomes(table: TableRecipe, split: str, row: str, runs: list[Run]) -> Iter
     if tasks is not None and rows < tasks[1] * _ROWS:
         notes.append(f"{rows:,} of up to {tasks[1] * _ROWS:,} rows")
     state: State = "in part" if notes else "run"
-    for metric, attribute in _METRICS.items():
+    for metric, mean in mean_scores(runs).items():
         column = f"{split} {metric}"
-        values = [value for score in scored if (value := getattr(score, attribute)) is not None]
-        if row in table.rows and column in table.columns and values:
-            mean = fsum(values) / len(values)
+        if row in table.rows and column in table.columns:
             yield Outcome(row, column, mean, state, "; ".join(notes), {"rows": rows})
