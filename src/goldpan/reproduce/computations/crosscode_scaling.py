@@ -1,9 +1,9 @@
 """Figures 2 and 3 of CrossCodeBench from finished runs: scores by instances a task, or by size.
 
-Rows are what the text says of a curve, columns the metrics. A note has the curve's points. Settings:
-`split` and `method` of the runs; `by` instances, with `model` and the most instances of a training
-task (`points`, of which a row may compare the last two); or `by` size, with the recipe's models
-from small to large by row (`models`).
+Rows are what the text says of a curve, columns the metrics. A note has the curve's points.
+Settings: `split` and `method` of the runs; `by` instances, with `model` and the most instances of
+a training task (`points`, of which a row may compare the last two); or `by` size, with the
+recipe's models from small to large by row (`models`).
 """
 
 from __future__ import annotations
