@@ -37,6 +37,8 @@ class LocalS3:
         self.requests: Counter[str] = Counter()
         self.refuse: Refuse = _nothing
         """Which requests are answered by 403."""
+        self.lose: Refuse = _nothing
+        """Which requests are done and answered by 500, as where the answer is lost."""
         logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else it tells of each request
         self._app = DomainDispatcherApplication(create_backend_app)
         self._server = make_server("127.0.0.1", 0, self._serve, threaded=True)
@@ -60,7 +62,7 @@ class LocalS3:
 
     def empty(self) -> None:
         """Forget all objects, requests and faults; there is the bucket `lab`."""
-        self.conditional, self.refuse = True, _nothing
+        self.conditional, self.refuse, self.lose = True, _nothing, _nothing
         for method, path in (("POST", "/moto-api/reset"), ("PUT", "/lab")):
             urllib.request.urlopen(urllib.request.Request(self.url + path, method=method)).close()
         self.requests.clear()
@@ -81,10 +83,13 @@ class LocalS3:
             return _fail(start, "InvalidAccessKeyId", "The Access Key Id does not exist")
         if self.refuse(method, path):
             return _fail(start, "AccessDenied", f"Access Denied {SECRET}")
+        if self.lose(method, path):
+            b"".join(self._app(environ, lambda *_: None))
+            return _fail(start, "InternalError", "We encountered an internal error", "500 Error")
         answer: Iterable[bytes] = self._app(environ, start)
         return answer
 
 
-def _fail(start: Any, code: str, about: str) -> Iterable[bytes]:
-    start("403 Forbidden", [("Content-Type", "application/xml")])
+def _fail(start: Any, code: str, about: str, status: str = "403 Forbidden") -> Iterable[bytes]:
+    start(status, [("Content-Type", "application/xml")])
     return [_ERROR.format(code=code, about=about).encode()]

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 import goldpan as api
+from goldpan.commands.starting import init
 from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.locks import hold_lock
@@ -132,6 +133,15 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
 def home_of_machine(mirrors: Path) -> Path:
     (home,) = mirrors.iterdir()
     return home / remote.FILES
+
+
+def test_init_writes_settings_that_all_machines_have(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path / "mirrors"))
+    init(ADDRESS)
+    remote.push_opened()
+    assert files(machine("other")).keys() == {"goldpan.toml"}
 
 
 def test_machines_that_change_other_files_keep_each_others(machine: Machine) -> None:
@@ -296,6 +306,48 @@ def test_a_denied_write_keeps_the_work_and_hides_the_answer(s3: LocalS3, machine
     assert SECRET not in str(told.value)
     assert "refuses access (AccessDenied)" in str(told.value)
     assert one.push() == 1
+
+
+def test_a_write_whose_answer_was_lost_is_known_to_be_ours(s3: LocalS3, machine: Machine) -> None:
+    lost: set[str] = set()
+
+    def once(method: str, path: str) -> bool:
+        first = method == "PUT" and path not in lost and not path.endswith("proof")
+        lost.update([path] if first else [])
+        return first
+
+    one, s3.lose = machine("one"), once
+    with one.leased("raw/a/b/lock", None):
+        write(one, "raw/a/b/run-0001.zst", "replies")
+    lost.clear()
+    write(one, "raw/a/b/run-0001.zst", "more replies")
+    assert one.push() == 1
+    assert len(lost) == 2
+    assert Lease(ObjectStore(ADDRESS), "raw/a/b/lock").acquire() is None
+    assert files(machine("other")) == {"raw/a/b/run-0001.zst": b"more replies"}
+
+
+def test_a_machine_killed_while_it_fetches_goes_on(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    one, other = machine("one"), machine("other")
+    write(one, "tables/a", "first")
+    one.push()
+    other.pull()
+    write(one, "tables/a", "second")
+    write(one, "tables/b", "new")
+    one.push()
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("goldpan.core.remote.mirror.save_known", _killed)
+        other.pull()
+    other.pull()
+    assert files(other) == files(one)
+    assert other.push() == 0
+    assert not list((tmp_path / "other").glob("aside/*"))
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import typer
 from goldpan.commands.shared import Directory, Json, print_result, settings_of
 from goldpan.core.config import CONFIG_FILE, Settings
 from goldpan.core.errors import UsageError
+from goldpan.core.remote import is_address, open_address
 from goldpan.core.resources import named
 from goldpan.core.terminal import Terminal, clean
 
@@ -24,16 +25,17 @@ config_app = typer.Typer(help="Show the settings in effect.", no_args_is_help=Tr
 
 
 def init(
-    workspace: Annotated[Path, typer.Argument(help="The directory to create.")] = Path(
-        "goldpan-workspace"
-    ),
+    workspace: Annotated[
+        str, typer.Argument(help="The directory to create, or s3://BUCKET/NAME.")
+    ] = "goldpan-workspace",
 ) -> None:
     """Create a workspace with a commented settings file."""
-    file = workspace / CONFIG_FILE
+    root = open_address(workspace) if is_address(workspace) else Path(workspace)
+    file = root / CONFIG_FILE
     if file.exists():
         raise UsageError(f"{file} already exists", "Edit it, or name another directory")
     with named(file):
-        workspace.mkdir(parents=True, exist_ok=True)
+        root.mkdir(parents=True, exist_ok=True)
         file.write_text(_template(), encoding="utf-8")
     console = Terminal()
     console.print(clean(f"{file} lists all settings with their defaults."))
