@@ -155,6 +155,8 @@ def test_machines_that_change_other_files_keep_each_others(machine: Machine) -> 
     assert (machine("third").root / "git/a/b.git/refs").is_dir()
     assert files(machine("third")) == files(other)
     assert files(other).keys() == {"tables/a/b/entries.parquet", "tables/c/d/a\\nä \\.parquet"}
+    write(other, "git/a/b.git/refs/heads/main", "no empty folder any more")
+    assert (other.push(), other.push()) == (2, 0)
     shutil.rmtree(other.root / "tables/a")
     other.push()
     one.pull()

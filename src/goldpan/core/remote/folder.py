@@ -25,7 +25,10 @@ class Stamp:
 
 def stamp_of(path: Path) -> Stamp:
     """Return the stamp of a file; raises `OSError` where there is none."""
-    status = path.stat(follow_symlinks=False)
+    return _stamp(path.stat(follow_symlinks=False))
+
+
+def _stamp(status: os.stat_result) -> Stamp:
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
@@ -34,10 +37,10 @@ def stamps(root: Path) -> dict[str, Stamp]:
 
     The path of a folder ends with a slash. Links are not followed.
     """
-    return dict(_walk(root, "", _LOCAL))
+    return dict(_walk(os.fspath(root), "", _LOCAL))
 
 
-def _walk(folder: Path, path: str, but: tuple[str, ...] = ()) -> Iterator[tuple[str, Stamp]]:
+def _walk(folder: str, path: str, but: tuple[str, ...] = ()) -> Iterator[tuple[str, Stamp]]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except FileNotFoundError:  # it is being replaced
@@ -52,10 +55,10 @@ def _walk(folder: Path, path: str, but: tuple[str, ...] = ()) -> Iterator[tuple[
             )
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in but:
-                yield from _walk(Path(entry.path), f"{path}{entry.name}/")
+                yield from _walk(entry.path, f"{path}{entry.name}/")
         elif entry.is_file(follow_symlinks=False) and not _is_passing(entry.name):
             try:
-                yield f"{path}{entry.name}", stamp_of(Path(entry.path))
+                yield f"{path}{entry.name}", _stamp(entry.stat(follow_symlinks=False))
             except FileNotFoundError:
                 continue
 

@@ -77,10 +77,14 @@ class Mirror:
                     path: stamp for path, stamp in lying.items() if stamp != known.stamps.get(path)
                 }
                 gone = known.stamps.keys() - lying.keys()
-                if not changed and not gone:
-                    return 0
                 self._tell("Storing", [stamp.size for stamp in changed.values()])
                 sent = upload(self._store, self.root, changed, known.manifest.pieces)
+                # The files of a folder that is being replaced are away for a moment.
+                gone = {
+                    path for path in gone if path[-1] == "/" or not (self.root / path).is_file()
+                }
+                if not sent and not gone:
+                    return 0
                 files = {**known.manifest.files, **sent}
                 same = {**known.stamps, **{path: changed[path] for path in sent}}
                 for path in gone:
