@@ -77,9 +77,9 @@ def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
         reporter.task("Checking, in MB", sum(sizes) >> 20) as task,
     ):
         done = 0
-        for item, size, found in zip(items, sizes, pool.map(_verify, items), strict=True):
-            damaged += found
-            unsealed += not found and item.unsealed()
+        for item, size, result in zip(items, sizes, pool.map(_verify, items), strict=True):
+            damaged += result
+            unsealed += not result and item.unsealed()
             done += size
             task.advance((done >> 20) - task.done)
     files = sum(len(item.files) for item in items)
@@ -89,8 +89,8 @@ def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
 def archives(workspace: Workspace) -> list[Path]:
     """Return the directories of all archives: raw replies, reviews, prompts."""
     names = ("raw", "reviews", "prompts")
-    found = {path.parent for name in names for path in (workspace.root / name).rglob("run-*.zst")}
-    return sorted(path for path in found if path.name != "damaged")
+    folders = {path.parent for name in names for path in (workspace.root / name).rglob("run-*.zst")}
+    return sorted(path for path in folders if path.name != "damaged")
 
 
 def repair_archives(workspace: Workspace) -> dict[str, Repair]:
@@ -122,9 +122,9 @@ def _items(workspace: Workspace) -> Iterator[_Item]:
             yield _Item((path,), partial(_json, root, path))
     for directory in sorted(path for path in (root / "tables").glob("*/*") if path.is_dir()):
         yield _Item((), partial(_lineage, workspace, directory))
-    for told in _below(root, "datasets", "crosscode"):
-        if told.name == PROVENANCE:
-            yield from _dataset(told)
+    for folder in _below(root, "datasets", "crosscode"):
+        if folder.name == PROVENANCE:
+            yield from _dataset(folder)
     for clone in sorted((root / "git").glob("*/*.git")):
         for path in pack_files(clone):
             yield _Item((path,), partial(_pack, root, path))
@@ -176,7 +176,7 @@ def _json(root: Path, path: Path) -> list[Damage]:
 def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
     """Find tables of several runs beside each other, or of replies that are there no more."""
     repo = f"{directory.parent.name}/{directory.name}"
-    found = []
+    flaws = []
     for verify in (
         partial(check_outputs, directory, "normalize"),
         partial(_check_pairs, workspace, repo),
@@ -186,8 +186,8 @@ def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
             verify()
         except GoldpanError as error:
             if not isinstance(error.__cause__, DamagedError):  # that is told of the file itself
-                found.append(Damage(str(directory), None, error.problem, error.remedy))
-    return found
+                flaws.append(Damage(str(directory), None, error.problem, error.remedy))
+    return flaws
 
 
 def _check_pairs(workspace: Workspace, repo: str) -> None:
@@ -195,14 +195,14 @@ def _check_pairs(workspace: Workspace, repo: str) -> None:
         check_inputs(workspace.tables(repo), f"pair.{rules}")
 
 
-def _dataset(told: Path) -> Iterator[_Item]:
-    directory = told.parent
+def _dataset(provenance: Path) -> Iterator[_Item]:
+    directory = provenance.parent
     again = "Restore it from a copy, or build or import the dataset again"
     try:
         files = read_provenance(directory)["files"]
     except GoldpanError as error:
-        damage = Damage(str(told), None, error.problem, error.remedy)
-        yield _Item((told,), lambda: [damage])
+        damage = Damage(str(provenance), None, error.problem, error.remedy)
+        yield _Item((provenance,), lambda: [damage])
         return
 
     def verify(path: Path, digest: str) -> list[Damage]:
@@ -212,7 +212,7 @@ def _dataset(told: Path) -> Iterator[_Item]:
             reason = str(error.strerror)
         return [Damage(str(path), None, reason, again)] if reason else []
 
-    yield _Item((told,), list)
+    yield _Item((provenance,), list)
     for name, about in files.items():
         path = directory / name
         yield _Item((path,), partial(verify, path, about["sha256"]))

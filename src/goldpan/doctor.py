@@ -60,29 +60,29 @@ def _git() -> Finding:
     program = shutil.which("git")
     if program is None:
         return Finding("git", "fail", "not installed", "Install git: cloning needs it")
-    told = subprocess.run(  # noqa: S603 - the program found above
+    output = subprocess.run(  # noqa: S603 - the program found above
         [program, "--version"], capture_output=True, text=True, check=False, timeout=_TIMEOUT
     ).stdout.strip()
-    numbers = [int(part) for part in told.split()[-1].split(".")[:2] if part.isdecimal()]
+    numbers = [int(part) for part in output.split()[-1].split(".")[:2] if part.isdecimal()]
     if len(numbers) == len(_LEAST_GIT) and tuple(numbers) < _LEAST_GIT:
         least = ".".join(map(str, _LEAST_GIT))
-        return Finding("git", "note", told, f"Goldpan is tried with git {least} and later")
-    return Finding("git", "ok", told or program)
+        return Finding("git", "note", output, f"Goldpan is tried with git {least} and later")
+    return Finding("git", "ok", output or program)
 
 
 def _disk(workspace: Path) -> Finding:
-    place = workspace.absolute()
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
-    told = f"{workspace}, {free / 1e9:,.0f} GB free"
-    if not os.access(place, os.W_OK):
-        return Finding("Workspace", "fail", f"{place} cannot be written", "Give --workspace")
+    folder = workspace.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    text = f"{workspace}, {free / 1e9:,.0f} GB free"
+    if not os.access(folder, os.W_OK):
+        return Finding("Workspace", "fail", f"{folder} cannot be written", "Give --workspace")
     if free < _LEAST_FREE:
         return Finding(
-            "Workspace", "note", told, "Free some space: a large repository takes gigabytes"
+            "Workspace", "note", text, "Free some space: a large repository takes gigabytes"
         )
-    return Finding("Workspace", "ok", told)
+    return Finding("Workspace", "ok", text)
 
 
 def _github(settings: Settings) -> Iterator[Finding]:
@@ -122,12 +122,12 @@ def _limits(client: httpx.Client, settings: Settings, name: str, token: str | No
         )
     if reply.status_code == httpx.codes.NOT_FOUND:  # an Enterprise server without limits
         return Finding(name, "ok", f"{url} answers, and knows no limits")
-    told = [_left(kind, resources.get(kind)) for kind in ("core", "graphql")]
-    if not reply.is_success or not any(told):
+    limits = [_left(kind, resources.get(kind)) for kind in ("core", "graphql")]
+    if not reply.is_success or not any(limits):
         return Finding(name, "fail", f"{url} answers {reply.status_code}", "Try again later")
     scopes = reply.headers.get("X-OAuth-Scopes")
     rights = f"; scopes: {line(scopes)}" if scopes else ""
-    return Finding(name, "ok", f"{', '.join(filter(None, told))}{rights}")
+    return Finding(name, "ok", f"{', '.join(filter(None, limits))}{rights}")
 
 
 def _left(kind: str, limit: Any) -> str:
@@ -144,11 +144,11 @@ def _left(kind: str, limit: Any) -> str:
 def _extras() -> Iterator[Finding]:
     """Tell which extras are installed."""
     for extra in sorted(set(EXTRAS.values())):
-        packages = [name for name, one in EXTRAS.items() if one == extra and _has_build(name)]
+        packages = [name for name, needed in EXTRAS.items() if needed == extra and _has_build(name)]
         lacking = [name for name in packages if find_spec(name) is None]
         if lacking:
-            told = f"without {', '.join(lacking)}"
-            yield Finding(f"Extra {extra}", "note", told, install_remedy(lacking[0]))
+            text = f"without {', '.join(lacking)}"
+            yield Finding(f"Extra {extra}", "note", text, install_remedy(lacking[0]))
         else:
             yield Finding(f"Extra {extra}", "ok", "installed")
 

@@ -67,10 +67,10 @@ def explain(workspace: Workspace, subject: str) -> Explanation:
 
     Raises `UsageError` for another spelling, `WorkspaceError` where the entry is not known.
     """
-    found = re.fullmatch(r"(.+?)(?:#|/(?:issues|pull)/)(\d{1,10})", subject.strip())
-    if not found:
+    match = re.fullmatch(r"(.+?)(?:#|/(?:issues|pull)/)(\d{1,10})", subject.strip())
+    if not match:
         raise UsageError(f"{subject!r} names no issue or pull request", "Write OWNER/NAME#NUMBER")
-    repo, number = repository_name(found[1]), int(found[2])
+    repo, number = repository_name(match[1]), int(match[2])
     tables = ("entries", "references", "ledger", "repositories")
     with open_tables(workspace, repo, tables, optional=("pairs",)) as connection:
         rows = connection.execute("SELECT repo FROM repositories").fetchall()

@@ -69,7 +69,7 @@ class Trace:
     @property
     def complete(self) -> bool:
         """Whether every source is still there."""
-        return all(one.sha256 for one in self.replies) and all(one.kind for one in self.objects)
+        return all(item.sha256 for item in self.replies) and all(item.kind for item in self.objects)
 
 
 def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) -> Trace:
@@ -79,9 +79,9 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
     """
     directories = list(datasets) or finished_datasets(workspace)
     for directory in directories:
-        found = _find(directory, example_id)
-        if found:
-            split, example = found
+        entry = _find(directory, example_id)
+        if entry:
+            split, example = entry
             break
     else:
         places = ", ".join(map(str, directories)) or f"{workspace.root}/datasets, which is empty"
@@ -109,11 +109,11 @@ def _entries(
     """Explain entries by the pairing rules of the dataset, where their pairs are still there."""
     if not numbers or repo is None:
         return ()
-    told = read_provenance(directory)["sources"] if (directory / PROVENANCE).exists() else ()
-    rules = {each.get("rules") for each in told if each["repo"].lower() == repo.lower()}
+    sources = read_provenance(directory)["sources"] if (directory / PROVENANCE).exists() else ()
+    rules = {source.get("rules") for source in sources if source["repo"].lower() == repo.lower()}
     known = sorted(rules & set(workspace.paired_by(repo)))
-    place = replace(workspace, rules=known[0] if known else None)
-    return tuple(explain(place, f"{repo}#{number}") for number in numbers)
+    paired = replace(workspace, rules=known[0] if known else None)
+    return tuple(explain(paired, f"{repo}#{number}") for number in numbers)
 
 
 def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None:
@@ -138,10 +138,10 @@ def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None
 
 def _replies(workspace: Workspace, repo: str, names: Sequence[str]) -> list[RawReply]:
     records = {record.name: record for record in Archive(workspace.raw(repo)).records}
-    found = []
+    replies = []
     for name in names:
         meta = records[name].meta if name in records else {}
-        found.append(
+        replies.append(
             RawReply(
                 name,
                 str(meta.get("part", "")),
@@ -150,7 +150,7 @@ def _replies(workspace: Workspace, repo: str, names: Sequence[str]) -> list[RawR
                 meta.get("size"),
             )
         )
-    return found
+    return replies
 
 
 def _objects(clone: Path, example: dict[str, Any]) -> list[GitObject]:
@@ -169,7 +169,7 @@ def _plain(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     return value

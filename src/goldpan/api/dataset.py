@@ -185,7 +185,7 @@ class Dataset:
 
         return find_contamination(
             self.path,
-            [one.path if isinstance(one, Dataset) else find_table(one) for one in against],
+            [other.path if isinstance(other, Dataset) else find_table(other) for other in against],
             columns=columns,
             ngram=ngram,
             common=common,

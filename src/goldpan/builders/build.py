@@ -202,8 +202,13 @@ def build(
 
     # The counters fill while the rows are written, and are read after the last row.
     provenance = Provenance(
-        sources=tuple(replace(mined_source(workspace, one.repo), rules=one.rules) for one in basis),
-        pairing=described_rules(one.rules for one in basis if recipe.subject == "pair"),
+        sources=tuple(
+            replace(mined_source(workspace, repository.repo), rules=repository.rules)
+            for repository in basis
+        ),
+        pairing=described_rules(
+            repository.rules for repository in basis if recipe.subject == "pair"
+        ),
         reviews=described_reviews(workspace, repos, profile.name, reviews),
         profile=chosen.plain(),
         digests={name: chosen.digest(criterion) for name, criterion in criteria().items()},

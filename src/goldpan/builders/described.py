@@ -56,8 +56,8 @@ def described_rules(names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
     """Return what pairing rules ask for, by name."""
     rules = (find_rules(name) for name in sorted({name for name in names if name}))
     return {
-        one.name: {**asdict(one), "signals": list(one.signals), "texts": list(one.texts)}
-        for one in rules
+        rule.name: {**asdict(rule), "signals": list(rule.signals), "texts": list(rule.texts)}
+        for rule in rules
     }
 
 
@@ -69,25 +69,25 @@ def described_reviews(
     Of models their names, prompt and samples, and how many subjects they kept; of people, by
     project, how many annotators there were and how their decisions came about.
     """
-    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    reviews: dict[str, dict[str, Any]] = {name: {} for name in names}
     for repo in repos:
         if names and review_path(workspace, repo, profile).exists():
             verdicts = read_reviews(workspace, repo, profile)
             for name, who in read_reviewers(workspace, repo, profile).items():
-                if name in found:
+                if name in reviews:
                     keeps = verdicts.filter(pc.equal(verdicts["criterion"], name))["keep"]
-                    models = found[name].setdefault("models", {**who, "subjects": 0, "kept": 0})
+                    models = reviews[name].setdefault("models", {**who, "subjects": 0, "kept": 0})
                     models["subjects"] += len(keeps)
                     models["kept"] += pc.sum(keeps).as_py() or 0
     for title in projects(workspace) if names else ():
         project = open_project(workspace, title)
         path = project.path("decisions.parquet")
-        if project.facts.form in found and path.exists():
+        if project.facts.form in reviews and path.exists():
             table = read_table(path, columns=["how", "annotators"])
             people = {login for logins in table["annotators"].to_pylist() for login in logins}
-            found[project.facts.form].setdefault("people", {})[project.name] = {
+            reviews[project.facts.form].setdefault("people", {})[project.name] = {
                 "annotators": len(people),
                 "subjects": len(table),
                 **dict(sorted(Counter(table["how"].to_pylist()).items())),
             }
-    return found
+    return reviews

@@ -71,16 +71,16 @@ def pull(
     lab = Workspace(settings_of(workspace=workspace).workspace)
     server = choose_server(lab, url, os.environ)
     with reporting(json) as reporter:
-        found = collect(
+        collected = collect(
             lab, server, project, reporter, named=names, accept_configuration=accept_configuration
         )
     value = {
-        **asdict(found.original),
-        "adjudications": [asdict(one) for one in found.adjudications],
-        "decisions": found.counts,
+        **asdict(collected.original),
+        "adjudications": [asdict(adjudication) for adjudication in collected.adjudications],
+        "decisions": collected.counts,
     }
-    print_result(json, value, lambda: print_collected(found, project))
-    raise typer.Exit(PARTIAL if found.unreadable else 0)
+    print_result(json, value, lambda: print_collected(collected, project))
+    raise typer.Exit(PARTIAL if collected.unreadable else 0)
 
 
 @app.command()
@@ -109,7 +109,7 @@ def agreement(project: ProjectName, workspace: Directory = None, json: Json = Fa
     beside = agree("the dataset's labels", both) if both else None
     annotators = progress(lab, project).annotators
     value = {
-        "fields": [asdict(one) for one in agreements],
+        "fields": [asdict(agreement) for agreement in agreements],
         "dataset": asdict(beside) if beside else None,
         "filled_in": sum(annotator.filled_in for annotator in annotators),
         "accepted": sum(annotator.accepted for annotator in annotators),
@@ -179,14 +179,14 @@ def serve(
         running.process.wait()
 
 
-def print_collected(found: Collected, asked: str) -> None:
+def print_collected(collected: Collected, asked: str) -> None:
     """Show what was fetched of a project and its adjudications, and what people decided."""
     console = Terminal()
-    if asked != found.original.project:
-        console.print(f"{asked} adjudicates {found.original.project}: both are pulled")
-    for pulled in (found.original, *found.adjudications):
+    if asked != collected.original.project:
+        console.print(f"{asked} adjudicates {collected.original.project}: both are pulled")
+    for pulled in (collected.original, *collected.adjudications):
         print_pulled(pulled)
-    for how, count in found.counts.items():
+    for how, count in collected.counts.items():
         console.print(f"{how}: {count:,}")
 
 

@@ -37,31 +37,32 @@ def export(
     from goldpan.annotation.studio.summary import summarize
     from goldpan.annotation.studio.summary_markdown import write_summary
 
-    place = Workspace(settings_of(workspace=workspace).workspace)
-    found = summarize(place, project, named=names)
-    written = write_summary(found, output)
+    root = Workspace(settings_of(workspace=workspace).workspace)
+    summary = summarize(root, project, named=names)
+    written = write_summary(summary, output)
     value = {
         "files": [str(path) for path in written],
         "rounds": [
             {
-                "project": one.project,
-                "items": one.items,
-                "agreed": one.agreed,
-                "adjudicated": len(one.adjudicated),
-                "conflicts": len(one.conflicts),
+                "project": annotated.project,
+                "items": annotated.items,
+                "agreed": annotated.agreed,
+                "adjudicated": len(annotated.adjudicated),
+                "conflicts": len(annotated.conflicts),
             }
-            for one in found.rounds
+            for annotated in summary.rounds
         ],
     }
-    print_result(json, value, lambda: print_exported(found, written))
+    print_result(json, value, lambda: print_exported(summary, written))
 
 
-def print_exported(found: Summary, written: Sequence[Path]) -> None:
+def print_exported(summary: Summary, written: Sequence[Path]) -> None:
     """Show what stands in an export, and where it is."""
     console = Terminal()
-    for one in found.rounds:
+    for annotated in summary.rounds:
         console.print(
-            f"{one.project}: {one.items:,} items, {one.agreed:,} agreed, "
-            f"{len(one.adjudicated):,} adjudicated, {len(one.conflicts):,} open conflicts"
+            f"{annotated.project}: {annotated.items:,} items, {annotated.agreed:,} agreed, "
+            f"{len(annotated.adjudicated):,} adjudicated, "
+            f"{len(annotated.conflicts):,} open conflicts"
         )
     console.print(clean(f"Wrote {' and '.join(str(path) for path in written)}"))

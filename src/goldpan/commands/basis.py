@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from goldpan.filters.basis import Basis
 
 
-def print_basis(found: Sequence[Basis]) -> None:
+def print_basis(bases: Sequence[Basis]) -> None:
     """Show what stands behind repositories, a line for those of which the same is true."""
     repos: dict[Basis, list[str]] = {}
-    for one in found:
-        repos.setdefault(replace(one, repo=""), []).append(one.repo)
+    for basis in bases:
+        repos.setdefault(replace(basis, repo=""), []).append(basis.repo)
     console = Terminal()
-    for one, names in repos.items():
-        line = _line(one)
+    for basis, names in repos.items():
+        line = _line(basis)
         console.print(clean(f"{', '.join(names)}: {line}" if len(repos) > 1 else line))
 
 
-def _line(one: Basis) -> str:
-    told = "Not paired" if one.rules is None else f"Pairs by rules {one.rules}"
-    if one.newest:
-        told += ", the newest"
-    told += _others(one.other_rules, "--rules")
-    if one.profile is not None:
-        told += f"; profile {one.profile}{_others(one.other_profiles, '--profile')}"
-    return told
+def _line(basis: Basis) -> str:
+    text = "Not paired" if basis.rules is None else f"Pairs by rules {basis.rules}"
+    if basis.newest:
+        text += ", the newest"
+    text += _others(basis.other_rules, "--rules")
+    if basis.profile is not None:
+        text += f"; profile {basis.profile}{_others(basis.other_profiles, '--profile')}"
+    return text
 
 
 def _others(names: Sequence[str], option: str) -> str:

@@ -153,7 +153,7 @@ def built_json(result: BuildResult) -> dict[str, Any]:
         "kept": result.kept,
         "dropped": dict(result.dropped),
         "redacted": dict(result.redacted),
-        "basis": [asdict(one) for one in result.basis],
+        "basis": [asdict(basis) for basis in result.basis],
         "replaced": result.replaced,
         "straddling_groups": written.report.straddling,
         "dropped_by_split": written.report.dropped,

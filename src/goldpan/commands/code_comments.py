@@ -116,7 +116,7 @@ def build(
     reading = Reading(
         find_languages(language or ()),
         lines.value,
-        frozenset(one.value for one in kind or [Kind.CLASS]),
+        frozenset(choice.value for choice in kind or [Kind.CLASS]),
         settings.processes,
         timeout,
     )

@@ -53,43 +53,43 @@ def contamination(
     from goldpan.datasets.contamination.find import find_contamination
 
     with stoppable():
-        found = find_contamination(
+        result = find_contamination(
             find_table(dataset),
-            [find_table(one) for one in against],
+            [find_table(other) for other in against],
             columns=column or (),
             ngram=ngram,
             common=common,
             most=most,
             output=output,
         )
-    print_result(json, asdict(found), lambda: print_contamination(found))
+    print_result(json, asdict(result), lambda: print_contamination(result))
 
 
-def print_contamination(found: ContaminationResult) -> None:
+def print_contamination(result: ContaminationResult) -> None:
     """Show which rows of a dataset stand in other data."""
     console = Terminal()
     console.print(
-        clean(f"{found.dataset}: {found.contaminated:,} of {found.rows:,} rows ")
-        + f"({found.share:.1%}) stand in what it was compared with"
+        clean(f"{result.dataset}: {result.contaminated:,} of {result.rows:,} rows ")
+        + f"({result.share:.1%}) stand in what it was compared with"
     )
-    console.print(clean(f"  compared: {', '.join(found.columns)}"))
-    for one in found.against:
-        console.print(titled(one.against, f": {one.rows:,} rows, {one.items:,} items"))
-        console.print(clean(f"  compared: {', '.join(one.columns)}"))
-        for kind, rows in one.kinds.items():
+    console.print(clean(f"  compared: {', '.join(result.columns)}"))
+    for other in result.against:
+        console.print(titled(other.against, f": {other.rows:,} rows, {other.items:,} items"))
+        console.print(clean(f"  compared: {', '.join(other.columns)}"))
+        for kind, rows in other.kinds.items():
             console.print(f"  {rows:,} by {kind}")
-        if one.same_repository is not None:
+        if other.same_repository is not None:
             console.print(
-                f"  {one.same_repository:,} are of a repository that stands there, which alone "
+                f"  {other.same_repository:,} are of a repository that stands there, which alone "
                 "is no evidence"
             )
-        if one.common:
-            console.print(f"  {one.common:,} n-grams left out as common")
-    if found.evidence:
+        if other.common:
+            console.print(f"  {other.common:,} n-grams left out as common")
+    if result.evidence:
         console.print("\nRows, by which evidence and with which item:")
-    for each in found.evidence:
-        shared = f" ({each.shared:,})" if each.shared else ""
-        console.print(clean(f"  {each.id}: {each.kind} {each.value:.2f}{shared}, {each.item}"))
+    for item in result.evidence:
+        shared = f" ({item.shared:,})" if item.shared else ""
+        console.print(clean(f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}"))
     console.print("\nNot seen:")
-    for line in found.unseen:
+    for line in result.unseen:
         console.print(f"  {line}")

@@ -87,19 +87,21 @@ def funnel(
     """Show what each criterion drops, on its own and in sequence."""
     with opened(json, workspace=workspace) as lab:
         issues, pairs = lab.funnel(*(repo or ()), profile=profile, rules=rules)
-        found = lab.basis(*(repo or ()), profile=profile, rules=rules)
+        bases = lab.basis(*(repo or ()), profile=profile, rules=rules)
     if plot:
         from goldpan.report.funnel_plot import plot_funnel
 
         plot_funnel([issues, pairs], plot)
 
     def for_people() -> None:
-        print_basis(found)
+        print_basis(bases)
         print_funnel(issues)
         print_funnel(pairs)
 
-    told = [asdict(one) for one in found]
-    print_result(json, [{**asdict(one), "basis": told} for one in (issues, pairs)], for_people)
+    described = [asdict(item) for item in bases]
+    print_result(
+        json, [{**asdict(item), "basis": described} for item in (issues, pairs)], for_people
+    )
 
 
 def why(

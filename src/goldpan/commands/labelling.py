@@ -37,22 +37,24 @@ def label_errors(
     people look at it.
     """
     with opened(json, workspace=workspace, tasks=tasks) as lab:
-        found = lab.label_errors(task, dataset=dataset, folds=folds, seed=seed, output=output)
-    shown = replace(found, ranked=found.ranked[:most])
+        result = lab.label_errors(task, dataset=dataset, folds=folds, seed=seed, output=output)
+    shown = replace(result, ranked=result.ranked[:most])
     print_result(json, asdict(shown), lambda: print_label_errors(shown))
 
 
-def print_label_errors(found: LabelErrors) -> None:
+def print_label_errors(result: LabelErrors) -> None:
     """Show which labels are suspect."""
     console = Terminal()
     console.print(
-        clean(f"{found.task}: {found.suspects:,} of {found.rows:,} rows are suspect; out of fold, ")
-        + f"{found.right_out_of_fold:.1%} of the decisions are as the labels say"
+        clean(
+            f"{result.task}: {result.suspects:,} of {result.rows:,} rows are suspect; out of fold, "
+        )
+        + f"{result.right_out_of_fold:.1%} of the decisions are as the labels say"
     )
-    for row in found.ranked:
-        given, rather = (" and ".join(names) or "none" for names in (row.given, row.suggested))
+    for row in result.ranked:
+        stated, rather = (" and ".join(names) or "none" for names in (row.given, row.suggested))
         mark = "" if row.suspect else " (not suspect)"
         console.print(
-            clean(f"  {row.id}: {given}, rather {rather}; margin {row.margin:+.2f}{mark}")
+            clean(f"  {row.id}: {stated}, rather {rather}; margin {row.margin:+.2f}{mark}")
         )
         console.print(clean(f"    {row.text}"))

@@ -42,51 +42,54 @@ def diff(
 
     with opened(json, workspace=workspace) as lab:
         newer = Dataset(load(new).path, workspace=lab)
-        found = newer.diff(old, most=most, output=output)
+        difference = newer.diff(old, most=most, output=output)
     if changelog is not None:
-        _write(changelog, found)
-    print_result(json, asdict(found), lambda: print_diff(found))
+        _write(changelog, difference)
+    print_result(json, asdict(difference), lambda: print_diff(difference))
 
 
-def _write(path: Path, found: DiffResult) -> None:
+def _write(path: Path, difference: DiffResult) -> None:
     from goldpan.datasets.diff.changelog import changelog as section
 
     try:
-        path.write_text(f"## Changes\n\n{section(found)}\n", encoding="utf-8", newline="\n")
+        path.write_text(f"## Changes\n\n{section(difference)}\n", encoding="utf-8", newline="\n")
     except OSError as error:
         raise DatasetError(f"{path} cannot be written: {error}", "Choose another file") from None
 
 
-def print_diff(found: DiffResult) -> None:
+def print_diff(difference: DiffResult) -> None:
     """Show what changed between two versions of a dataset."""
     console = Terminal()
-    for age, version in (("old", found.old), ("new", found.new)):
+    for age, version in (("old", difference.old), ("new", difference.new)):
         console.print(
             clean(f"{age}: {version.directory}")
             + f" ({version.rows:,} examples, content {version.content})"
         )
-    known = found.changed and found.changed_in_task is not None
-    in_task = f" ({found.changed_in_task:,} of them in input or target)" if known else ""
+    known = difference.changed and difference.changed_in_task is not None
+    in_task = f" ({difference.changed_in_task:,} of them in input or target)" if known else ""
     console.print(
-        f"{found.added:,} added, {found.gone:,} gone, {found.changed:,} changed{in_task}, "
-        f"{found.moved:,} in another split, {found.same:,} the same"
+        f"{difference.added:,} added, {difference.gone:,} gone, "
+        f"{difference.changed:,} changed{in_task}, {difference.moved:,} in another split, "
+        f"{difference.same:,} the same"
     )
-    _table(("change", "rows", "why"), [(r.change, f"{r.rows:,}", r.reason) for r in found.reasons])
-    for note in found.notes:
+    _table(
+        ("change", "rows", "why"), [(r.change, f"{r.rows:,}", r.reason) for r in difference.reasons]
+    )
+    for note in difference.notes:
         console.print(clean(f"{note[:1].upper()}{note[1:]}."))
-    _table(("column", "rows"), [(name, f"{rows:,}") for name, rows in found.columns.items()])
+    _table(("column", "rows"), [(name, f"{rows:,}") for name, rows in difference.columns.items()])
     for verb, names in (
-        ("New columns", found.columns_added),
-        ("Columns that are gone", found.columns_gone),
-        ("Columns of another type, not compared", found.columns_retyped),
+        ("New columns", difference.columns_added),
+        ("Columns that are gone", difference.columns_gone),
+        ("Columns of another type, not compared", difference.columns_retyped),
     ):
         if names:
             console.print(clean(f"{verb}: {', '.join(names)}"))
     _table(
         ("made with", "before", "now"),
-        [(one.what, one.old or "none", one.new or "none") for one in found.causes],
+        [(cause.what, cause.old or "none", cause.new or "none") for cause in difference.causes],
     )
-    for kind, rows in found.examples.items():
+    for kind, rows in difference.examples.items():
         for row in rows:
             columns = f": {', '.join(row.columns)}" if row.columns else ""
             console.print(clean(f"  {kind} {row.id}{columns}"))

@@ -53,7 +53,7 @@ class Archive:
         flaws = list(find_flaws(directory, scans))
         if flaws:
             raise damaged(flaws[0], len(flaws) - 1)
-        self.records = [record for one in scans for record in one.records]
+        self.records = [record for run in scans for record in run.records]
 
     @property
     def runs(self) -> int:
@@ -176,26 +176,26 @@ def scan_runs(directory: Path) -> list[Scan]:
 def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
     """Yield what is damaged in an archive, as far as the headers of its records tell."""
     seals: dict[str, Any] = {}
-    for one in scans:
-        seals |= one.records[0].meta.get(EARLIER, {}) if one.records else {}
-    for name in sorted(seals.keys() - {one.path.name for one in scans}):
+    for run in scans:
+        seals |= run.records[0].meta.get(EARLIER, {}) if run.records else {}
+    for name in sorted(seals.keys() - {run.path.name for run in scans}):
         yield Flaw(directory / name, 0, 0, "the file is gone")
-    for index, one in enumerate(scans):
-        yield from one.flaws
+    for index, run in enumerate(scans):
+        yield from run.flaws
         newest = index == len(scans) - 1
-        if one.rest and not (newest and not (one.sealed and one.zeros)):
-            yield one.rest
+        if run.rest and not (newest and not (run.sealed and run.zeros)):
+            yield run.rest
             continue
-        own = one.records[-1].end if one.records else 0
-        seal = seals.get(one.path.name)
-        if one.flaws or _repaired(one):
+        own = run.records[-1].end if run.records else 0
+        seal = seals.get(run.path.name)
+        if run.flaws or _repaired(run):
             continue
         if seal is None:
-            if not newest and _was_to_go_on(one, scans[index + 1]):
-                yield Flaw(one.path, own, own, "the run is cut off")
-        elif seal != seal_of([record.digest for record in one.records]):
-            reason = f"a later run tells of {seal[0]} records, and {len(one.records)} are there"
-            yield Flaw(one.path, own, own, reason)
+            if not newest and _was_to_go_on(run, scans[index + 1]):
+                yield Flaw(run.path, own, own, "the run is cut off")
+        elif seal != seal_of([record.digest for record in run.records]):
+            reason = f"a later run tells of {seal[0]} records, and {len(run.records)} are there"
+            yield Flaw(run.path, own, own, reason)
 
 
 def _was_to_go_on(run: Scan, following: Scan) -> bool:

@@ -120,15 +120,15 @@ def _secrets_of(name: str, value: str) -> Iterable[str]:
     if _NAMES.search(name):
         return [] if value.startswith(("/", "~")) else [part.strip() for part in value.split(",")]
     if _ADDRESSES.search(name) and "@" in value:
-        found: list[str] = []
+        passwords: list[str] = []
         for address in value.split():  # uv takes several, each perhaps with a name before it
             start = address.rfind("=", 0, max(0, address.find("://"))) + 1
             try:
                 password = urlsplit(address[start:]).password
             except ValueError:  # whatever it is, it is no address
                 continue
-            found += [] if password is None else [password, unquote(password)]
-        return found
+            passwords += [] if password is None else [password, unquote(password)]
+        return passwords
     return []
 
 

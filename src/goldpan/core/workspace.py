@@ -83,8 +83,8 @@ class Workspace:
                 f"{earlier} is of an earlier Goldpan, which kept the pairs of one set of rules",
                 f"Delete it, then run goldpan pair --repo {repo} and goldpan filter --repo {repo}",
             )
-        found = self.tables(repo).glob("pairs.*.parquet")
-        return tuple(sorted(path.stem.removeprefix("pairs.") for path in found))
+        files = self.tables(repo).glob("pairs.*.parquet")
+        return tuple(sorted(path.stem.removeprefix("pairs.") for path in files))
 
     def rules_of(self, repo: str) -> str | None:
         """Return the rules whose pairs are read: `rules`, else the newest; None without pairs.

@@ -146,7 +146,7 @@ def kind_name(kind: pa.DataType) -> str:
 def escape(text: object) -> str:
     """Return text that Markdown and HTML show as it is, on one line, with no link in it."""
     one_line = " ".join(str(text).split())
-    return _SPECIAL.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), visible(one_line))
+    return _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), visible(one_line))
 
 
 def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
@@ -190,7 +190,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         redactions=sorted(provenance.redactions.items()),
         licenses=_license_lines(written.origins),
         origins=written.origins,
-        imported=bool(family.origin) and not any("/" in one.repo for one in written.origins),
+        imported=bool(family.origin) and not any("/" in origin.repo for origin in written.origins),
         shown_origins=written.origins[:_MOST_ORIGINS],
         hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
         limits=(*family.limits, *card.limits),
@@ -225,12 +225,12 @@ def _coefficient(estimate: Mapping[str, float | None]) -> _Raw:
 
 def _shown_settings(settings: Mapping[str, Any]) -> str:
     """Return settings on one line; long lists are in the provenance."""
-    told = []
+    lines = []
     for name, value in settings.items():
         if isinstance(value, list | tuple):
             value = ", ".join(value) if len(value) <= _MOST_SAMPLED else f"{len(value)} values"
-        told.append(f"{name} = {str(value).lower() if isinstance(value, bool) else value}")
-    return "; ".join(told)
+        lines.append(f"{name} = {str(value).lower() if isinstance(value, bool) else value}")
+    return "; ".join(lines)
 
 
 def _sample(written: Written) -> str:

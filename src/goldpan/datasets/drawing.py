@@ -22,8 +22,8 @@ def drawn(items: Iterable[Item], most: int, seed: int, name: Callable[[Item], st
     No more than `most` are held. Names have to differ.
     """
     heap: list[tuple[int, int, Item]] = []
-    for place, item in enumerate(items):
-        entry = -draw_number(seed, name(item)), place, item
+    for position, item in enumerate(items):
+        entry = -draw_number(seed, name(item)), position, item
         if len(heap) < most:
             heapq.heappush(heap, entry)
         elif entry[0] > heap[0][0]:

@@ -48,12 +48,12 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
     described = provenance.get(COLUMNS)
     if schema is None or not isinstance(described, Sequence) or isinstance(described, str):
         return None
-    told = [
+    families = [
         (column.get("name"), column.get("type"))
         for column in described
         if isinstance(column, Mapping)
     ]
-    if not name or told != [(field.name, _type(field.type)) for field in schema]:
+    if not name or families != [(field.name, _type(field.type)) for field in schema]:
         return None
     if any(column.get("holds") not in _HOLDS for column in described):
         return None

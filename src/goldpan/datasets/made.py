@@ -16,12 +16,14 @@ def read_made(directory: Path) -> str | None:
     if not (directory / PROVENANCE).exists():
         return None
     try:
-        told = read_provenance(directory)
+        provenance = read_provenance(directory)
     except DatasetError:
         return None
-    rules = sorted({each["rules"] for each in told.get("sources", ()) if each.get("rules")})
-    profile = told.get("profile", {}).get("name")
+    rules = sorted(
+        {source["rules"] for source in provenance.get("sources", ()) if source.get("rules")}
+    )
+    profile = provenance.get("profile", {}).get("name")
     by = [f"rules {' and '.join(rules)}"] if rules else []
     by += [f"profile {profile}"] if profile else []
-    count = told.get("examples", 0)
+    count = provenance.get("examples", 0)
     return f"{count:,} examples" + (f" by {', '.join(by)}" if by else "")

@@ -33,13 +33,13 @@ def find_basis(workspace: Workspace, repos: Sequence[str], profile: str | None) 
 
 def filtered_by(workspace: Workspace, repo: str) -> list[str]:
     """Return the profiles that filtered a repository's pairs, sorted."""
-    place = workspace.verdicts(repo, "any").parent
-    return sorted(path.stem for path in place.glob("*.parquet") if "." not in path.stem)
+    folder = workspace.verdicts(repo, "any").parent
+    return sorted(path.stem for path in folder.glob("*.parquet") if "." not in path.stem)
 
 
 def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:
     rules = workspace.rules_of(repo)
-    others = tuple(each for each in workspace.paired_by(repo) if each != rules)
+    others = tuple(name for name in workspace.paired_by(repo) if name != rules)
     profiles = () if profile is None else filtered_by(workspace, repo)
     return Basis(
         repo,
@@ -47,5 +47,5 @@ def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:
         workspace.rules is None and bool(others),
         others,
         profile,
-        tuple(each for each in profiles if each != profile),
+        tuple(name for name in profiles if name != profile),
     )

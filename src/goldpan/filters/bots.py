@@ -77,7 +77,7 @@ class Catalogue:
 
     def pattern(self) -> str:
         """Return one expression, in RE2's syntax, for how automatic texts start."""
-        starts = "|".join(f"({start})" for one in self.responses for start in one.starts)
+        starts = "|".join(f"({start})" for response in self.responses for start in response.starts)
         return f"(?is)^{_BEFORE}({starts})"
 
 
@@ -86,8 +86,8 @@ def catalogue() -> Catalogue:
     """Return the catalogue of bots that ships with Goldpan."""
     data = tomllib.loads((files("goldpan.filters") / "bots.toml").read_text(encoding="utf-8"))
     responses = [
-        Response(one["name"], tuple(one["starts"]), tuple(one["examples"]))
-        for one in data["responses"]
+        Response(response["name"], tuple(response["starts"]), tuple(response["examples"]))
+        for response in data["responses"]
     ]
     return Catalogue(frozenset(data["logins"]), tuple(responses))
 
@@ -97,14 +97,14 @@ def bot_sign(login: str, kind: str | None, bots: Bots) -> str | None:
     lower = login.lower()
     if kind in bots.types:
         return "type"
-    if lower in {one.lower() for one in bots.people}:
+    if lower in {name.lower() for name in bots.people}:
         return None
     if bots.login_rule == "contains":
         if "bot" in lower or "bot" in (kind or ""):
             return "login"
     elif _BOT_NAME.search(login):
         return "login"
-    if lower in {one.lower() for one in bots.logins}:
+    if lower in {name.lower() for name in bots.logins}:
         return "catalogue"
     return "catalogue" if bots.catalogue and lower in catalogue().logins else None
 
@@ -159,11 +159,11 @@ def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
         " UNION SELECT author, author_type FROM entries WHERE author IS NOT NULL ORDER BY ALL"
     ).fetchall()
     signs = [(login, kind, bot_sign(login, kind, bots)) for login, kind in accounts]
-    found = [one for one in signs if one[2] is not None]
+    found = [sign for sign in signs if sign[2] is not None]
     connection.register(
         "found_accounts",
         pa.table(
-            [pa.array([one[column] for one in found], pa.string()) for column in range(3)],
+            [pa.array([sign[column] for sign in found], pa.string()) for column in range(3)],
             names=["author", "author_type", "sign"],
         ),
     )

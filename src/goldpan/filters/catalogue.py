@@ -22,9 +22,9 @@ def criteria() -> dict[str, AnyCriterion]:
 
 @cache
 def _shipped() -> dict[str, AnyCriterion]:
-    found = [
+    criteria = [
         import_module(f"{package.__name__}.{module.name}").CRITERION
         for package in (issues, pairs)
         for module in iter_modules(package.__path__)
     ]
-    return {criterion.name: criterion for criterion in found}
+    return {criterion.name: criterion for criterion in criteria}

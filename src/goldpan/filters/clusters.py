@@ -51,16 +51,16 @@ def workspace_duplicates(
         return read_table(path)
     with workspace.scratch() as scratch:
         with named(scratch), reporter.task("near duplicates", len(repos)) as task:
-            found = find_duplicates(
+            duplicates = find_duplicates(
                 _texts(workspace, repos, task.advance), settings, scratch=scratch, workers=workers
             )
-            found = mark_siblings(found, _tasks(workspace, repos, found))
+            duplicates = mark_siblings(duplicates, _tasks(workspace, repos, duplicates))
         unfinished = scratch / path.name
         with writer(unfinished, DUPLICATES) as target:
             target.add_key_value_metadata({_INPUTS_KEY: inputs})
-            target.write_table(found)
+            target.write_table(duplicates)
         publish({unfinished: path})
-    return found
+    return duplicates
 
 
 def duplicates_path(workspace: Workspace, settings: DuplicateSettings) -> Path:
@@ -78,9 +78,9 @@ def _texts(
         done()
 
 
-def _tasks(workspace: Workspace, repos: Sequence[str], found: pa.Table) -> dict[Name, Task]:
+def _tasks(workspace: Workspace, repos: Sequence[str], duplicates: pa.Table) -> dict[Name, Task]:
     """Return what near duplicates and their representatives say, the earliest first."""
-    near = found.filter(pc.equal(found["relation"], "near"))
+    near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
     wanted = pa.table(
         {
             name: pa.chunked_array(
@@ -90,7 +90,7 @@ def _tasks(workspace: Workspace, repos: Sequence[str], found: pa.Table) -> dict[
             for name in ("repo", "number")
         }
     )
-    told: list[tuple[int | None, str, int, Task]] = []
+    titles: list[tuple[int | None, str, int, Task]] = []
     if not len(wanted):
         return {}
     for repo in repos:
@@ -98,9 +98,9 @@ def _tasks(workspace: Workspace, repos: Sequence[str], found: pa.Table) -> dict[
             connection.register("wanted", wanted)
             rows = connection.execute(_TASKS)
             while some := rows.fetchmany(_BATCH):
-                told += [(row[0], row[1], row[2], Task.of(row[3], row[4])) for row in some]
-    told.sort(key=lambda row: (row[0] is None, row[0] or 0, row[1], row[2]))
-    return {(repo, number): task for _, repo, number, task in told}
+                titles += [(row[0], row[1], row[2], Task.of(row[3], row[4])) for row in some]
+    titles.sort(key=lambda row: (row[0] is None, row[0] or 0, row[1], row[2]))
+    return {(repo, number): task for _, repo, number, task in titles}
 
 
 def _digest(workspace: Workspace, repos: Sequence[str], settings: DuplicateSettings) -> bytes:

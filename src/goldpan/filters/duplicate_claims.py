@@ -79,7 +79,7 @@ def _claims(block: Block, repo: str, number: int) -> Iterator[Claim]:
     def others(start: int, end: int) -> list[Mention]:
         """Return the other issues that are named between two offsets."""
         near = mentions[bisect_left(starts, start) : bisect_left(starts, end)]
-        return [one for one in near if not _is_own(one, repo, number)]
+        return [mention for mention in near if not _is_own(mention, repo, number)]
 
     for word in _KEYWORD.finditer(text):
         target = _target(block, _end_of_filler(text, word.end()), others)
@@ -88,7 +88,7 @@ def _claims(block: Block, repo: str, number: int) -> Iterator[Claim]:
         clause = _clause_before(text, word.start())
         subjects = others(word.start() - _NEAR, word.start())
         if _NEGATION.search(clause) or any(
-            _LINKS_SUBJECT.fullmatch(text, one.end, word.start()) for one in subjects
+            _LINKS_SUBJECT.fullmatch(text, subject.end, word.start()) for subject in subjects
         ):
             continue
         asked = text[target.end : target.end + 1] == "?"

@@ -71,8 +71,8 @@ def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) ->
         for criterion, reason, count in connection.execute(_REASONS, only_subject).fetchall():
             reasons.setdefault(criterion, {})[reason] = count
         dropped = connection.execute(_DROPPED, {**only_subject, "decide": list(decide)}).fetchall()
-    first = {decide[place - 1]: count for place, count, _ in dropped}
-    alone = {decide[place - 1]: count for place, _, count in dropped}
+    first = {decide[position - 1]: count for position, count, _ in dropped}
+    alone = {decide[position - 1]: count for position, _, count in dropped}
     by_name = {row[0]: row[1:] for row in counts}
     ordered = [name for name in decide if name in by_name]
     rows = left = max((row[2] for row in counts), default=0)

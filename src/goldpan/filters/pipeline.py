@@ -173,7 +173,7 @@ def _complete(
     rows: pa.Table, repo: str, criterion: AnyCriterion, profile: Profile, digest: str
 ) -> pa.Table:
     """Return verdicts in the columns of the table."""
-    given: dict[str, object] = {
+    arguments: dict[str, object] = {
         "repo": repo,
         "subject": criterion.subject,
         "stage": _STAGE,
@@ -184,8 +184,8 @@ def _complete(
     }
     columns = []
     for field in VERDICTS.schema:
-        if field.name in given:
-            columns.append(pa.repeat(pa.scalar(given[field.name], field.type), len(rows)))
+        if field.name in arguments:
+            columns.append(pa.repeat(pa.scalar(arguments[field.name], field.type), len(rows)))
         elif field.name in rows.column_names:
             columns.append(rows[field.name].cast(field.type))
         else:

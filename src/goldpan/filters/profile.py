@@ -95,7 +95,7 @@ def load_profile(name: str) -> Profile:
             raise UsageError(f"Profiles extend each other: {circle}", "Take one extends out")
         chain[_identity(base)] = base
         values = _over(_load(base)[1], values)
-    return _read(label, values, tuple(Path(each).stem for each in list(chain.values())[1:]))
+    return _read(label, values, tuple(Path(parent).stem for parent in list(chain.values())[1:]))
 
 
 def _identity(name: str) -> Path | str:
@@ -108,9 +108,9 @@ def _over(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     What describes that one need not be true of this.
     """
     both = {**base, "description": "", **values}
-    for name, given in values.items():
-        if isinstance(given, dict) and isinstance(base.get(name), dict):
-            both[name] = {**base[name], **given}
+    for name, settings in values.items():
+        if isinstance(settings, dict) and isinstance(base.get(name), dict):
+            both[name] = {**base[name], **settings}
     return both
 
 
@@ -162,15 +162,15 @@ def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profi
     return Profile(label, description, tuple(decide), settings, extends)
 
 
-def _settings(label: str, criterion: AnyCriterion, given: object) -> Any:
-    if not isinstance(given, dict):
+def _settings(label: str, criterion: AnyCriterion, stated: object) -> Any:
+    if not isinstance(stated, dict):
         raise UsageError(
             f"Profile {label}: {criterion.name} is not a table", f"Write [{criterion.name}]"
         )
     kinds = get_type_hints(criterion.settings)
     names = [field.name for field in fields(criterion.settings)]
     values = {}
-    for key, value in given.items():
+    for key, value in stated.items():
         if key not in names:
             raise UsageError(
                 f"Profile {label}: {criterion.name} has no setting {key!r}{_near(key, names)}",
@@ -180,21 +180,21 @@ def _settings(label: str, criterion: AnyCriterion, given: object) -> Any:
     return criterion.settings(**values)
 
 
-def _typed(place: str, value: object, kind: object) -> object:
+def _typed(label: str, value: object, kind: object) -> object:
     """Return a TOML value as the type of its setting: bool, int, float, str, words, a choice."""
     if get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
-        raise UsageError(f"{place} = {value!r} is no choice", f"Choose {', '.join(get_args(kind))}")
+        raise UsageError(f"{label} = {value!r} is no choice", f"Choose {', '.join(get_args(kind))}")
     if kind == tuple[str, ...]:
-        if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        raise UsageError(f"{place} is not a list of strings", "Correct the profile")
+        raise UsageError(f"{label} is not a list of strings", "Correct the profile")
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not kind:
         name = getattr(kind, "__name__", kind)
-        raise UsageError(f"{place} = {value!r} is no {name}", "Correct the profile")
+        raise UsageError(f"{label} = {value!r} is no {name}", "Correct the profile")
     return value
 
 

@@ -92,7 +92,9 @@ class Batcher:
     def _adopt(self) -> None:
         """Find the batches that were submitted just before an earlier run was killed."""
         lost = {
-            one.token: one for one in self._store.batches(self._endpoint.base_url) if not one.id
+            stored.token: stored
+            for stored in self._store.batches(self._endpoint.base_url)
+            if not stored.id
         }
         if not lost:
             return

@@ -100,7 +100,7 @@ def load_settings(
     values = {} if path is None else _read(path)
     values |= {name: value for name, value in flags.items() if value is not None}
     kinds = get_type_hints(kind)
-    known = [one.name for one in fields(kind) if one.name != "api_key"]
+    known = [item.name for item in fields(kind) if item.name != "api_key"]
     for name in values:
         if name not in known:
             hint = f"It has {', '.join(known)}"

@@ -103,8 +103,8 @@ def mine_backup(
     if first is None:
         raise _no_entry(source, passed)
     with workspace.lock(repo):
-        found = chain((first,), entries)
-        runs = _take(settings, workspace, found, passed, listing, repo, reporter, license)
+        known = chain((first,), entries)
+        runs = _take(settings, workspace, known, passed, listing, repo, reporter, license)
         if runs is None:
             normalize(workspace, repo, reporter, workers=settings.workers)
     return measure_coverage(workspace, repo, runs)
@@ -260,8 +260,8 @@ def _entries(listing: Listing, repo: str, passed: _Passed) -> Iterator[_Entry]:
 
 def _base_repo(entry: dict[str, Any]) -> dict[str, Any] | None:
     base = entry.get("base")
-    found = base.get("repo") if isinstance(base, dict) else None
-    return found if isinstance(found, dict) else None
+    repository = base.get("repo") if isinstance(base, dict) else None
+    return repository if isinstance(repository, dict) else None
 
 
 def _same(name: Any, repo: str) -> bool:

@@ -90,29 +90,29 @@ def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
     """Yield all that may be entries, file by file, and what cannot be read."""
     before = 0
     for path in listing.files:
-        place = _shown(path, listing.folder)
+        name = _shown(path, listing.folder)
         line, done = 0, before
         try:
             with path.open("rb", _STEP) as file:
                 size = os.fstat(file.fileno()).st_size
                 if path.suffix == _ONE:
-                    yield _whole_file(place, file, before + size)
+                    yield _whole_file(name, file, before + size)
                 else:
-                    for line, found in enumerate(_lines(_unpacked(path, file)), 1):
-                        at = f"{place}:{line}"
-                        if found is None:
+                    for line, body in enumerate(_lines(_unpacked(path, file)), 1):
+                        at = f"{name}:{line}"
+                        if body is None:
                             yield _too_large(at)
-                        elif found:
+                        elif body:
                             done = before + file.tell() if line % _SELDOM == 1 else done
-                            yield Text(at, found, False, done)
+                            yield Text(at, body, False, done)
                 before += size
         except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             yield Unreadable(
-                f"{place}:{line + 1}",
+                f"{name}:{line + 1}",
                 f"the file is cut off or not compressed as its name says ({error}): copy it again",
             )
         except OSError as error:
-            yield Unreadable(place, f"the file cannot be read: {error.strerror}")
+            yield Unreadable(name, f"the file cannot be read: {error.strerror}")
 
 
 def _shown(path: Path, folder: Path) -> str:
@@ -164,22 +164,22 @@ class _Xz(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while True:
             if self._unpacker is not None and not self._unpacker.eof:
-                given = b"" if not self._unpacker.needs_input else self._file.read(_STEP)
-                if self._unpacker.needs_input and not given:
+                packed = b"" if not self._unpacker.needs_input else self._file.read(_STEP)
+                if self._unpacker.needs_input and not packed:
                     raise EOFError("it ends before the end of its data")
             else:
-                given = self._next_stream()
-                if not given:
+                packed = self._next_stream()
+                if not packed:
                     return 0
                 self._unpacker = lzma.LZMADecompressor(memlimit=_UNPACKING_MEMORY)
-            out = self._unpacker.decompress(given, max_length=len(buffer))
+            out = self._unpacker.decompress(packed, max_length=len(buffer))
             if out:
                 buffer[: len(out)] = out
                 return len(out)
 
     def _next_stream(self) -> bytes:
         """Return the first bytes of the next stream, behind zeros that fill up."""
-        given = self._unpacker.unused_data if self._unpacker else b""
-        while not (given := given.lstrip(b"\0")) and (more := self._file.read(_STEP)):
-            given = more
-        return given
+        rest = self._unpacker.unused_data if self._unpacker else b""
+        while not (rest := rest.lstrip(b"\0")) and (more := self._file.read(_STEP)):
+            rest = more
+        return rest

@@ -241,7 +241,7 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
         name = _one(connection, "SELECT max(repo) FROM repositories")
         _add_signals(connection, str(name), rules)
         connection.execute(_FOUND, {"repo": name})
-        found: pa.Table = connection.sql(
+        pairs: pa.Table = connection.sql(
             _PAIRS,
             params={
                 "repo": name,
@@ -256,7 +256,7 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
         ).to_arrow_table()
         path = scratch / "pairs.parquet"
         with writer(path, PAIRS) as target:
-            write(target, PAIRS, str(name), found)
+            write(target, PAIRS, str(name), pairs)
         workspace.publish_pairs(repo, rules.name, path)
         read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}
         seals = {table: seal_of_parquet(path) for table, path in read.items()}
@@ -264,13 +264,13 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
         outputs = [workspace.pairs(repo, rules.name)]
         write_lineage(workspace.tables(repo), f"pair.{rules.name}", seals, outputs, plugins)
         by_signal = dict.fromkeys(rules.signals, 0)
-        for signals in found["signals"].to_pylist():
+        for signals in pairs["signals"].to_pylist():
             for signal in signals:
                 by_signal[signal] += 1
         return PairResult(
             str(name),
             rules.name,
-            len(found),
+            len(pairs),
             by_signal,
             int(
                 _one(
@@ -304,11 +304,11 @@ def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules)
         signal: Signal | None = known[name]
         if signal is not None:
             with blamed("signal", name):
-                found: pa.Table = connection.sql(
+                references: pa.Table = connection.sql(
                     signal.query, params={"repo": repo} if "$repo" in signal.query else None
                 ).to_arrow_table()
-                found = found.append_column("signal", pa.repeat(name, len(found)))
-                connection.register("more", found)
+                references = references.append_column("signal", pa.repeat(name, len(references)))
+                connection.register("more", references)
                 connection.execute("INSERT INTO added BY NAME FROM more")
                 connection.unregister("more")
 

@@ -103,7 +103,7 @@ def write_report(
         heading=_heading(repositories),
         seed=seed,
         profile=profile,
-        rules=sorted({one.rules for one in basis if one.rules is not None}),
+        rules=sorted({item.rules for item in basis if item.rules is not None}),
         total=total(repositories),
         repositories=repositories,
         most_repositories=_MOST_REPOSITORIES,

@@ -101,7 +101,7 @@ def find_closing_keywords(
         source = blocks(text)
     else:
         return []
-    return [found for block in source for found in closing_keywords(block, hosts)]
+    return [keyword for block in source for keyword in closing_keywords(block, hosts)]
 
 
 def may_close(text: str) -> bool:

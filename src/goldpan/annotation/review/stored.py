@@ -78,8 +78,8 @@ def write_reviews(
     with workspace.scratch() as scratch:
         made = scratch / "reviews.parquet"
         with writer(made, VERDICTS) as target:
-            told = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
-            target.add_key_value_metadata({INPUTS_KEY: inputs, _REVIEWERS_KEY: told})
+            text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
+            target.add_key_value_metadata({INPUTS_KEY: inputs, _REVIEWERS_KEY: text})
             order = [(name, "ascending") for name in VERDICTS.order]
             write(target, VERDICTS, repo, table.sort_by(order))
         publish({made: path})
@@ -88,8 +88,8 @@ def write_reviews(
 def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, dict[str, Any]]:
     """Return who reviewed a repository's subjects, by criterion: prompt, models and samples."""
     path = review_path(workspace, repo, profile)
-    told = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
-    return dict(orjson.loads(told)) if told else {}
+    text = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
+    return dict(orjson.loads(text)) if text else {}
 
 
 def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:

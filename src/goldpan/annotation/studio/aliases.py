@@ -21,28 +21,28 @@ def read_aliases(
     That is a pseudonym, also where a project was pulled with names; `named` keeps the names, and
     raises `UsageError` where a project was pulled without.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for project in projects:
         pseudonyms = _pseudonyms(workspace, project)
         if not named:
-            found |= pseudonyms
+            names |= pseudonyms
             continue
         if pseudonyms and all(called == alias for called, alias in pseudonyms.items()):
             raise UsageError(
                 f"The project {project.name} was pulled without names",
                 f"Run goldpan annotate pull --project {project.name} --names first",
             )
-        found |= {called: called for called in pseudonyms}
-    return found
+        names |= {called: called for called in pseudonyms}
+    return names
 
 
 def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
     people = People(project)
     history = History(RawExports(project.path("raw")).read())
     authors = {
-        int(one["id"]): author_of(one)
+        int(annotation["id"]): author_of(annotation)
         for task in (*history.there(), *history.deleted())
-        for one in task["annotations"]
+        for annotation in task["annotations"]
     }
     table = read_table(workspace, project.name)
     return {

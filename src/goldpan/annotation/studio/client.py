@@ -146,10 +146,10 @@ class Studio:
 
     def users(self) -> list[User]:
         """Return everybody who has an account, by number."""
-        found = self._http.ask(
-            "GET", "/api/users/", lambda reply: [_user(one) for one in _listed(reply)]
+        accounts = self._http.ask(
+            "GET", "/api/users/", lambda reply: [_user(item) for item in _listed(reply)]
         )
-        return sorted(found, key=lambda user: user.number)
+        return sorted(accounts, key=lambda user: user.number)
 
     def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> list[int]:
         """Create tasks in one transaction and return their numbers, in the same order."""

@@ -28,12 +28,12 @@ class Collected:
     @property
     def counts(self) -> dict[str, int]:
         """Return how many subjects were decided how."""
-        return dict(sorted(Counter(one.how for one in self.decisions).items()))
+        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
 
     @property
     def unreadable(self) -> bool:
         """Tell whether the server failed to export a task."""
-        return any(one.unreadable for one in (self.original, *self.adjudications))
+        return any(ratings.unreadable for ratings in (self.original, *self.adjudications))
 
 
 def collect(
@@ -52,7 +52,11 @@ def collect(
     """
     original = open_project(workspace, open_project(workspace, name).facts.of or name)
     # One that was never pushed to the end holds nothing to fetch.
-    third = [one for one in adjudications(workspace, original.name) if one.facts.number is not None]
+    third = [
+        adjudication
+        for adjudication in adjudications(workspace, original.name)
+        if adjudication.facts.number is not None
+    ]
     for project in (original, *third):
         check_server(project, server)
     fetched = [

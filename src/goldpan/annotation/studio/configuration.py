@@ -85,8 +85,8 @@ def complete(name: str, xml: str) -> Configuration:
 
 def _definitions(xml: str) -> str:
     """Return the hints of all choices as a list that is always in sight."""
-    choices = [each.attrib for each in ET.fromstring(xml).iter("Choice")]  # noqa: S314 - made here
-    hints = [f"{each['value']}: {each['hint']}" for each in choices if "hint" in each]
+    choices = [choice.attrib for choice in ET.fromstring(xml).iter("Choice")]  # noqa: S314 - made here
+    hints = [f"{choice['value']}: {choice['hint']}" for choice in choices if "hint" in choice]
     lines = [f'<Header size="6" value={quoteattr(hint)}/>' for hint in hints]
     return f'<View className="gp-key">{"".join(lines)}</View>'
 

@@ -66,11 +66,11 @@ def read_guideline(configuration: Configuration) -> Guideline:
                     node.get("choice") == "multiple",
                     tuple(
                         Choice(
-                            one.get("alias") or one.attrib["value"],
-                            one.attrib["value"],
-                            one.get("hint"),
+                            choice.get("alias") or choice.attrib["value"],
+                            choice.attrib["value"],
+                            choice.get("hint"),
                         )
-                        for one in node.iter("Choice")
+                        for choice in node.iter("Choice")
                     ),
                 )
             )

@@ -34,8 +34,8 @@ def inline(text: str) -> str:
 def _drawn(text: str) -> str:
     (token,) = _PARSER.parseInline(text)
     return "".join(
-        f"<code>{escape(each.content)}</code>"
-        if each.type == "code_inline"
-        else _TAGS.get(each.type, escape(each.content))
-        for each in token.children or ()
+        f"<code>{escape(child.content)}</code>"
+        if child.type == "code_inline"
+        else _TAGS.get(child.type, escape(child.content))
+        for child in token.children or ()
     )

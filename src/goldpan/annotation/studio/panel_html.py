@@ -109,10 +109,10 @@ def dialogue(turns: Iterable[tuple[str, str, bool]]) -> str:
     return "".join(parts)
 
 
-def answers(given: Iterable[Answer]) -> str:
+def answers(rated: Iterable[Answer]) -> str:
     """Return what annotators answered, side by side."""
     cells = []
-    for answer in given:
+    for answer in rated:
         fields = "".join(
             f"<div><b>{escape(name)}</b> {escape(line(value, 400))}</div>"
             for name, value in answer.fields

@@ -125,8 +125,8 @@ def open_project(workspace: Workspace, name: str) -> Project:
 
 def adjudications(workspace: Workspace, name: str) -> list[Project]:
     """Return the projects that decide a project's conflicts, sorted by name."""
-    found = (open_project(workspace, other) for other in projects(workspace))
-    return [project for project in found if project.facts.of == name]
+    others = (open_project(workspace, other) for other in projects(workspace))
+    return [project for project in others if project.facts.of == name]
 
 
 def check_server(project: Project, server: Server) -> None:

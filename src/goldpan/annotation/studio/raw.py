@@ -105,6 +105,6 @@ class History:
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many tasks, answers and skipped answers are on the server."""
-        given = [annotation for task in self.there() for annotation in task["annotations"]]
-        skipped = sum(bool(annotation["was_cancelled"]) for annotation in given)
-        return len(self.there()), len(given) - skipped, skipped
+        annotations = [annotation for task in self.there() for annotation in task["annotations"]]
+        skipped = sum(bool(annotation["was_cancelled"]) for annotation in annotations)
+        return len(self.there()), len(annotations) - skipped, skipped

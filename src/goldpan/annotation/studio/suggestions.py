@@ -132,11 +132,12 @@ def prediction(
     kinds = {"choices": "choices", "text": "textarea"}
     result = []
     for name, values in suggestion.values.items():
-        asked = next((one for one in configuration.fields if one.name == name), None)
+        asked = next((field for field in configuration.fields if field.name == name), None)
         if asked is None:
             raise UsageError(
                 f"A suggestion for {subject_id} names the field {name}",
-                f"{configuration.name} has {', '.join(one.name for one in configuration.fields)}",
+                f"{configuration.name} has "
+                + ", ".join(field.name for field in configuration.fields),
             )
         result.append(
             {

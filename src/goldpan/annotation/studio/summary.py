@@ -125,18 +125,21 @@ def summarize(workspace: Workspace, names: Iterable[str], *, named: bool = False
 def _round(workspace: Workspace, project: Project, made: Sequence[Decision], named: bool) -> Round:
     name = project.name
     third = [
-        one for one in adjudications(workspace, name) if one.path("annotations.parquet").exists()
+        adjudication
+        for adjudication in adjudications(workspace, name)
+        if adjudication.path("annotations.parquet").exists()
     ]
     aliases = read_aliases(workspace, [project, *third], named=named)
     ratings = {
-        field: [replace(one, rater=aliases[one.rater]) for one in given]
-        for field, given in read_ratings(workspace, name).items()
+        field: [replace(rating, rater=aliases[rating.rater]) for rating in field_ratings]
+        for field, field_ratings in read_ratings(workspace, name).items()
     }
     answers: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
-    for one in sorted(
-        ratings[find_form(project.facts.form).decides], key=lambda one: (one.item, one.rater)
+    for rating in sorted(
+        ratings[find_form(project.facts.form).decides],
+        key=lambda rating: (rating.item, rating.rater),
     ):
-        answers[one.item][one.rater] = tuple(sorted(one.labels))
+        answers[rating.item][rating.rater] = tuple(sorted(rating.labels))
     rows = _counting(workspace, [project])
     now = progress(workspace, name)
     return Round(
@@ -144,8 +147,8 @@ def _round(workspace: Workspace, project: Project, made: Sequence[Decision], nam
         project.facts.form,
         project.configuration.digest,
         project.facts.blind,
-        sum(one.filled_in for one in now.annotators),
-        sum(one.accepted for one in now.annotators),
+        sum(annotator.filled_in for annotator in now.annotators),
+        sum(annotator.accepted for annotator in now.annotators),
         project.facts.annotators,
         now.subjects,
         now.finished,
@@ -153,14 +156,14 @@ def _round(workspace: Workspace, project: Project, made: Sequence[Decision], nam
         dict(now.problems),
         min((row["created_at"] for row in rows), default=None),
         max((row["updated_at"] for row in rows), default=None),
-        sum(one.how == "agreed" for one in made),
+        sum(decision.how == "agreed" for decision in made),
         tuple(_adjudicated(made, answers, aliases)),
         tuple(
-            Conflict(one.key["subject_id"], answers[one.key["subject_id"]])
-            for one in made
-            if one.how == "conflict"
+            Conflict(decision.key["subject_id"], answers[decision.key["subject_id"]])
+            for decision in made
+            if decision.how == "conflict"
         ),
-        tuple(agree(field, given) for field, given in ratings.items()),
+        tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
         tuple(_times(rows, aliases)),
         tuple(_times(_counting(workspace, third), aliases)),
     )
@@ -169,22 +172,22 @@ def _round(workspace: Workspace, project: Project, made: Sequence[Decision], nam
 def _adjudicated(
     made: Iterable[Decision], answers: Mapping[str, Answers], aliases: Mapping[str, str]
 ) -> Iterable[Adjudicated]:
-    for one in made:
-        if one.how == "adjudicated":
-            item = one.key["subject_id"]
-            (said,) = one.said
+    for decision in made:
+        if decision.how == "adjudicated":
+            item = decision.key["subject_id"]
+            (said,) = decision.said
             agreed = len(set(answers[item].values())) == 1
-            yield Adjudicated(item, answers[item], one.values, aliases[said.annotator], agreed)
+            yield Adjudicated(item, answers[item], decision.values, aliases[said.annotator], agreed)
 
 
 def _counting(workspace: Workspace, projects: Iterable[Project]) -> list[dict[str, Any]]:
     """Return a row for each answer of these projects that counts."""
-    found = {}
+    counts = {}
     for project in projects:
         for row in read_table(workspace, project.name).to_pylist():
             if row["counts"]:
-                found[project.name, row["annotation"]] = row
-    return list(found.values())
+                counts[project.name, row["annotation"]] = row
+    return list(counts.values())
 
 
 def _times(rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]) -> Iterable[Times]:
@@ -195,7 +198,7 @@ def _times(rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]) -> Ite
         if row["seconds"] is not None:
             own.append(row["seconds"])
     if seconds:
-        yield _quartiles(None, [each for own in seconds.values() for each in own])
+        yield _quartiles(None, [second for own in seconds.values() for second in own])
     for annotator, own in sorted(seconds.items()):
         yield _quartiles(annotator, own)
 
@@ -203,5 +206,5 @@ def _times(rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]) -> Ite
 def _quartiles(annotator: str | None, seconds: Sequence[float]) -> Times:
     if not seconds:
         return Times(annotator, 0, None, None, None)
-    lower, median, upper = (float(one) for one in np.quantile(seconds, [0.25, 0.5, 0.75]))
+    lower, median, upper = (float(quantile) for quantile in np.quantile(seconds, [0.25, 0.5, 0.75]))
     return Times(annotator, len(seconds), lower, median, upper)

@@ -53,16 +53,16 @@ def render(summary: Summary) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _guideline(one: Guideline) -> str:
+def _guideline(guideline: Guideline) -> str:
     lines = [
-        f"### {escape(one.form)}",
+        f"### {escape(guideline.form)}",
         "",
-        f"Form `{one.configuration}`. On the page: {escape(', '.join(one.shown))}. "
+        f"Form `{guideline.configuration}`. On the page: {escape(', '.join(guideline.shown))}. "
         "Who adjudicated saw the annotators' answers above them, without names.",
         "",
     ]
-    lines += [f"> {escape(said)}\n" for said in one.statements]
-    for question in one.questions:
+    lines += [f"> {escape(said)}\n" for said in guideline.statements]
+    for question in guideline.questions:
         lines.append(f"- **{escape(question.field)}** ({_kind(question)})")
         if question.words:
             lines[-1] += f": {escape(question.words)}"
@@ -88,30 +88,33 @@ def _rounds(rounds: Sequence[Round]) -> Iterator[str]:
         (*columns, "open conflicts", "answers", "first answer", "last answer"),
         (
             (
-                one.project,
-                one.form,
-                one.items,
-                one.wanted,
-                one.finished,
-                one.agreed,
-                len(one.adjudicated),
-                len(one.conflicts),
-                one.answers,
-                f"{one.first_at:%Y-%m-%d}" if one.first_at else "-",
-                f"{one.last_at:%Y-%m-%d}" if one.last_at else "-",
+                annotated.project,
+                annotated.form,
+                annotated.items,
+                annotated.wanted,
+                annotated.finished,
+                annotated.agreed,
+                len(annotated.adjudicated),
+                len(annotated.conflicts),
+                annotated.answers,
+                f"{annotated.first_at:%Y-%m-%d}" if annotated.first_at else "-",
+                f"{annotated.last_at:%Y-%m-%d}" if annotated.last_at else "-",
             )
-            for one in rounds
+            for annotated in rounds
         ),
     )
-    for one in rounds:
-        if not one.blind:
+    for annotated in rounds:
+        if not annotated.blind:
             yield (
-                f"{escape(one.project)} was not blind: {one.accepted:,} of {one.filled_in:,} "
-                "suggestions were left as they were, so agreement in it is no proof."
+                f"{escape(annotated.project)} was not blind: {annotated.accepted:,} of "
+                f"{annotated.filled_in:,} suggestions were left as they were, so agreement in it "
+                "is no proof."
             )
-        if one.not_counted:
-            told = ", ".join(f"{count:,} {reason}" for reason, count in one.not_counted.items())
-            yield f"Answers in {escape(one.project)} that do not count: {escape(told)}."
+        if annotated.not_counted:
+            reasons = ", ".join(
+                f"{count:,} {reason}" for reason, count in annotated.not_counted.items()
+            )
+            yield f"Answers in {escape(annotated.project)} that do not count: {escape(reasons)}."
 
 
 def _agreement(rounds: Sequence[Round]) -> Iterator[str]:
@@ -121,18 +124,18 @@ def _agreement(rounds: Sequence[Round]) -> Iterator[str]:
     )
     rows: list[Sequence[object]] = []
     categories: list[Sequence[object]] = []
-    for one in rounds:
-        for field in one.agreement:
-            place = (one.project, field.field)
-            rows.append((*place, "raw agreement", field.items, *_estimate(field.raw)))
+    for annotated in rounds:
+        for field in annotated.agreement:
+            key = (annotated.project, field.field)
+            rows.append((*key, "raw agreement", field.items, *_estimate(field.raw)))
             for pair in field.pairs:
                 name = f"Cohen's kappa, {' and '.join(pair.raters)}"
-                rows.append((*place, name, pair.items, *_estimate(pair.kappa)))
-            rows.append((*place, "Fleiss' kappa", field.fleiss_items, *_estimate(field.fleiss)))
-            rows.append((*place, "Krippendorff's alpha", field.items, *_estimate(field.alpha)))
+                rows.append((*key, name, pair.items, *_estimate(pair.kappa)))
+            rows.append((*key, "Fleiss' kappa", field.fleiss_items, *_estimate(field.fleiss)))
+            rows.append((*key, "Krippendorff's alpha", field.items, *_estimate(field.alpha)))
             categories += [
-                (*place, each.category, each.chosen, *_estimate(each.alpha))
-                for each in field.categories
+                (*key, category.category, category.chosen, *_estimate(category.alpha))
+                for category in field.categories
             ]
     yield _table(("round", "field", "measure", "items", "value", "95 % interval"), rows)
     yield "Krippendorff's alpha of each category against all others:"
@@ -141,20 +144,23 @@ def _agreement(rounds: Sequence[Round]) -> Iterator[str]:
 
 
 def _adjudicated(rounds: Sequence[Round]) -> Iterator[str]:
-    if not any(one.adjudicated for one in rounds):
+    if not any(annotated.adjudicated for annotated in rounds):
         yield "None."
         return
     yield _table(
         ("round", "adjudicated", "of a conflict", "of a doubt", "as an annotator said"),
         (
             (
-                one.project,
-                len(one.adjudicated),
-                sum(not each.doubt for each in one.adjudicated),
-                sum(each.doubt for each in one.adjudicated),
-                sum(each.decided in each.answers.values() for each in one.adjudicated),
+                annotated.project,
+                len(annotated.adjudicated),
+                sum(not decision.doubt for decision in annotated.adjudicated),
+                sum(decision.doubt for decision in annotated.adjudicated),
+                sum(
+                    decision.decided in decision.answers.values()
+                    for decision in annotated.adjudicated
+                ),
             )
-            for one in rounds
+            for annotated in rounds
         ),
     )
     columns = ("round", "item", "answers", "decided", "by")
@@ -162,21 +168,30 @@ def _adjudicated(rounds: Sequence[Round]) -> Iterator[str]:
         columns,
         [
             [
-                (one.project, each.item, _answers(each.answers), _values(each.decided), each.by)
-                for each in one.adjudicated
+                (
+                    annotated.project,
+                    decision.item,
+                    _answers(decision.answers),
+                    _values(decision.decided),
+                    decision.by,
+                )
+                for decision in annotated.adjudicated
             ]
-            for one in rounds
+            for annotated in rounds
         ],
     )
 
 
 def _conflicts(rounds: Sequence[Round]) -> Iterator[str]:
-    if not any(one.conflicts for one in rounds):
+    if not any(annotated.conflicts for annotated in rounds):
         yield "None."
         return
     items = [
-        [(one.project, each.item, _answers(each.answers)) for each in one.conflicts]
-        for one in rounds
+        [
+            (annotated.project, conflict.item, _answers(conflict.answers))
+            for conflict in annotated.conflicts
+        ]
+        for annotated in rounds
     ]
     yield from _listed(("round", "item", "answers"), items)
 
@@ -187,20 +202,20 @@ def _times(rounds: Sequence[Round]) -> Iterator[str]:
         "so quartiles say more than means."
     )
     columns = ("round", "annotator", "items", "lower quartile", "median", "upper quartile")
-    rows = [row for one in rounds for row in _timed(one.project, one.times)]
+    rows = [row for annotated in rounds for row in _timed(annotated.project, annotated.times)]
     rows += [
         row
-        for one in rounds
-        for row in _timed(f"{one.project}, adjudication", one.adjudication_times)
+        for annotated in rounds
+        for row in _timed(f"{annotated.project}, adjudication", annotated.adjudication_times)
     ]
     yield _table(columns, rows)
 
 
 def _timed(title: str, times: Iterable[Times]) -> Iterator[Sequence[object]]:
-    for one in times:
-        known = (one.lower, one.median, one.upper)
-        told = ("-" if each is None else f"{each:.1f}" for each in known)
-        yield (title, one.annotator or "all", one.answers, *told)
+    for spread in times:
+        known = (spread.lower, spread.median, spread.upper)
+        shown = ("-" if seconds is None else f"{seconds:.1f}" for seconds in known)
+        yield (title, spread.annotator or "all", spread.answers, *shown)
 
 
 def _listed(columns: Sequence[str], items: Sequence[Sequence[Sequence[object]]]) -> Iterator[str]:

@@ -154,7 +154,9 @@ def build_code_comments(
             tally.left_out[GONE] = gone
 
     provenance = Provenance(
-        sources=tuple(Source(one.repo, inputs={"git commit": one.id}) for one in commits),
+        sources=tuple(
+            Source(extracted.repo, inputs={"git commit": extracted.id}) for extracted in commits
+        ),
         settings={
             "family": family.name,
             **({"task": plain_task(task)} if task else {}),

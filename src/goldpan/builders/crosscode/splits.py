@@ -92,7 +92,7 @@ def find_split(name: str, splits: Mapping[str, TaskSplit]) -> str:
     if name.casefold() in by_name:
         return by_name[name.casefold()]
     near = get_close_matches(name.casefold(), by_name, n=3)
-    hint = f"Did you mean {' or '.join(by_name[one] for one in near)}? " if near else ""
+    hint = f"Did you mean {' or '.join(by_name[key] for key in near)}? " if near else ""
     raise UsageError(f"There is no split {name!r}", f"{hint}Choose {', '.join(splits)}")
 
 

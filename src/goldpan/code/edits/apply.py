@@ -92,17 +92,19 @@ def apply_forgiving(
     written: list[str] = []
     done = 0
     last: _Place | None = None
-    for place in sorted(placed, key=lambda place: (place.start, place.block)):
-        if last and (place.start < done or not lines):
+    for position in sorted(placed, key=lambda position: (position.start, position.block)):
+        if last and (position.start < done or not lines):
             raise OverlapError(
-                f"Blocks {last.block} and {place.block} of {len(edits)} overlap at line "
-                f"{place.start + 1} of the file",
+                f"Blocks {last.block} and {position.block} of {len(edits)} overlap at line "
+                f"{position.start + 1} of the file",
                 "Make one block of them",
             )
-        written += [*lines[done : place.start], place.replace]
-        last, done = place, place.end
-    told = [f"block {place.block}: {place.forgiven}" for place in placed if place.forgiven]
-    return "".join([*written, *lines[done:]]), told
+        written += [*lines[done : position.start], position.replace]
+        last, done = position, position.end
+    notes = [
+        f"block {position.block}: {position.forgiven}" for position in placed if position.forgiven
+    ]
+    return "".join([*written, *lines[done:]]), notes
 
 
 def _indexes(lines: list[str], forgive: Forgiveness) -> list[tuple[str | None, _Index]]:
@@ -137,7 +139,7 @@ def _find(
             )
         return _Place(0, 0, edit.replace, block)
     looked_up = ((what, index.find(wanted)) for what, index in indexes)
-    forgiven, starts = next((one for one in looked_up if one[1]), (None, []))
+    forgiven, starts = next((match for match in looked_up if match[1]), (None, []))
     if not starts:
         raise NoMatchError(
             f"{name} does not match: its SEARCH ({_count(len(wanted))}) occurs nowhere in the "

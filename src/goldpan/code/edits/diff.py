@@ -98,15 +98,15 @@ def _long_common(before: str, after: str) -> list[tuple[int, int]]:
         anchors = [(len(before) // 2, len(after) // 2)]
         if before[anchors[0][0]] != after[anchors[0][1]]:
             half, new_half = anchors[0]
-            found = _longest_common(before[:half], after[:new_half])
+            common = _longest_common(before[:half], after[:new_half])
             rest = _longest_common(before[half:], after[new_half:])
-            return [*found, *((half + i, new_half + j) for i, j in rest)]
-    found = []
+            return [*common, *((half + i, new_half + j) for i, j in rest)]
+    common = []
     for (i, j), (next_i, next_j) in pairwise([(-1, -1), *anchors, (len(before), len(after))]):
         gap = _longest_common(before[i + 1 : next_i], after[j + 1 : next_j])
-        found += [(i + 1 + p, j + 1 + q) for p, q in gap]
-        found.append((next_i, next_j))
-    return found[:-1]
+        common += [(i + 1 + p, j + 1 + q) for p, q in gap]
+        common.append((next_i, next_j))
+    return common[:-1]
 
 
 def _runs(before: str, after: str) -> tuple[str, str]:

@@ -123,8 +123,8 @@ def _plan(edits: FileEdits, root: Path, forgive: Forgiveness) -> _Step:
         removes=edits.removes,
     )
     action: Action = "removed" if after is None else "created" if before is None else "modified"
-    told = AppliedFile(edits.path, action, len(edits.edits), forgiven)
-    return _Step(told, target, before, after)
+    applied = AppliedFile(edits.path, action, len(edits.edits), forgiven)
+    return _Step(applied, target, before, after)
 
 
 def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_Step]:
@@ -144,8 +144,8 @@ def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_St
         removes=file.letter == "D",
     )
     if file.letter in "RC" and target != source:
-        told = AppliedFile(path, "created", len(file.hunks), forgiven)
-        yield _Step(told, target, _read(path, target), after)
+        applied = AppliedFile(path, "created", len(file.hunks), forgiven)
+        yield _Step(applied, target, _read(path, target), after)
         if file.letter == "R":
             yield _Step(AppliedFile(old, "removed", 0), source, before, None)
         return

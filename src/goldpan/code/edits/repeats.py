@@ -30,25 +30,25 @@ class Repeats:
         places = order.tolist()
         above = _nearest(places, shared, count)
         below = _nearest(places[::-1], [0, *shared[:0:-1]], count)
-        self.own = [max(one[0], other[0]) for one, other in zip(above, below, strict=True)]
+        self.own = [max(upper[0], other[0]) for upper, other in zip(above, below, strict=True)]
         """At another place of the version before."""
-        self.other = [max(one[1], other[1]) for one, other in zip(above, below, strict=True)]
+        self.other = [max(upper[1], other[1]) for upper, other in zip(above, below, strict=True)]
         """In the version after."""
         self.twice = [
-            max(one[2], other[2], min(one[1], other[1]))
-            for one, other in zip(above, below, strict=True)
+            max(upper[2], other[2], min(upper[1], other[1]))
+            for upper, other in zip(above, below, strict=True)
         ]
         """At two places or more of the version after."""
         self.where = [
-            one[3] if one[1] >= other[1] else other[3]
-            for one, other in zip(above, below, strict=True)
+            upper[3] if upper[1] >= other[1] else other[3]
+            for upper, other in zip(above, below, strict=True)
         ]
         """A place in the version after where most of them stand."""
 
 
 def _codes(lines: str) -> _Ints:
-    found = np.frombuffer(lines.encode("utf-32-le", "surrogatepass"), np.uint32)
-    return found.astype(np.int64) + 2
+    codes = np.frombuffer(lines.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return codes.astype(np.int64) + 2
 
 
 def _suffixes(codes: _Ints) -> _Ints:
@@ -92,13 +92,13 @@ def _nearest(
     one above that, and where in the version after the nearest is; `shared` tells what each shares
     with the one right above it.
     """
-    found = [(0, 0, 0, 0)] * count
+    matches = [(0, 0, 0, 0)] * count
     own = first = second = where = 0
-    for place, length in zip(places, shared, strict=True):
+    for start, length in zip(places, shared, strict=True):
         own, first, second = min(own, length), min(first, length), min(second, length)
-        if place < count:
-            found[place] = (own, first, second, where)
+        if start < count:
+            matches[start] = (own, first, second, where)
             own = len(places)
         else:
-            first, second, where = len(places), first, place - count - 1
-    return found
+            first, second, where = len(places), first, start - count - 1
+    return matches

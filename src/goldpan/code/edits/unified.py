@@ -52,8 +52,8 @@ def _with_heads(lines: Sequence[str]) -> Iterator[str]:
             new -= line[:1] in (" ", "+")
             yield line
             continue
-        if found := _HUNK.match(line):
-            old, new = (1 if count is None else int(count) for count in found.groups())
+        if head := _HUNK.match(line):
+            old, new = (1 if count is None else int(count) for count in head.groups())
             headed = False
         elif line.startswith("diff --git "):
             begun = headed = True
@@ -84,44 +84,48 @@ def apply_hunks(before: str, hunks: Sequence[Hunk], forgive: Forgiveness) -> tup
     old = split_lines(before)
     new: list[str] = []
     forgiven: list[str] = []
-    place = 0
+    line = 0
     for number, hunk in enumerate(hunks, 1):
         name = f"Hunk {number} of {len(hunks)}"
-        if not place <= hunk.after <= len(old):
+        if not line <= hunk.after <= len(old):
             raise NoMatchError(
                 f"{name} begins at line {hunk.after + 1} of a file of {len(old)} lines, of which "
-                f"{place} are behind it",
+                f"{line} are behind it",
                 _ANEW,
             )
-        new += old[place : hunk.after]
-        place, made, told = _apply(old, hunk, forgive, name)
+        new += old[line : hunk.after]
+        line, made, noted = _apply(old, hunk, forgive, name)
         new += made
-        forgiven += [f"hunk {number}: {what}" for what in told]
-    return "".join([*new, *old[place:]]), forgiven
+        forgiven += [f"hunk {number}: {what}" for what in noted]
+    return "".join([*new, *old[line:]]), forgiven
 
 
 def _apply(
     old: Sequence[str], hunk: Hunk, forgive: Forgiveness, name: str
 ) -> tuple[int, list[str], list[str]]:
     """Return the line of the file after a hunk, the lines in its place, and what was forgiven."""
-    place, told = hunk.after, dict.fromkeys((LINE_ENDS, SPACES), False)
+    index, forgiven = hunk.after, dict.fromkeys((LINE_ENDS, SPACES), False)
     made: list[tuple[str, bool]] = []
     for mark, content in _lines(hunk):
         if mark == "+":
             made.append((content, True))
             continue
-        if place == len(old):
+        if index == len(old):
             raise NoMatchError(f"{name} reaches over the end of the file", _ANEW)
-        found = old[place]
-        if found != content:
-            told[_difference(found, content, forgive, f"{name} does not match", place)] = True
+        line = old[index]
+        if line != content:
+            forgiven[_difference(line, content, forgive, f"{name} does not match", index)] = True
         if mark == " ":
-            made.append((found, False))
-        place += 1
-    if told[LINE_ENDS] or told[SPACES]:
+            made.append((line, False))
+        index += 1
+    if forgiven[LINE_ENDS] or forgiven[SPACES]:
         end = line_end(old[hunk.after]) or "\n"
         made = [(_ending(content, end) if added else content, added) for content, added in made]
-    return place, [content for content, _ in made], [what for what, is_so in told.items() if is_so]
+    return (
+        index,
+        [content for content, _ in made],
+        [what for what, is_so in forgiven.items() if is_so],
+    )
 
 
 def _ending(line: str, end: str) -> str:
@@ -136,14 +140,14 @@ def _lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
             yield line[:1], line[1:] + ("" if following.startswith("\\") else "\n")
 
 
-def _difference(found: str, content: str, forgive: Forgiveness, name: str, place: int) -> str:
+def _difference(line: str, content: str, forgive: Forgiveness, name: str, index: int) -> str:
     """Return what two lines differ in; raises `NoMatchError` where that is not forgiven."""
-    if forgive.line_ends and found.rstrip("\r\n") == content.rstrip("\r\n"):
+    if forgive.line_ends and line.rstrip("\r\n") == content.rstrip("\r\n"):
         return LINE_ENDS
-    if forgive.spaces and found.rstrip() == content.rstrip():
+    if forgive.spaces and line.rstrip() == content.rstrip():
         return SPACES
     raise NoMatchError(
-        f"{name}: line {place + 1} of the file is {found[:_SHOWN]!r}, where it has "
+        f"{name}: line {index + 1} of the file is {line[:_SHOWN]!r}, where it has "
         f"{content[:_SHOWN]!r}",
         _ANEW,
     )

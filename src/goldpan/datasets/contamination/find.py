@@ -85,17 +85,17 @@ def find_contamination(
     rows = open_source(dataset, columns)
     others = [open_source(path) for path in against]
     seen = _Seen()
-    results, found = [], []
+    results, evidences = [], []
     for other in others:
         seen = _Seen()
         evidence, result = _compare(rows, other, seen, ngram, common)
         results.append(result)
-        found += evidence
-    order = {name: place for place, name in enumerate(seen.ids)}
-    found.sort(key=lambda one: (order[one.id], one.against, KINDS.index(one.kind)))
-    named = list(dict.fromkeys(one.id for one in found))
+        evidences += evidence
+    order = {name: position for position, name in enumerate(seen.ids)}
+    evidences.sort(key=lambda item: (order[item.id], item.against, KINDS.index(item.kind)))
+    named = list(dict.fromkeys(item.id for item in evidences))
     if output is not None:
-        _write(found, output)
+        _write(evidences, output)
     shown = set(named[:most])
     return ContaminationResult(
         dataset=str(dataset),
@@ -104,7 +104,7 @@ def find_contamination(
         contaminated=len(named),
         share=len(named) / len(seen.ids),
         against=tuple(results),
-        evidence=tuple(one for one in found if one.id in shown),
+        evidence=tuple(item for item in evidences if item.id in shown),
         unseen=_unseen(ngram),
     )
 
@@ -115,7 +115,7 @@ def _compare(
     name, items = str(other.path), _Seen()
     index = GramIndex(ngram, common)
     places: dict[tuple[Kind, object], int] = {}
-    found: list[Evidence] = []
+    evidence: list[Evidence] = []
 
     def taken(number: int, item: Item) -> _Texts:
         places_of = _identities(item)
@@ -129,7 +129,7 @@ def _compare(
         for kind, value in _identities(item):
             at = places.get((kind, value))
             if at is not None:
-                found.append(Evidence(item.id, name, items.ids[at], kind, None, 1.0, None))
+                evidence.append(Evidence(item.id, name, items.ids[at], kind, None, 1.0, None))
         seen.same += item.repo in items.repos
         return _texts(item, number, seen, ngram)
 
@@ -157,17 +157,17 @@ def _compare(
                 seen.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
             )
     shared, left_out = index.shared()
-    found += best.values()
-    found += [
-        Evidence(seen.ids[one.row], name, items.ids[one.item], "ngram", None, one.share, one.shared)
-        for one in shared
+    evidence += best.values()
+    evidence += [
+        Evidence(seen.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared)
+        for hit in shared
     ]
-    kinds = Counter(kind for _, kind in {(one.id, one.kind) for one in found})
-    return found, AgainstResult(
+    kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
+    return evidence, AgainstResult(
         against=name,
         items=len(items.ids),
         columns=other.columns,
-        rows=len({one.id for one in found}),
+        rows=len({hit.id for hit in evidence}),
         kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
         same_repository=seen.same if items.repos else None,
         common=left_out,
@@ -205,8 +205,8 @@ def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:
     yield batch
 
 
-def _write(found: list[Evidence], output: Path) -> None:
-    plain = [{name: getattr(one, name) for name in _SCHEMA.names} for one in found]
+def _write(evidence: list[Evidence], output: Path) -> None:
+    plain = [{name: getattr(item, name) for name in _SCHEMA.names} for item in evidence]
     table = pa.Table.from_pylist(plain, schema=_SCHEMA)
     write_rows(table.to_reader(), output)
 

@@ -108,8 +108,10 @@ def _described(path: Path) -> set[str] | None:
     """
     if not (path / PROVENANCE).is_file():
         return None
-    told = read_provenance(path).get(COLUMNS, ())
-    texts = {one["name"]: one["holds"] for one in told if one.get("type") == "string"}
+    described = read_provenance(path).get(COLUMNS, ())
+    texts = {
+        column["name"]: column["holds"] for column in described if column.get("type") == "string"
+    }
     return {name for name, holds in texts.items() if holds == "prose" or name == "diff"}
 
 
@@ -134,7 +136,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _item(row: Mapping[str, Any], number: int, columns: Sequence[str]) -> Item:
-    told = next((row[name] for name in _IDS if row.get(name)), None)
+    identity = next((row[name] for name in _IDS if row.get(name)), None)
     repo = next((row[name] for name in _REPOS if isinstance(row.get(name), str)), None)
     pulls = _numbers(row, _PULLS)
     if instance := _INSTANCE.fullmatch(str(row.get("instance_id") or "")):
@@ -142,7 +144,7 @@ def _item(row: Mapping[str, Any], number: int, columns: Sequence[str]) -> Item:
         pulls = pulls or (int(instance[3]),)
     commits = (str(row.get(name) or "").lower() for name in _COMMITS)
     return Item(
-        str(told if told is not None else f"row {number}"),
+        str(identity if identity is not None else f"row {number}"),
         repo.lower() if repo else None,
         tuple(commit for commit in commits if _COMMIT.fullmatch(commit)),
         _numbers(row, _ISSUES),
@@ -161,12 +163,12 @@ def _texts(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[tuple[str
 
 def _numbers(row: Mapping[str, Any], names: Iterable[str]) -> tuple[int, ...]:
     """Return the numbers in columns: a number, a list of them, or a list as text."""
-    found: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     for name in names:
         value = row.get(name)
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, int | float) and not isinstance(one, bool) and one == one // 1:
-                found[int(one)] = None
-            elif isinstance(one, str):
-                found |= dict.fromkeys(map(int, re.findall(r"\d{1,9}", one)))
-    return tuple(found)
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, int | float) and not isinstance(item, bool) and item == item // 1:
+                numbers[int(item)] = None
+            elif isinstance(item, str):
+                numbers |= dict.fromkeys(map(int, re.findall(r"\d{1,9}", item)))
+    return tuple(numbers)

@@ -83,9 +83,9 @@ class GramIndex:
         if not len(perhaps):
             return
         at = np.minimum(np.searchsorted(self._known, perhaps), len(self._known) - 1)
-        found = at[self._known[at] == perhaps]
-        if len(found):
-            self._found.append(found)
+        matched = at[self._known[at] == perhaps]
+        if len(matched):
+            self._found.append(matched)
             self._rows.append((number, len(np.unique(grams))))
 
     def shared(self) -> tuple[list[SharedGrams], int]:

@@ -32,8 +32,8 @@ def _different(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> Iterator
     for what in sorted({*old, *new}):
         before, after = old.get(what), new.get(what)
         if isinstance(before, list) and isinstance(after, list) and set(before) != set(after):
-            left = [one for one in before if one not in after]
-            came = [one for one in after if one not in before]
+            left = [item for item in before if item not in after]
+            came = [item for item in after if item not in before]
             yield Cause(f"{what}, where they differ", _text(left), _text(came))
         elif before != after:
             yield Cause(what, _text(before), _text(after))
@@ -47,27 +47,29 @@ def _text(value: _Value | None) -> str | None:
 
 
 def _sources(version: Version) -> dict[str, _Value]:
-    told: dict[str, _Value] = {}
+    values: dict[str, _Value] = {}
     for source in version.sources.values():
         for name in _OF_SOURCES:
             if source.get(name) is not None:
-                told[f"{source['repo']}: {name}"] = str(source[name])
-    return told
+                values[f"{source['repo']}: {name}"] = str(source[name])
+    return values
 
 
 def _settings(version: Version) -> dict[str, _Value]:
-    told: dict[str, _Value] = {"goldpan": str(version.provenance.get("goldpan", {}).get("version"))}
+    values: dict[str, _Value] = {
+        "goldpan": str(version.provenance.get("goldpan", {}).get("version"))
+    }
     for name in _SETTINGS:
-        told |= _flat(name, version.provenance.get(name, {}))
-    return {name: value for name, value in told.items() if name not in _NOT_SETTINGS}
+        values |= _flat(name, version.provenance.get(name, {}))
+    return {name: value for name, value in values.items() if name not in _NOT_SETTINGS}
 
 
 def _flat(name: str, value: Any) -> dict[str, _Value]:
     if isinstance(value, Mapping):
-        inner = [_flat(f"{name}.{key}", one) for key, one in value.items()]
-        return {key: one for each in inner for key, one in each.items()}
+        inner = [_flat(f"{name}.{key}", item) for key, item in value.items()]
+        return {key: item for values in inner for key, item in values.items()}
     if isinstance(value, list):
-        return {name: [_plain(one) for one in value]}
+        return {name: [_plain(item) for item in value]}
     return {name: _plain(value)}
 
 
@@ -77,8 +79,8 @@ def _plain(value: Any) -> str:
 
 def _criteria(old: Version, new: Version) -> Iterator[Cause]:
     """Tell which criteria judge otherwise though their settings are the same."""
-    settings = [one.provenance.get("profile", {}).get("settings", {}) for one in (old, new)]
-    digests = [one.provenance.get("digests", {}) for one in (old, new)]
+    settings = [version.provenance.get("profile", {}).get("settings", {}) for version in (old, new)]
+    digests = [version.provenance.get("digests", {}) for version in (old, new)]
     for name in sorted(digests[0].keys() & digests[1].keys()):
         same = settings[0].get(name) == settings[1].get(name)
         if same and digests[0][name] != digests[1][name]:

@@ -10,45 +10,46 @@ from goldpan.datasets.diff.result import DiffResult
 _MOST = 20
 
 
-def changelog(found: DiffResult) -> str:
+def changelog(difference: DiffResult) -> str:
     """Return Markdown without a heading; whatever came from GitHub is escaped."""
-    return "\n\n".join(part for part in _parts(found) if part)
+    return "\n\n".join(part for part in _parts(difference) if part)
 
 
-def _parts(found: DiffResult) -> Iterator[str]:
+def _parts(difference: DiffResult) -> Iterator[str]:
     in_task = (
-        f", {found.changed_in_task:,} of them in what a model is given or should answer"
-        if found.changed and found.changed_in_task is not None
+        f", {difference.changed_in_task:,} of them in what a model is given or should answer"
+        if difference.changed and difference.changed_in_task is not None
         else ""
     )
     yield (
-        f"Compared with the version whose content is `{escape(found.old.content)}` "
-        f"({found.old.rows:,} examples, Goldpan {escape(found.old.goldpan)}): "
-        f"{found.added:,} added, {found.gone:,} gone, {found.changed:,} changed{in_task}, "
-        f"{found.moved:,} in another split, {found.same:,} the same."
+        f"Compared with the version whose content is `{escape(difference.old.content)}` "
+        f"({difference.old.rows:,} examples, Goldpan {escape(difference.old.goldpan)}): "
+        f"{difference.added:,} added, {difference.gone:,} gone, "
+        f"{difference.changed:,} changed{in_task}, {difference.moved:,} in another split, "
+        f"{difference.same:,} the same."
     )
     yield _table(
         ("change", "why", "examples"),
-        ((each.change, each.reason, f"{each.rows:,}") for each in found.reasons),
+        ((item.change, item.reason, f"{item.rows:,}") for item in difference.reasons),
     )
-    yield " ".join(f"{escape(note[:1].upper() + note[1:])}." for note in found.notes)
+    yield " ".join(f"{escape(note[:1].upper() + note[1:])}." for note in difference.notes)
     yield _table(
         ("column", "examples that differ in it"),
-        ((name, f"{rows:,}") for name, rows in found.columns.items()),
+        ((name, f"{rows:,}") for name, rows in difference.columns.items()),
     )
     for verb, names in (
-        ("New columns", found.columns_added),
-        ("Columns that are gone", found.columns_gone),
-        ("Columns of another type", found.columns_retyped),
+        ("New columns", difference.columns_added),
+        ("Columns that are gone", difference.columns_gone),
+        ("Columns of another type", difference.columns_retyped),
     ):
         if names:
             yield f"{verb}: {', '.join(map(escape, names))}."
     yield _table(
         ("made with", "before", "now"),
-        ((each.what, each.old or "none", each.new or "none") for each in found.causes),
+        ((item.what, item.old or "none", item.new or "none") for item in difference.causes),
     )
-    if gone := found.examples["gone"][:_MOST]:
-        more = found.gone - len(gone)
+    if gone := difference.examples["gone"][:_MOST]:
+        more = difference.gone - len(gone)
         named = ", ".join(escape(row.id) for row in gone)
         yield f"Gone: {named}{f' and {more:,} more' if more else ''}."
 

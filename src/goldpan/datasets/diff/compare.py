@@ -103,23 +103,23 @@ def _pairs(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, int]:
 
 
 def _count(connection: duckdb.DuckDBPyConnection, query: str, values: list[Any]) -> int:
-    found = connection.execute(query, values).fetchone()
-    return int(found[0]) if found else 0
+    row = connection.execute(query, values).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _reasons(connection: duckdb.DuckDBPyConnection) -> tuple[Reason, ...]:
-    found = connection.execute(
+    counted = connection.execute(
         "SELECT change, reason, count(*) FROM differences WHERE reason IS NOT NULL "
         "GROUP BY ALL ORDER BY change, count(*) DESC, reason"
     ).fetchall()
-    return tuple(Reason(change, reason, rows) for change, reason, rows in found)
+    return tuple(Reason(change, reason, rows) for change, reason, rows in counted)
 
 
 def _examples(connection: duckdb.DuckDBPyConnection, kind: str, most: int) -> tuple[RowChange, ...]:
-    found = connection.execute(
+    rows = connection.execute(
         f"{_SELECT} WHERE change = $1 ORDER BY id LIMIT $2", [kind, most]
     ).fetchall()
     return tuple(
         RowChange(name, change, tuple(columns), old, new, reason)
-        for name, change, columns, old, new, reason in found
+        for name, change, columns, old, new, reason in rows
     )

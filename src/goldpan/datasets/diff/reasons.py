@@ -96,10 +96,10 @@ def _fits(path: Path, version: Version, tables: str | None) -> bool:
         return False
     digests = version.provenance.get("digests", {})
     with connect() as connection:
-        told = connection.execute(
+        row = connection.execute(
             f"SELECT DISTINCT criterion, settings FROM {parquet_scan([path])}"  # noqa: S608 - quoted
         ).fetchall()
-    return all(digests.get(criterion) == settings for criterion, settings in told)
+    return all(digests.get(criterion) == settings for criterion, settings in row)
 
 
 def _by_criterion(

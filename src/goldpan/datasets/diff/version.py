@@ -39,15 +39,17 @@ class Version:
     @property
     def decide(self) -> tuple[str, ...]:
         """The criteria that took subjects out, in their order, those of the family last."""
-        told = tuple(self.provenance.get("profile", {}).get("decide", ()))
+        criteria = tuple(self.provenance.get("profile", {}).get("decide", ()))
         known = self.provenance.get("digests", {})
         required = (name for name in self.provenance.get("counts", {}) if name in known)
-        return tuple(dict.fromkeys((*told, *required)))
+        return tuple(dict.fromkeys((*criteria, *required)))
 
     @property
     def sources(self) -> Mapping[str, Mapping[str, Any]]:
         """What is told of each repository that was mined, by its name in lower case."""
-        return {str(one["repo"]).lower(): one for one in self.provenance.get("sources", ())}
+        return {
+            str(source["repo"]).lower(): source for source in self.provenance.get("sources", ())
+        }
 
 
 def read_version(directory: Path) -> Version:
@@ -81,9 +83,9 @@ def content_digest(provenance: Mapping[str, Any]) -> str:
         for name, about in provenance["files"].items()
         if name.startswith("data/")
     }
-    told = provenance.get("splits", {})
+    splits = provenance.get("splits", {})
     try:
-        order = SplitPlan.parse(str(told.get("plan")), int(told.get("seed", 0))).names
+        order = SplitPlan.parse(str(splits.get("plan")), int(splits.get("seed", 0))).names
     except UsageError:
         order = ()
 

@@ -39,11 +39,11 @@ def score(family: str, answer: str, target: str, facts: Mapping[str, Any]) -> di
 
 def f1(answer: str, target: str) -> float:
     """Return the F1 of words in common, whatever their case and order."""
-    given, wanted = (Counter(_WORD.findall(text.lower())) for text in (answer, target))
-    if not given or not wanted:
-        return float(given == wanted)
-    common = (given & wanted).total()
-    return 2 * common / (given.total() + wanted.total())
+    answered, wanted = (Counter(_WORD.findall(text.lower())) for text in (answer, target))
+    if not answered or not wanted:
+        return float(answered == wanted)
+    common = (answered & wanted).total()
+    return 2 * common / (answered.total() + wanted.total())
 
 
 def named_path(answer: str) -> str:

@@ -57,7 +57,7 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
             bits = row["labels"] or []
             if row["partition"] not in _PARTITIONS or len(bits) != len(order):
                 raise DatasetError(f"{file}, row {number}, has another form", _REMEDY)
-            given = {name for name, bit in zip(order, bits, strict=True) if bit}
+            marked = {name for name, bit in zip(order, bits, strict=True) if bit}
             yield {
                 "id": f"{task.name}:{file.name}:{number}",
                 "document": row["class"],
@@ -65,6 +65,6 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
                 "partition": _PARTITIONS[row["partition"]],
                 "source": f"{file.name}:{number}",
                 "text": row["comment_sentence"],
-                "labels": [label for category, label in labels.items() if category in given],
+                "labels": [label for category, label in labels.items() if category in marked],
             }
             places[row["class"]] += 1

@@ -62,10 +62,10 @@ def find_leaks_of_batches(
         stands = index.read(corpus)
         wanted = index.read(asked)
         bands = index.finish()
-        place = _first_places(stands, len(bands))
+        first = _first_places(stands, len(bands))
         missing = np.zeros(len(bands), np.bool_)
         missing[wanted[wanted != NO_TEXT]] = True
-        missing &= place < 0
+        missing &= first < 0
         texts = np.flatnonzero(shingles.sizes)
         looking, there = missing[texts], Best(len(texts))
 
@@ -74,27 +74,27 @@ def find_leaks_of_batches(
 
         for pairs in near_pairs(shingles, bands, texts, settings, across):
             there.offer(pairs)
-    return _leaks(wanted, place, texts, there)
+    return _leaks(wanted, first, texts, there)
 
 
 def _first_places(stands: Ids, count: int) -> Ids:
-    place = np.full(count, -1)
+    first = np.full(count, -1)
     rows = np.flatnonzero(stands != NO_TEXT)[::-1]
-    place[stands[rows]] = rows
-    return place
+    first[stands[rows]] = rows
+    return first
 
 
-def _leaks(wanted: Ids, place: Ids, texts: Ids, there: Best) -> list[Leak]:
-    position = np.full(len(place), -1)
+def _leaks(wanted: Ids, first: Ids, texts: Ids, there: Best) -> list[Leak]:
+    position = np.full(len(first), -1)
     position[texts] = np.arange(len(texts))
     leaks: list[Leak] = []
     for at, text in enumerate(wanted.tolist()):
         if text == NO_TEXT:
             continue
-        if place[text] >= 0:
-            leaks.append(Leak(at, int(place[text]), "exact", 1.0))
+        if first[text] >= 0:
+            leaks.append(Leak(at, int(first[text]), "exact", 1.0))
         elif position[text] >= 0 and there.text[position[text]] >= 0:
             near = texts[there.text[position[text]]]
             value = float(there.similarity[position[text]])
-            leaks.append(Leak(at, int(place[near]), "near", value))
+            leaks.append(Leak(at, int(first[near]), "near", value))
     return leaks

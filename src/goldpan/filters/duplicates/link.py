@@ -63,9 +63,9 @@ def _join(parents: Ids, pairs: NearPairs) -> Ids:
     above: dict[int, int] = {}
     ends = (parents[pairs.left].tolist(), parents[pairs.right].tolist())
     for left, right in zip(*ends, strict=True):
-        one, other = _root(above, left), _root(above, right)
-        if one != other:
-            above[max(one, other)] = min(one, other)
+        this, other = _root(above, left), _root(above, right)
+        if this != other:
+            above[max(this, other)] = min(this, other)
     joined = list(above)
     parents[joined] = [_root(above, text) for text in joined]
     return np.asarray(parents[parents])

@@ -46,18 +46,18 @@ class Task:
         return cls(frozenset(_TOKEN.findall(fold(title))), fold(body))
 
 
-def are_told_apart(one: Task, other: Task) -> bool:
+def are_told_apart(task: Task, other: Task) -> bool:
     """Say whether the titles of two near duplicates name different things.
 
     They do where they share their words but for numbers, identifiers or platforms, or where
     each has a word that stands in its own text and not in the other's.
     """
-    mine, theirs = one.title - other.title, other.title - one.title
-    shared = len(one.title & other.title)
-    alike = 2 * shared >= min(len(one.title), len(other.title)) > 0
+    mine, theirs = task.title - other.title, other.title - task.title
+    shared = len(task.title & other.title)
+    alike = 2 * shared >= min(len(task.title), len(other.title)) > 0
     if alike and any(map(_is_name, mine)) and any(map(_is_name, theirs)):
         return True
-    return _stands_alone(mine, one, other) and _stands_alone(theirs, other, one)
+    return _stands_alone(mine, task, other) and _stands_alone(theirs, other, task)
 
 
 def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, Task]) -> pa.Table:
@@ -103,7 +103,7 @@ def _siblings(
         if nearest[name] in seen:
             likely.append(nearest[name])
         seen.add(name)
-        if all(are_told_apart(task, tasks[each]) for each in dict.fromkeys(likely)):
+        if all(are_told_apart(task, tasks[likeness]) for likeness in dict.fromkeys(likely)):
             kept.append(name)
             by_title.setdefault(task.title, name)
     return set(kept[1:])

@@ -73,9 +73,9 @@ def sketch(texts: Sequence[str | None], settings: DuplicateSettings) -> Sketches
             which.append(-1)
             continue
         digest = blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        place = places.setdefault(digest, len(distinct))
-        which.append(place)
-        if place == len(distinct):
+        index = places.setdefault(digest, len(distinct))
+        which.append(index)
+        if index == len(distinct):
             distinct.append(folded)
     shingles, sizes = _sets(distinct, settings)
     bands = _bands(shingles, sizes, settings)

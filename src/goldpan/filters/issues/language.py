@@ -34,31 +34,34 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
     rules = LanguageRules(least_characters=settings.least_characters)
     batches = []
     for batch in view.connection.sql(_QUERY).to_arrow_reader(_BATCH):
-        found = detect_languages(batch["text"].to_pylist(), rules=rules)
-        batches.append(_answer(batch["issue"], found, settings))
+        languages = detect_languages(batch["text"].to_pylist(), rules=rules)
+        batches.append(_answer(batch["issue"], languages, settings))
     return pa.concat_tables(batches) if batches else _answer(pa.array([], pa.int64()), [], settings)
 
 
-def _answer(issues: pa.Array, found: list[Detected], settings: Settings) -> pa.Table:
-    reasons = [_reason(one, settings) for one in found]
+def _answer(issues: pa.Array, languages: list[Detected], settings: Settings) -> pa.Table:
+    reasons = [_reason(detected, settings) for detected in languages]
     return pa.table(
         {
             "issue": issues,
             "keep": pa.array([reason is None for reason in reasons], pa.bool_()),
             "reason": pa.array(reasons, pa.string()),
-            "value": pa.array([one.score for one in found], pa.float64()),
+            "value": pa.array([detected.score for detected in languages], pa.float64()),
             "evidence": pa.array(
-                [f"{one.language or one.doubt}, {one.characters} letters" for one in found],
+                [
+                    f"{detected.language or detected.doubt}, {detected.characters} letters"
+                    for detected in languages
+                ],
                 pa.string(),
             ),
         }
     )
 
 
-def _reason(found: Detected, settings: Settings) -> str | None:
-    if found.language is not None:
-        return None if found.language in settings.languages else "other-language"
-    if found.doubt == "mixed":
+def _reason(detected: Detected, settings: Settings) -> str | None:
+    if detected.language is not None:
+        return None if detected.language in settings.languages else "other-language"
+    if detected.doubt == "mixed":
         return "mixed-languages"
     return None if settings.unknown else "unknown-language"
 

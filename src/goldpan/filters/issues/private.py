@@ -61,19 +61,19 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         secrets=SECRET in settings.drop,
         allowed_emails=settings.allowed_emails,
     )
-    found: Counter[tuple[int, str, str]] = Counter()
+    counts: Counter[tuple[int, str, str]] = Counter()
     for batch in view.connection.sql(_QUERY).to_arrow_reader(_BATCH):
         suspicious = batch.filter(may_be_private(batch["text"], rules))
         for row in suspicious.to_pylist():
             for finding in find_private(row["text"], rules):
-                found[row["number"], row["place"], finding.kind] += 1
-    columns = list(zip(*found, strict=True)) or [(), (), ()]
+                counts[row["number"], row["place"], finding.kind] += 1
+    columns = list(zip(*counts, strict=True)) or [(), (), ()]
     findings = pa.table(
         {
             "number": pa.array(columns[0], pa.int64()),
             "place": pa.array(columns[1], pa.string()),
             "kind": pa.array(columns[2], pa.string()),
-            "n": pa.array(found.values(), pa.int64()),
+            "n": pa.array(counts.values(), pa.int64()),
         }
     )
     view.connection.register("private_findings", findings)

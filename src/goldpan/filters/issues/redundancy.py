@@ -112,17 +112,17 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 def _claims(view: RepoView, settings: Settings) -> dict[int, Claim]:
     """Return the first sentence about each issue that counts."""
     texts = view.sql(_CANDIDATES, bots=settings.bots, body=settings.body, candidate=CANDIDATE)
-    found: dict[int, Claim] = {}
+    claims: dict[int, Claim] = {}
     for row in texts.to_pylist():
         number = row["number"]
-        if number in found:
+        if number in claims:
             continue
         for claim in find_claims(row["text"], view.repo, number, title=row["source"] == "title"):
             if (claim.marker or settings.keywords) and (settings.guesses or not claim.guess):
                 where = row["comment_id"] or row["source"]
-                found[number] = Claim(claim.marker, claim.guess, f"{where}: {claim.excerpt}")
+                claims[number] = Claim(claim.marker, claim.guess, f"{where}: {claim.excerpt}")
                 break
-    return found
+    return claims
 
 
 def plain_label(label: str) -> str:

@@ -50,9 +50,9 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
 def _pattern(settings: Settings) -> str:
     """Return an expression, in RE2's syntax, for a title that has one of the words."""
     parts = [
-        *(rf"(?:^|[^A-Za-z0-9_]){_word(one)}" for one in settings.exact),
-        *(rf"(?i:(?:^|[^A-Za-z0-9_]){_word(one)})" for one in settings.words),
-        *(rf"(?i:^[\s\[(]*{re.escape(one)}\s*[:\])(])" for one in settings.prefixes),
+        *(rf"(?:^|[^A-Za-z0-9_]){_word(word)}" for word in settings.exact),
+        *(rf"(?i:(?:^|[^A-Za-z0-9_]){_word(word)})" for word in settings.words),
+        *(rf"(?i:^[\s\[(]*{re.escape(word)}\s*[:\])(])" for word in settings.prefixes),
     ]
     return "|".join(parts) or _NOTHING
 

@@ -80,14 +80,14 @@ class _Judged:
 
 
 def _judge(view: RepoView, settings: Settings) -> pa.Table:
-    found: list[Row] = []
+    verdicts: list[Row] = []
     with view.objects() as objects:
         if objects:
             rows = _rows(view, settings)
             judged = _compare(rows, objects, view.workers, settings.timeout)
             for number, files in groupby(judged, key=lambda one: one.row["number"]):
-                found.append({"number": number, **_sum_up(list(files))})
-    view.connection.register("substance_found", pa.Table.from_pylist(found, _FOUND))
+                verdicts.append({"number": number, **_sum_up(list(files))})
+    view.connection.register("substance_found", pa.Table.from_pylist(verdicts, _FOUND))
     cloned = objects is not None
     answer = view.sql(_ANSWER, most_files=settings.most_files, cloned=cloned)
     view.connection.unregister("substance_found")
@@ -119,9 +119,9 @@ def _compare(
             row, obstacle = waiting.popleft()
             yield _Judged(row, None, obstacle)
 
-    for found in compare_all(pairs(), workers, timeout):
+    for compared in compare_all(pairs(), workers, timeout):
         yield from unread()
-        yield _judged(waiting.popleft()[0], found)
+        yield _judged(waiting.popleft()[0], compared)
     yield from unread()
 
 
@@ -130,11 +130,11 @@ def _read(
 ) -> Iterator[tuple[Row, Object | None, Object | None]]:
     source = iter(rows)
     while some := list(islice(source, _READ_AT_ONCE)):
-        found = objects.read(
+        states = objects.read(
             row[side] or "" for row in some for side in ("blob_before", "blob_after")
         )
         for row in some:
-            yield row, next(found), next(found)
+            yield row, next(states), next(states)
 
 
 def _obstacle(row: Row, before: Object | None, after: Object | None) -> str | None:
@@ -147,24 +147,26 @@ def _obstacle(row: Row, before: Object | None, after: Object | None) -> str | No
     return None
 
 
-def _judged(row: Row, found: Substance) -> _Judged:
-    how = "" if found.parsed == "tree" else f" ({found.parsed})"
-    evidence = f"{row['path']}{how}: {found.evidence}" if found.evidence else f"{row['path']}{how}"
-    return _Judged(row, found.keep, found.reason, found.changed_tokens, evidence)
+def _judged(row: Row, substance: Substance) -> _Judged:
+    how = "" if substance.parsed == "tree" else f" ({substance.parsed})"
+    evidence = (
+        f"{row['path']}{how}: {substance.evidence}" if substance.evidence else f"{row['path']}{how}"
+    )
+    return _Judged(row, substance.keep, substance.reason, substance.changed_tokens, evidence)
 
 
 def _sum_up(files: list[_Judged]) -> Row:
     """Return one verdict on the files of a pull request: any file with substance is enough."""
-    kept = [one for one in files if one.keep]
-    dropped = [one for one in files if one.keep is False]
+    kept = [file for file in files if file.keep]
+    dropped = [file for file in files if file.keep is False]
     # A text in no programming language has no substance of this kind, and is no obstacle.
-    unknown = [one for one in files if one.keep is None]
-    unclear = [one for one in unknown if one.reason != "unknown-language"]
+    unknown = [file for file in files if file.keep is None]
+    unclear = [file for file in unknown if file.reason != "unknown-language"]
     first = next(iter(kept or unclear or dropped or unknown))
     return {
         "keep": first.keep,
         "reason": first.reason,
-        "value": sum(one.tokens for one in files),
+        "value": sum(file.tokens for file in files),
         "evidence": first.evidence[:200] or None,
     }
 

@@ -90,7 +90,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
     pairs = view.sql(_QUERY)
     keeps, reasons, values, evidence = [], [], [], []
     for mined, paths in zip(pairs["mined"].to_pylist(), pairs["paths"].to_pylist(), strict=True):
-        bad = [(path, found) for path in paths or () if (found := fault(path))]
+        bad = [(path, problem) for path in paths or () if (problem := fault(path))]
         reason: str | None
         if not paths:
             keep, reason = None, "no-files" if mined else "pull-not-mined"

@@ -54,8 +54,8 @@ def _table(systems: list[System], task: str, column: str) -> Table:
         (value, rows[value], *(of_value.get(value) for of_value in scores)) for value in order
     ]
     means = [[mean for mean in of_value.values() if mean is not None] for of_value in scores]
-    told = (math.fsum(those) / len(those) if those else None for those in means)
-    lines.insert(0, (f"mean over {len(order):,} values", sum(rows.values()), *told))
+    averages = (math.fsum(those) / len(those) if those else None for those in means)
+    lines.insert(0, (f"mean over {len(order):,} values", sum(rows.values()), *averages))
     metric = systems[0].runs[task][0].scores.main
     names = (column, "rows", *(system.name for system in systems))
     return cut(Table(f"{metric} by {column}", names, tuple(lines)))

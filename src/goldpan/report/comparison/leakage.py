@@ -101,7 +101,7 @@ def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distance
 
 def leak_headlines(compared: ComparisonResult) -> tuple[str, ...]:
     """Return a sentence for each task whose test repeats texts of train, the worst first."""
-    told = []
+    sentences = []
     for name in compared.tasks:
         runs = [
             run
@@ -114,11 +114,11 @@ def leak_headlines(compared: ComparisonResult) -> tuple[str, ...]:
         first = runs[0]
         leaks = first.record.leaks
         text = headline(leaks, f"{first.scores.main} of {first.model}", first.value)
-        told.append((leaks.share, text.replace("test rows", f"test rows of {name}", 1)))
-    told.sort(key=lambda pair: -pair[0])
-    texts = [text for _, text in told[:_MOST_HEADLINES]]
-    if len(told) > _MOST_HEADLINES:
-        texts.append(f"So it is on {len(told) - _MOST_HEADLINES:,} more tasks.")
+        sentences.append((leaks.share, text.replace("test rows", f"test rows of {name}", 1)))
+    sentences.sort(key=lambda pair: -pair[0])
+    texts = [text for _, text in sentences[:_MOST_HEADLINES]]
+    if len(sentences) > _MOST_HEADLINES:
+        texts.append(f"So it is on {len(sentences) - _MOST_HEADLINES:,} more tasks.")
     return tuple(texts)
 
 
@@ -267,7 +267,7 @@ def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
     """List the runs on other splits of the same tasks."""
     rows: list[tuple[Cell, ...]] = []
     for run in sorted(
-        compared.elsewhere, key=lambda one: (one.task, one.model, split_of(one), one.seed)
+        compared.elsewhere, key=lambda cell: (cell.task, cell.model, split_of(cell), cell.seed)
     ):
         score = ranking_score(run.scores)
         settings = ", ".join(f"{key}={value}" for key, value in sorted(run.record.settings.items()))
