@@ -33,7 +33,7 @@ def installed_once(folder: str, cache: pytest.Cache) -> Path:
     above = Path(cache.mkdir(folder))
     environment = FOLDERS[folder]
     try:
-        return _install(environment, above)
+        return install(environment, above)
     except GoldpanError as error:
         log = _log(_place(environment, above))
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
@@ -48,7 +48,7 @@ def installed_meanwhile(cache: pytest.Cache) -> Iterator[None]:
     """
     folders = [cache.mkdir(folder) for folder in FOLDERS]
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.installing", *folders],
+        [sys.executable, "-m", "tests.ahead", *folders],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -62,7 +62,8 @@ def installed_meanwhile(cache: pytest.Cache) -> Iterator[None]:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _install(environment: IsolatedEnv, above: Path) -> Path:
+def install(environment: IsolatedEnv, above: Path) -> Path:
+    """Install a package unless a process has, or does; raises `GoldpanError` where that fails."""
     place = _place(environment, above)
     place.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -82,10 +83,3 @@ def _place(environment: IsolatedEnv, above: Path) -> Path:
 
 def _log(place: Path) -> Path:
     return place.with_name("install.log")
-
-
-if __name__ == "__main__":
-    for argument in sys.argv[1:]:
-        above = Path(argument)
-        with suppress(GoldpanError):
-            _install(FOLDERS[above.name], above)

@@ -19,6 +19,9 @@ import xllamacpp
 told = xllamacpp.CommonParams()
 told.model.path = sys.argv[1]
 told.n_parallel, told.n_ctx, told.warmup, told.verbosity = 2, 12288, False, 0
+# One thread a model: others would wait for each other by spinning.
+for threads in (told.cpuparams, told.cpuparams_batch):
+    threads.n_threads, threads.poll = 1, 0
 server = xllamacpp.Server(told)
 print(server.listening_address, flush=True)
 sys.stdin.read()

@@ -140,12 +140,15 @@ def installed(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="session")
 def prepared(request: pytest.FixtureRequest, installed: Path) -> Path:
     """Return a database with an owner and three annotators, made once."""
-    cache = request.config.cache
-    assert cache is not None
-    directory = Path(cache.mkdir("label-studio")) / "prepared-2"
-    with (directory.parent / "prepared.lock").open("w") as lock:
+    return prepare_once(installed, Path(request.config.cache.mkdir("label-studio")))
+
+
+def prepare_once(installation: Path, above: Path) -> Path:
+    """Return a database with an owner and three annotators, which one process makes."""
+    directory = above / "prepared-2"
+    with (above / "prepared.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        prepare(installed, directory, PEOPLE, QUIET)
+        prepare(installation, directory, PEOPLE, QUIET)
     return directory
 
 

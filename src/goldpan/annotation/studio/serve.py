@@ -43,7 +43,7 @@ SERVER = IsolatedEnv(
 )
 """The server whose API this package was tried with; about 1 GB with what it needs."""
 OWNER = "owner@example.org"
-_START = 240.0
+_START = 900.0
 _STOP = 15.0
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _ADDRESS = re.compile(r"[A-Za-z0-9._%+'-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
@@ -211,15 +211,21 @@ def running(
 
 def _create(installation: Path, directory: Path, account: Account) -> None:
     # The password stands in the environment, not among the arguments that all users can read.
-    done = subprocess.run(  # noqa: S603 - the server in its own environment
-        [str(_program(installation)), "init", "--quiet"],
-        env=_environment(directory, account),
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_START,
-        check=False,
-    )
+    try:
+        done = subprocess.run(  # noqa: S603 - the server in its own environment
+            [str(_program(installation)), "init", "--quiet"],
+            env=_environment(directory, account),
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_START,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise StudioError(
+            f"Label Studio makes the account {account.address} for more than {_START:.0f} seconds",
+            "Run the same command again when this machine has less to do",
+        ) from None
     if done.returncode:
         last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason"])[-1]
         raise StudioError(
