@@ -25,6 +25,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.github.flow import Flow
 from goldpan.miners.mine import MineResult, mine
+from goldpan.miners.mine_many import Results, mine_many
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import Fault, Faults, Limits, Twin, workload_world
 
@@ -126,11 +127,38 @@ def compare_flow() -> None:
             )
 
 
+def compare_at_once(count: int, tokens: int, latency: float = 0.35) -> None:
+    """Print what mining small repositories at once gains beside one after another.
+
+    A reply takes `latency` seconds, what predictions take a request of GitHub's to take. At most
+    four requests are in flight either way, and a token's answers may take a minute a minute.
+    """
+    print(f"{count} small repositories, {latency:.2f} s a reply, GraphQL, tokens: {tokens}")
+    names = [f"workload/mill-{index}" for index in range(count)]
+    secrets = tuple(f"benchmark-{number}" for number in range(tokens))
+    seconds = []
+    with served("--mills", str(count), "--latency", str(latency)) as url:
+        for what, at_once in (("one after another", 1), ("at once", 8)):
+            with scratch() as directory, Reporter(quiet=True) as reporter:
+                settings = Settings(Path(directory), url, secrets, at_once=at_once, workers=1)
+                with reporter.task("Repositories", count) as task:
+                    results = Results(reporter, task)
+                    started = time.perf_counter()
+                    mine_many(settings, dict.fromkeys(names), reporter, results, FAST)
+                    seconds.append(time.perf_counter() - started)
+            mined = [one for one in results.by_name.values() if isinstance(one, MineResult)]
+            requests = sum(result.requests for result in mined)
+            print(f"  {what:<17} {requests:>5,} requests, {seconds[-1]:6.1f} s")
+    print(f"  {seconds[0] / seconds[1]:.1f} x as fast at once")
+
+
 def main() -> None:
     """Measure the workload and, where it is present, the real repository."""
     with served("--workload", "1000") as url:
         compare("1,000 issues with 4 comments, 1,000 pulls with 3 review comments", url, _WORKLOAD)
     compare_flow()
+    for count, tokens in ((8, 1), (16, 1), (16, 4)):
+        compare_at_once(count, tokens)
     folder = Path(os.environ.get("GOLDPAN_REAL_DATA", "../shared/data"))
     backup = folder / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
     if backup.exists():

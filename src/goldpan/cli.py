@@ -14,7 +14,7 @@ from goldpan import __version__
 from goldpan.commands.examples import add_examples
 from goldpan.commands.lazy import Entry, LazyGroup
 from goldpan.core.errors import GoldpanError, StoppedError
-from goldpan.core.log import start_log
+from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import use
 from goldpan.core.remote import push_opened
 from goldpan.core.resources import explain
@@ -211,6 +211,10 @@ def _goldpan(
         bool, typer.Option("--verbose", help="Also print each request with its status.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(help="Progress and errors as plain lines, or as one JSON object per line."),
+    ] = LogFormat.PLAIN,
     log_file: Annotated[
         Path | None,
         typer.Option(help="Append messages and requests to this file, with secrets masked."),
@@ -223,7 +227,7 @@ def _goldpan(
         ),
     ] = None,
 ) -> None:
-    start_log(log_file, verbose=verbose)
+    start_log(log_file, verbose=verbose, as_json=log_format is LogFormat.JSON)
     for file in plugin or ():
         use(file)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Iterable
 from dataclasses import replace
@@ -29,7 +30,7 @@ from tests.mining import (
     table_bytes,
     twin_settings,
 )
-from tests.program import Running, start
+from tests.program import Running, goldpan, start
 from tests.twin import Twin, mills_world
 
 MILLS = [f"workload/mill-{index}" for index in range(3)]
@@ -136,6 +137,19 @@ def test_killed_in_the_middle_nothing_is_fetched_twice(tmp_path: Path) -> None:
     for name in MILLS:
         assert keys_kept_twice(tmp_path, name) == []
     assert [one["repo"] for one in json.loads(again.out)] == MILLS
+
+
+def test_a_log_of_json_lines(twin: Twin, tmp_path: Path) -> None:
+    words = ["--log-format", "json", "mine", "--workspace", str(tmp_path), "--api-url", twin.url]
+    names = [word for name in (MILLS[0], "workload/gone") for word in ("--repo", name)]
+    done = goldpan(*words, *names, "--json", environment={**os.environ, "GITHUB_TOKEN": TOKEN})
+    assert done.code == 1, done.err
+    lines = [json.loads(line) for line in done.err.splitlines()]
+    assert {line["event"] for line in lines} == {"note", "error"}
+    assert any(line["said"].startswith(f"{MILLS[0]}: Predicted: ") for line in lines)
+    (error,) = (line for line in lines if line["event"] == "error")
+    assert error["problem"].startswith("workload/gone is not there")
+    assert [one["repo"] for one in json.loads(done.out)] == [MILLS[0], "workload/gone"]
 
 
 def test_the_command_line_tells_of_all(twin: Twin, tmp_path: Path) -> None:

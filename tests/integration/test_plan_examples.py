@@ -13,6 +13,7 @@ import yaml  # type: ignore[import-untyped]
 
 from goldpan.plan.file import load_plan
 from tests.mining import keys_kept_twice
+from tests.places import ROOT
 from tests.planning import SLUICE, states
 from tests.publishing import EXAMPLES, Place, local_place
 from tests.twin import Copy, Editor, copied_world
@@ -76,6 +77,7 @@ def test_the_workflow_keeps_a_live_dataset_up_to_date(place: Place) -> None:
 
     run(*commands)
     (update,) = (command for command in commands if "--update" in command)
+    assert update in (ROOT / "docs" / "plans.md").read_text("utf-8")  # the line for cron
     first = place.hub.repo(LIVE)
     assert first is not None
     assert len(first["tags"]) == 1

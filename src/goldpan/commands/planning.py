@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -23,6 +22,7 @@ from goldpan.commands.shared import (
     print_result,
     reporting,
 )
+from goldpan.core.log import LogFormat, is_json
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
@@ -34,13 +34,6 @@ if TYPE_CHECKING:  # these take long to import
 
 _MOST = 20
 K = TypeVar("K")
-
-
-class LogFormat(StrEnum):
-    """How the progress of units is told."""
-
-    PLAIN = "plain"
-    JSON = "json"
 
 
 def run(
@@ -93,7 +86,8 @@ def run(
             told = [assessment_json(one) for one in judged]
             print_result(json, told, lambda: print_dry_run(opened, judged))
             return
-    with listen(log_format.value, silent=json) as (listener, reporter):
+    form = "json" if is_json() else log_format.value
+    with listen(form, silent=json) as (listener, reporter):
         opened = open_plan(plan, workspace, reporter, select=select, progress=listener.shows_stages)
         with open_cluster(engine.value, address) as cluster:
             result = opened.run(wish, listener.tell, cluster)

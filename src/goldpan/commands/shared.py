@@ -16,7 +16,7 @@ import typer
 from goldpan.api.workspace import Workspace
 from goldpan.core.config import Settings, load_settings, repository_name, use_plugins
 from goldpan.core.errors import GoldpanError, StoppedError, UsageError
-from goldpan.core.log import LOG
+from goldpan.core.log import LOG, PARTS, is_json
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import for_json
@@ -112,7 +112,7 @@ def reporting(json: bool) -> Iterator[Reporter]:
 
 def is_silent(json: bool) -> bool:
     """Tell whether progress is not to be printed."""
-    return json or _QUIET in sys.argv[1:]
+    return json or is_json() or _QUIET in sys.argv[1:]
 
 
 @contextmanager
@@ -135,9 +135,11 @@ def print_result(json: bool, value: object, for_people: Callable[[], object]) ->
 
 def complain(error: GoldpanError) -> None:
     """Say on standard error what went wrong and what to do, as JSON where that was asked for."""
-    LOG.error(str(error))
+    parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}
+    LOG.error(str(error), extra={PARTS: parts})
+    if is_json():
+        return
     if _JSON in sys.argv[1:]:
-        parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}
         sys.stderr.write(for_json(mask(orjson.dumps({"error": parts}).decode())) + "\n")
         return
     start = "" if isinstance(error, StoppedError) else "Error: "

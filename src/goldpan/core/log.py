@@ -7,15 +7,30 @@ from __future__ import annotations
 
 import logging
 import sys
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 
+import orjson
+
 from goldpan.core.errors import UsageError
+from goldpan.core.sanitize import for_json
+from goldpan.core.secrets import mask
 from goldpan.core.terminal import printable
 
 LOG = logging.getLogger("goldpan")
 LOG.addHandler(logging.NullHandler())  # what is told is printed elsewhere
+PARTS = "parts"
+"""The extra of a record that holds more keys of its JSON line."""
 _SERVERS = ("httpx", "httpx2")
 """Libraries whose own lines name each request with its status."""
+
+
+class LogFormat(StrEnum):
+    """How progress is told on standard error."""
+
+    PLAIN = "plain"
+    JSON = "json"
 
 
 class _Masked(logging.Formatter):
@@ -25,11 +40,29 @@ class _Masked(logging.Formatter):
         return printable(super().format(record)).replace("\n", "\n  ")
 
 
-def start_log(file: Path | None, *, verbose: bool) -> None:
+class _JsonLines(logging.Formatter):
+    """One JSON object a line, for programs that read logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told: dict[str, object] = {
+            "event": "error" if record.levelno >= logging.ERROR else "note",
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds"),
+            "said": record.getMessage(),
+            **getattr(record, PARTS, {}),
+        }
+        return for_json(mask(orjson.dumps(told).decode()))
+
+
+def start_log(file: Path | None, *, verbose: bool, as_json: bool = False) -> None:
     """Write the log to a file, and the requests to standard error where `verbose`.
 
+    `as_json` has all that people are told on standard error written there as JSON lines instead.
     Raises `UsageError` where the file cannot be written.
     """
+    if as_json:
+        screen = logging.StreamHandler(sys.stderr)
+        screen.setFormatter(_JsonLines())
+        _attach(screen, ("goldpan", *_SERVERS) if verbose else ("goldpan",))
     if file is not None:
         try:
             handler = logging.FileHandler(file, encoding="utf-8")
@@ -39,10 +72,15 @@ def start_log(file: Path | None, *, verbose: bool) -> None:
             ) from None
         handler.setFormatter(_Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         _attach(handler, ("goldpan", *_SERVERS))
-    if verbose:
+    if verbose and not as_json:
         screen = logging.StreamHandler(sys.stderr)
         screen.setFormatter(_Masked("%(message)s"))
         _attach(screen, _SERVERS)
+
+
+def is_json() -> bool:
+    """Tell whether what people are told goes to standard error as JSON lines."""
+    return any(isinstance(handler.formatter, _JsonLines) for handler in LOG.handlers)
 
 
 def _attach(handler: logging.Handler, names: tuple[str, ...]) -> None:
