@@ -1,0 +1,208 @@
+"""Each export is loaded by the package that it is for, and run to its end with a local server.
+
+The packages are installed once, in environments of their own; `GOLDPAN_HARNESSES` and
+`GOLDPAN_HARBOR` name environments that have them already. Harbor needs Python 3.12.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldpan import load
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.family import Family
+from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+from goldpan.execution.python_env import find_uv
+from tests.examples import example, write
+from tests.integration.test_export import fix
+
+FAMILIES = {family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)}
+METRICS = {"qa": "f1", "fault-localization": "exact_path", "code-edit": "exact_file"}
+pytestmark = pytest.mark.timeout(900)
+
+
+def installed(request: pytest.FixtureRequest, variable: str, python: str, *packages: str) -> Path:
+    """Return the folder of programs of an environment with packages from the registry."""
+    if known := os.environ.get(variable):
+        return Path(known) / "bin"
+    assert request.config.cache is not None
+    place = Path(request.config.cache.mkdir(variable.lower())) / "environment"
+    with place.with_name("lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "whole").exists():
+            uv = find_uv()
+            made = subprocess.run([uv, "venv", "--clear", "--python", python, place], check=False)
+            if made.returncode:
+                pytest.skip(f"Python {python} is not installed")
+            subprocess.run(
+                [uv, "pip", "install", "--quiet", "--python", place / "bin/python", *packages],
+                check=True,
+            )
+            (place / "whole").touch()
+    return place / "bin"
+
+
+@pytest.fixture(scope="module")
+def harnesses(request: pytest.FixtureRequest) -> Path:
+    packages = ("swebench", "inspect_ai", "openai", "lm_eval[api]")
+    return installed(request, "GOLDPAN_HARNESSES", "3.11", *packages)
+
+
+@pytest.fixture(scope="module")
+def harbor(request: pytest.FixtureRequest) -> Path:
+    return installed(request, "GOLDPAN_HARBOR", "3.12", "harbor")
+
+
+def run(*command: str | Path, folder: Path, **variables: str) -> str:
+    """Run a program of a harness, with the network only on this machine."""
+    own = {
+        "HOME": str(folder),
+        "PATH": os.environ["PATH"],
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_OFFLINE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env={**own, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-4_000:]}\n{done.stderr[-4_000:]}"
+    return done.stdout
+
+
+@contextmanager
+def serving(answers: Mapping[str, str]) -> Iterator[str]:
+    """Serve completions: each prompt's own answer, nonsense to all others."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if "messages" in body:
+                said = answers.get(_text(body["messages"][-1]["content"]).strip(), "nonsense")
+                choice: dict[str, Any] = {"message": {"role": "assistant", "content": said}}
+            else:
+                (prompt,) = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
+                choice = {"text": answers.get(prompt.strip(), "nonsense"), "logprobs": None}
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+            told = {"id": "1", "object": "completion", "created": 0, "model": body["model"]}
+            told |= {"usage": usage, "choices": [{"index": 0, "finish_reason": "stop", **choice}]}
+            content = json.dumps(told).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text", "") for part in content)
+
+
+def exported(tmp_path: Path, family: Family, to: Any) -> tuple[Path, dict[str, str]]:
+    """Return an export of two rows, and the reference answer to each prompt."""
+    rows = [example(family, number) for number in (1, 2)]
+    dataset = write(tmp_path / "lab", family, rows, name=family.name).directory
+    load(dataset).export(to, tmp_path / "out")
+    lines = (tmp_path / "out" / "test.jsonl").read_text().splitlines()
+    asked = [json.loads(line) for line in lines]
+    name = "input" if to == "inspect" else "prompt"
+    return tmp_path / "out", {row[name].strip(): row["target"] for row in asked}
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_inspect_scores_references_one_and_nonsense_zero(
+    tmp_path: Path, harnesses: Path, family: str
+) -> None:
+    folder, answers = exported(tmp_path, FAMILIES[family], "inspect")
+    for known, wanted in ((answers, 1.0), ({}, 0.0)):
+        logs = tmp_path / f"logs-{wanted}"
+        with serving(known) as url:
+            run(
+                harnesses / "inspect", "eval", "task.py", "--model", "openai-api/local/tiny",
+                "--log-dir", logs, "--log-format", "json", "--display", "none",
+                folder=folder, LOCAL_BASE_URL=url, LOCAL_API_KEY="none",
+            )  # fmt: skip
+        (log,) = logs.glob("*.json")
+        told = json.loads(log.read_text())
+        assert told["status"] == "success"
+        scores = {score["name"]: score["metrics"] for score in told["results"]["scores"]}
+        assert scores[METRICS[family]]["mean"]["value"] == wanted
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_lm_eval_scores_references_one_and_nonsense_zero(
+    tmp_path: Path, harnesses: Path, family: str
+) -> None:
+    folder, answers = exported(tmp_path, FAMILIES[family], "lm-eval")
+    task = f"goldpan_{family.replace('-', '_')}"
+    for known, wanted in ((answers, 1.0), ({}, 0.0)):
+        results = tmp_path / f"results-{wanted}"
+        with serving(known) as url:
+            run(
+                harnesses / "lm_eval", "run", "--include_path", ".", "--tasks", task,
+                "--model", "local-completions", "--model_args",
+                f"model=tiny,base_url={url}/completions,tokenizer_backend=none,"
+                "tokenized_requests=False,num_concurrent=1",
+                "--output_path", results,
+                folder=folder, OPENAI_API_KEY="none",
+            )  # fmt: skip
+        (file,) = results.rglob("results*.json")
+        scores = json.loads(file.read_text())["results"][task]
+        assert scores[f"{METRICS[family]},none"] == wanted
+
+
+def test_swebench_loads_its_rows(tmp_path: Path, harnesses: Path) -> None:
+    dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [fix(1), fix(2)]).directory
+    load(dataset).export("swe-bench", tmp_path / "out")
+    code = (
+        "from swebench.harness.utils import load_swebench_dataset as load\n"
+        "rows = load('test.jsonl')\n"
+        "print(sorted(row['instance_id'] for row in rows))"
+    )
+    told = run(harnesses / "python", "-c", code, folder=tmp_path / "out")
+    assert told.strip().splitlines()[-1] == "['o__n-101', 'o__n-102']"
+
+
+def test_harbor_takes_its_tasks(tmp_path: Path, harbor: Path) -> None:
+    dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [fix(1), fix(2)]).directory
+    load(dataset).export("harbor", tmp_path / "out")
+    code = (
+        "from pathlib import Path\n"
+        "from harbor.models.task.task import Task\n"
+        "for path in sorted(Path('test').iterdir()):\n"
+        "    assert Task.is_valid_dir(path)\n"
+        "    task = Task(path)\n"
+        "    print(task.name, task.config.environment.memory_mb, '/testbed' in task.instruction)"
+    )
+    told = run(harbor / "python", "-c", code, folder=tmp_path / "out")
+    assert told.splitlines()[-2:] == ["goldpan/o__n-101 8192 True", "goldpan/o__n-102 8192 True"]
