@@ -41,6 +41,7 @@ key = "others"
 title = "other toys"
 paths = ["others.csv"]
 url = "https://example.org/toys"
+note = "Beside the toys."
 
 [[tasks]]
 task = "requirement_type"

@@ -67,6 +67,7 @@ def test_models_run_and_what_lacks_is_untested_with_a_reason(tmp_path: Path) -> 
     (missing,) = result["missing"]
     assert str(data / "others.csv") in missing["remedy"]
     assert "https://example.org/toys" in missing["remedy"]
+    assert missing["remedy"].endswith("others.csv (Beside the toys)")
     code, part = run(recipe, *where, "--limit", "20")
     found = cells(part, 0)["requirement_type", "A"]
     assert (found["state"], found["note"]) == ("in part", "20 of 40 rows")

@@ -288,6 +288,9 @@ def print_reproduction(result: Reproduction, paths: Sequence[Path]) -> None:
     console.print(titled("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING)))
     for _, problem, remedy in result.missing:
         console.print(clean(f"{problem}. {remedy}."))
+    fetched = sum(bool(result.recipe.file(key).raw_path) for key, _, _ in result.missing)
+    if fetched:
+        console.print(f"--download fetches {fetched} of these {len(result.missing)} files.")
     for path in paths:
         console.print(clean(f"Wrote {path}"))
 

@@ -154,9 +154,10 @@ class DataFolder:
 def how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:
     """Return that a file is missing, and where it is published and where to put it."""
     where = source.address or "where its authors publish it (the recipe knows no address)"
+    more = f" ({source.note.removesuffix('.')})" if source.note else ""
     return (
         f"{source.title} is missing: {source.paths[0]}",
-        f"Get it from {where} and put it at {root / source.paths[0]}",
+        f"Get it from {where} and put it at {root / source.paths[0]}{more}",
     )
 
 

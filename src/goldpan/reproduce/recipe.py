@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import quote
 
 from pydantic import (
     BaseModel,
@@ -78,7 +79,7 @@ class SourceFile(_Part):
             return self.url
         if not (self.commit and self.path):
             return f"https://github.com/{self.repository}"
-        return f"https://github.com/{self.repository}/blob/{self.commit}/{self.path}"
+        return f"https://github.com/{self.repository}/blob/{self.commit}/{quote(self.path)}"
 
     @property
     def raw_path(self) -> str:
