@@ -278,7 +278,8 @@ def test_a_store_that_ignores_conditions_is_refused(s3: LocalS3, machine: Machin
         ("s3://lab/x", {"AWS_ACCESS_KEY_ID": "AKIAOTHER"}, "refuses access (InvalidAccessKeyId)"),
         ("s3://lab/x", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "does not answer"),
         ("s3://lab/../x", {}, "at no address that several machines can write to"),
-        ("hf://lab/x", {}, "Write s3://BUCKET/NAME or gs://"),
+        (f"s3://key:{SECRET}@lab/x", {}, "The workspace s3://lab/x is at no address"),
+        ("hf://lab/x", {}, "The workspace hf://lab/x is at no address"),
     ],
 )
 def test_what_cannot_be_opened_is_told(
@@ -293,7 +294,7 @@ def test_what_cannot_be_opened_is_told(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(GoldpanError) as told:
-        api.Workspace(address)
+        api.Workspace(Path(address))  # as a command has it
     assert said in str(told.value)
     assert SECRET not in str(told.value)
 

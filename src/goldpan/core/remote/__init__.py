@@ -43,18 +43,19 @@ def open_address(text: str | Path) -> Path:
     """
     match = _ADDRESS.fullmatch(str(text))
     scheme, rest = (match[1].lower(), match[2].rstrip("/")) if match else ("", "")
+    address = f"{scheme}://{rest}"
     if scheme == "file":
         return Path("/", rest)
     if scheme not in SCHEMES or not _NAMES.fullmatch(rest) or ".." in rest.split("/"):
+        shown = f"{scheme}://{rest.rpartition('@')[2]}"  # without a key and its secret
         known = " or ".join(f"{name}://BUCKET/NAME" for name in SCHEMES)
         raise UsageError(
-            f"The workspace {text} is at no address that several machines can write to safely",
+            f"The workspace {shown} is at no address that several machines can write to safely",
             f"Write {known}, or the path of a folder",
         )
     from goldpan.core.remote.known import home_of
     from goldpan.core.remote.mirror import Mirror
 
-    address = f"{scheme}://{rest}"
     root = home_of(address) / FILES
     if root not in _opened:
         mirror = Mirror(address, root.parent)
@@ -64,7 +65,7 @@ def open_address(text: str | Path) -> Path:
 
 
 def push_opened() -> None:
-    """Publish what changed in the mirrors that this process opened."""
+    """Push what changed in the mirrors that this process opened."""
     for mirror in _opened.values():
         mirror.push()
 

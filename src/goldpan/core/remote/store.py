@@ -165,7 +165,7 @@ class ObjectStore:
         if isinstance(error, ValueError) or code:
             return WorkspaceError(f"{self.address} cannot be used ({code or kind})", access)
         return WorkspaceError(
-            f"{self.address} does not answer ({kind})",
+            f"{self.address} does not answer",
             "Check the network and, if it is not the usual one, the address of the store "
             "(AWS_ENDPOINT_URL), and run the command again: no work is lost",
         )
