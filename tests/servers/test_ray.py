@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -20,21 +21,25 @@ from rich.progress import TaskID
 from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile
-from goldpan.core.engine import Engine, open_engine
+from goldpan.core.engine import Engine, EngineName, open_engine
 from goldpan.core.engine_units import EngineError, UnitError
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from goldpan.execution.outcome import Proof
+from goldpan.execution.verify_all import verify_all
 from tests.console import run
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring
 from tests.integration.test_gharchive_mine import files as shards
 from tests.integration.test_issue_type_build import files
+from tests.integration.test_verify import QUICK, Lab
 from tests.issue_hours import made_up_hours, write_hours
 from tests.mining import Notes
 from tests.planning import PAN, SLUICE, local_github, made, run_json, states
 from tests.ray_cluster import TwoNodes, two_nodes
+from tests.verifying import needs_isolation
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -208,6 +213,32 @@ def kill_at_work(cluster: TwoNodes, folder: Path) -> None:
     _, node = (folder / "attempt").read_text(encoding="utf-8").split()
     cluster.kill(node)
     (folder / "killed").touch()
+
+
+@needs_isolation
+def test_fixes_are_proved_on_two_nodes(cluster: TwoNodes, tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    instances = [
+        replace(lab.instance(test), issue=number, id=f"x:o/n#{number}+2")
+        for number, test in enumerate(("grep -q 2 value", "grep -q 3 value"), 1)
+    ]
+
+    def prove(engine: EngineName, address: str) -> list[Proof]:
+        proved = verify_all(
+            lab.workspace,
+            instances,
+            QUICK,
+            Notes(),
+            recipes=(lab.recipe,),
+            engine=engine,
+            address=address,
+            again=True,
+        )
+        return [record.proof for record in proved.records]
+
+    expected = prove("local", "")
+    assert expected[0].verdict == "verified"
+    assert prove("ray", cluster.address) == expected
 
 
 class LosingANode:
