@@ -12,7 +12,10 @@ _STORE = 80 * 2**20
 
 
 class TwoNodes:
-    """The head holds no processor, so all work is done on the two others."""
+    """The head holds no processor, so all work is done on the two others.
+
+    Each says that it has a GPU, which nothing here uses.
+    """
 
     def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
@@ -21,7 +24,7 @@ class TwoNodes:
         self.replace_dead()
 
     def _node(self) -> Any:
-        return self._cluster.add_node(num_cpus=1, object_store_memory=_STORE)
+        return self._cluster.add_node(num_cpus=1, num_gpus=1, object_store_memory=_STORE)
 
     @property
     def names(self) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,3 +126,21 @@ def test_three_repositories_killed_and_resumed(tmp_path: Path) -> None:
         again = place.run("run", "monthly.toml")
         assert again.out.startswith("Nothing to do: all "), again.out
         assert (place.twin.count, len(place.hub.requests)) == (asked, sent)
+
+
+@pytest.mark.parametrize("name", ["ray/submit.sh", "slurm/plan.sbatch"])
+def test_a_script_for_clusters_can_be_read(name: str) -> None:
+    script = EXAMPLES / name
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    assert 'goldpan run "$plan" --engine ray --address' in script.read_text(encoding="utf-8")
+
+
+def test_the_job_for_kuberay_can_be_read() -> None:
+    job = yaml.safe_load((EXAMPLES / "kuberay" / "plan.yaml").read_text(encoding="utf-8"))
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    assert job["spec"]["entrypoint"].startswith("goldpan run /shared/")
+    cluster = job["spec"]["rayClusterSpec"]
+    pods = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
+    mounts = [pod["template"]["spec"]["containers"][0]["volumeMounts"] for pod in pods]
+    assert all({"name": "shared", "mountPath": "/shared"} in mounted for mounted in mounts)
+    assert ["token" in str(mounted) for mounted in mounts] == [True, False, False]

@@ -18,6 +18,7 @@ from typing import Self, TypeVar
 import pytest
 from rich.progress import TaskID
 
+import goldpan
 from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile
@@ -28,6 +29,8 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.execution.outcome import Proof
 from goldpan.execution.verify_all import verify_all
+from goldpan.plan.cluster import PlanCluster, open_cluster
+from goldpan.plan.file import load_plan
 from tests.console import run
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.gharchive_hours import write_day
@@ -172,6 +175,7 @@ name = "baselines"
 datasets = ["questions"]
 models = ["majority"]
 seeds = [0, 1]
+gpus = 1
 """
 
 
@@ -204,6 +208,19 @@ def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> N
         asked = twin.count
         again = run_json(twin, there)
         assert (again["ran"], again["complete"], twin.count) == (0, True, asked)
+
+
+def test_a_machine_that_does_not_see_the_plan_is_named(cluster: TwoNodes, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN, encoding="utf-8")
+    file = load_plan(path)
+    path.unlink()
+    with open_cluster("ray", cluster.address) as ray:
+        assert ray is not None
+        machines = PlanCluster(ray, file, goldpan.Workspace(tmp_path / "lab"), Notes())
+        with pytest.raises(EngineError, match=r"machine 127.0.0.1 .* does not see the files in"):
+            machines.checked().__enter__()
+    assert not list(tmp_path.rglob("question"))
 
 
 def kill_at_work(cluster: TwoNodes, folder: Path) -> None:
