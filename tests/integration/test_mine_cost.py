@@ -19,27 +19,33 @@ from tests.twin import Editor, Faults, Limits, Twin, synthetic_world, workload_w
 MILL = "workload/mill"
 
 
-def test_the_workload_fits_its_budget(tmp_path: Path) -> None:
-    """1,000 issues with 4 comments, 1,000 pulls with 3 review comments, all that hangs on them."""
-    with Twin(workload_world()) as twin:
-        mined = mine_twin(twin, tmp_path)
-        assert twin.points == mined.points <= 200
-        assert twin.count == mined.requests <= 180
+def assert_budget(entries: int, points: int, requests: int, workspace: Path) -> None:
+    """Mine as many issues with 4 comments, pulls with 3 review comments, all that hangs on them."""
+    with Twin(workload_world(entries, entries)) as twin:
+        mined = mine_twin(twin, workspace)
+        assert twin.points == mined.points <= points
+        assert twin.count == mined.requests <= requests
     assert mined.coverage is not None
     assert mined.coverage.complete
     stored = {count.kind: count.stored for count in mined.coverage.counts}
     assert stored == {
-        "issues": 1_000,
-        "pulls": 1_000,
-        "comments": 8_000,
-        "reviews": 1_000,
-        "review comments": 3_000,
-        "commits": 1_000,
-        "files": 2_000,
+        "issues": entries,
+        "pulls": entries,
+        "comments": 8 * entries,
+        "reviews": entries,
+        "review comments": 3 * entries,
+        "commits": entries,
+        "files": 2 * entries,
     }
-    assert mined.rows["references"] >= 1_000 * (2 + 2 + 1)  # crossed both ways, closing, closed by
+    crossed_both_ways, closing, closed_by = 2, 2, 1
+    assert mined.rows["references"] >= entries * (crossed_both_ways + closing + closed_by)
     assert mined.predicted.points == pytest.approx(twin.points, rel=0.05)
     assert mined.predicted.requests == pytest.approx(twin.count, rel=0.05)
+
+
+def test_the_workload_fits_its_budget(tmp_path: Path) -> None:
+    """In `tests/scale` with a thousand of each."""
+    assert_budget(300, 80, 56, tmp_path)
 
 
 def test_a_repository_of_numpy_s_size_fits_one_hour() -> None:
