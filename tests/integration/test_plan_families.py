@@ -1,4 +1,4 @@
-"""Datasets that are not built of issues and pairs are units of a plan, too."""
+"""Families that need no pairs, and pairs by several rules, in one plan."""
 
 from __future__ import annotations
 
@@ -37,8 +37,18 @@ family = "crosscode"
 [dataset.crosscode]
 tasks = {list(TASKS)}
 split = "Type-QA"
+[pair]
+rules = ["default", "unconfirmed"]
+[[dataset]]
+name = "edits"
+family = "code-edit"
+[[dataset]]
+name = "more-edits"
+family = "code-edit"
+rules = "unconfirmed"
 """
 BAD = {
+    'family = "code-edit"\nrules = "faun-eval"': "the plan does not pair by 'faun-eval'",
     'family = "qa"\n[dataset.issue-type]\nbalance = "none"': "issue-type means nothing",
     'family = "issue-type"\nanswer = "best"': "answer means nothing for the family issue-type",
     'family = "issue-type"\nprofile = "nlbse29"': "nlbse24",
@@ -68,6 +78,14 @@ def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
     names = {f"dataset/{name}" for name in ("types", "comments", "unseen")}
     assert {name: ended[name] for name in names} == dict.fromkeys(names, "done")
     files = made(folder / "lab")
+    ran = {unit["unit"]: unit["said"] for unit in first["units"]}
+    assert "fix pairs by default" in ran[f"pair/{SLUICE}"]
+    assert "pairs by unconfirmed" in ran[f"filter/{SLUICE}"]
+    told = [
+        (folder / "lab" / "datasets" / name / "provenance.json").read_text("utf-8")
+        for name in ("edits", "more-edits")
+    ]
+    assert ["unconfirmed" in text for text in told] == [False, True]
     for name in ("types", "comments", "unseen"):
         assert any(path.startswith(f"datasets/{name}/") for path in files)
     again = run(twin, folder)

@@ -77,7 +77,8 @@ class ReviewStep(Step):
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of tables and verdicts."""
-        return table_digests(self.setting, self.repos, self._profile_name())
+        first = self.setting.rules[0]
+        return table_digests(self.setting, self.repos, self._profile_name(), first)
 
     def run(self) -> Outcome:
         """Ask them; nothing is asked twice."""
@@ -118,7 +119,7 @@ class ReviewStep(Step):
         return {
             "models": options.pop("models", ()),
             "profile": self.setting.file.profile(self.wanted.profile),
-            "rules": self.setting.file.plan.pair.rules,
+            "rules": self.setting.rules[0],
             "settings": self._settings_file(),
             **options,
         }
@@ -146,7 +147,7 @@ class DatasetStep(Step):
         return {
             "family": wanted.family,
             "repositories": sorted(map(str.lower, self._present())),
-            "rules": self.setting.file.plan.pair.rules,
+            "rules": self._rules,
             "profile": profile.plain(),
             "criteria": {one.name: profile.digest(one) for one in criteria().values()},
             "split": wanted.split,
@@ -160,13 +161,13 @@ class DatasetStep(Step):
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of tables, verdicts, reviews, people's decisions and gold sets."""
-        told = table_digests(self.setting, self._present(), self._profile_name())
-        layout = self.setting.layout
+        told = table_digests(self.setting, self._present(), self._profile_name(), self._rules)
+        layout = self.setting.layout_by(self._rules)
         if self.wanted.require:
             paths = [
                 layout.verdicts(repo, f"{self._profile_name()}.llm")
                 for repo in map(self.setting.repository, self._present())
-                if self.setting.pairs(repo).exists()
+                if self.setting.pairs(repo)[self._rules].exists()
             ]
             told |= digests_of(layout.root, [path for path in paths if path.exists()])
             decided = (layout.root / "annotations").glob("*/decisions.parquet")
@@ -199,7 +200,7 @@ class DatasetStep(Step):
             wanted.family,
             *map(self.setting.repository, self._present()),
             profile=self.setting.file.profile(wanted.profile),
-            rules=self.setting.file.plan.pair.rules,
+            rules=self._rules,
             split=wanted.split,
             seed=wanted.seed,
             limit=wanted.limit,
@@ -252,3 +253,8 @@ class DatasetStep(Step):
 
     def _profile_name(self) -> str:
         return self.setting.profile(self.wanted.profile).name
+
+    @property
+    def _rules(self) -> str:
+        """The pairing rules whose pairs and verdicts it is built of."""
+        return self.wanted.rules or self.setting.rules[0]

@@ -54,7 +54,7 @@ FAMILIES: dict[str, type[Section]] = {
     "crosscode": CrossCode,
 }
 """By the family's name; the table of the file has that name, too."""
-_NOT_THEIRS = ("limit", "require", "answer", "gold", "since")
+_NOT_THEIRS = ("rules", "limit", "require", "answer", "gold", "since")
 """Keys that say how issues and pairs become rows."""
 
 

@@ -118,6 +118,11 @@ class IssueTypeStep(_RepositoriesStep):
 class CodeCommentsStep(_RepositoriesStep):
     """Builds sentences of class comments, as goldpan build code-comments does."""
 
+    @property
+    def stays(self) -> bool:
+        """Tell that what a partial clone lacks is fetched with a token."""
+        return True
+
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built."""
         return {

@@ -98,7 +98,8 @@ def check_plan(file: PlanFile) -> None:
     from goldpan.miners.pairing import find_rules
 
     plan = file.plan
-    _told(file, "pair.rules", find_rules, plan.pair.rules)
+    for rules in plan.pair.rules:
+        _told(file, "pair.rules", find_rules, rules)
     for profile in file.profiles:
         _told(file, "profile", load_profile, profile)
     if plan.review is not None:
@@ -183,6 +184,7 @@ def _check_names(file: Path, plan: Plan) -> None:
                     f"{file}: evaluation[{number}].datasets: the plan builds no {name!r}",
                     f"Did you mean {near[0]}" if near else others,
                 )
+    _check_rules(file, plan)
     listed = {name.lower() for name in plan.repositories.listed}
     for number, dataset in enumerate(plan.dataset):
         for name in dataset.repositories:
@@ -192,3 +194,18 @@ def _check_names(file: Path, plan: Plan) -> None:
                     f"{file}: dataset[{number}].repositories: {name} is not listed",
                     f"Did you mean {near[0]}" if near else "Add it to repositories.listed",
                 )
+
+
+def _check_rules(file: Path, plan: Plan) -> None:
+    first, *others = plan.pair.rules
+    for number, dataset in enumerate(plan.dataset):
+        key = f"{file}: dataset[{number}].rules"
+        if dataset.rules is not None and dataset.rules not in plan.pair.rules:
+            raise UsageError(
+                f"{key}: the plan does not pair by {dataset.rules!r}", "Add it to pair.rules"
+            )
+        if dataset.require and dataset.rules in others:
+            raise UsageError(
+                f"{key}: the review judges pairs by {first} alone",
+                f"Remove it, or put it before {first}",
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,18 @@ class Setting:
     """What need not be computed again until a unit is run."""
 
     @property
+    def rules(self) -> tuple[str, ...]:
+        """The sets of pairing rules, the first for what names none."""
+        return self.file.plan.pair.rules
+
+    @property
     def layout(self) -> Layout:
-        """Where everything lies, with the pairs by the plan's rules."""
-        return Layout(self.lab.path, self.file.plan.pair.rules)
+        """Where everything lies, with the pairs by the first rules."""
+        return self.layout_by(self.rules[0])
+
+    def layout_by(self, rules: str) -> Layout:
+        """Return where everything lies, with the pairs by these rules."""
+        return Layout(self.lab.path, rules)
 
     def repository(self, repo: str) -> str:
         """Return the name under which a repository is kept: GitHub may have renamed it."""
@@ -78,9 +88,13 @@ class Setting:
             self.memory[ISSUES] = whole.hexdigest()
         return self.memory[ISSUES]
 
-    def pairs(self, repo: str) -> Path:
-        """Return the file of a repository's pairs by the plan's rules."""
-        return self.lab.layout.pairs(repo, self.file.plan.pair.rules)
+    def pairs(self, repo: str) -> dict[str, Path]:
+        """Return the files of a repository's pairs, by rules."""
+        return {rules: self.lab.layout.pairs(repo, rules) for rules in self.rules}
+
+    def pair_digests(self, repo: str) -> dict[str, str]:
+        """Return the digests of a repository's pairs."""
+        return {f"pairs {rules}": digest_of(path) for rules, path in self.pairs(repo).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +110,12 @@ class PairStep(Step):
         from goldpan.core.plugins import digests
         from goldpan.miners.pairing import find_rules
 
-        rules = find_rules(self.setting.file.plan.pair.rules)
-        plugins = digests(("rules", rules.name), *(("signal", name) for name in rules.signals))
-        return {"rules": described_rules([rules.name])[rules.name], "plugins": plugins}
+        known = [find_rules(name) for name in self.setting.rules]
+        signals = sorted({name for rules in known for name in rules.signals})
+        plugins = digests(
+            *(("rules", rules.name) for rules in known), *(("signal", name) for name in signals)
+        )
+        return {"rules": described_rules(self.setting.rules), "plugins": plugins}
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the mined tables."""
@@ -107,8 +124,11 @@ class PairStep(Step):
     def run(self) -> Outcome:
         """Pair them."""
         repo = self.setting.repository(self.unit.subject)
-        (result,) = self.setting.lab.pair(repo, rules=self.setting.file.plan.pair.rules)
-        return Outcome(f"{result.pairs:,} fix pairs", made=(self.setting.pairs(repo),))
+        said: list[str] = []
+        for rules in reversed(self.setting.rules):  # the first are then the newest
+            (result,) = self.setting.lab.pair(repo, rules=rules)
+            said.insert(0, f"{result.pairs:,} fix pairs by {rules}")
+        return Outcome("; ".join(said), made=tuple(self.setting.pairs(repo).values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +157,7 @@ class CloneStep(Step):
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the tables that say which pull requests are wanted."""
         repo = self.setting.repository(self.unit.subject)
-        return {**self.setting.tables(repo), "pairs": digest_of(self.setting.pairs(repo))}
+        return {**self.setting.tables(repo), **self.setting.pair_digests(repo)}
 
     def run(self) -> Outcome:
         """Clone it, and read its pull requests."""
@@ -166,7 +186,7 @@ class FilterStep(Step):
 
     def settings(self) -> Mapping[str, Any]:
         """Return the profiles with their settings, and the digests of the criteria."""
-        return {"rules": self.setting.file.plan.pair.rules, **self.setting.told_profiles}
+        return {"rules": list(self.setting.rules), **self.setting.told_profiles}
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of all tables that criteria read.
@@ -175,7 +195,7 @@ class FilterStep(Step):
         count, too.
         """
         repo, layout = self.setting.repository(self.unit.subject), self.setting.lab.layout
-        told = {**self.setting.tables(repo), "pairs": digest_of(self.setting.pairs(repo))}
+        told = {**self.setting.tables(repo), **self.setting.pair_digests(repo)}
         told |= {name: digest_of(layout.table(repo, name)) for name in _CLONED}
         return {**told, ISSUES: self.setting.issues()}
 
@@ -183,13 +203,13 @@ class FilterStep(Step):
         """Judge them."""
         repo, lab = self.setting.repository(self.unit.subject), self.setting.lab
         said, made = [], []
-        for name in self.setting.file.profiles:
-            (result,) = lab.filter(repo, profile=name, rules=self.setting.file.plan.pair.rules)
+        for name, rules in product(self.setting.file.profiles, self.setting.rules):
+            (result,) = lab.filter(repo, profile=name, rules=rules)
             said.append(
                 f"{result.profile} keeps {result.issues.kept:,} of {result.issues.rows:,} issues, "
-                f"{result.pairs.kept:,} of {result.pairs.rows:,} pairs"
+                f"{result.pairs.kept:,} of {result.pairs.rows:,} pairs by {rules}"
             )
-            made.append(self.setting.layout.verdicts(repo, result.profile))
+            made.append(self.setting.layout_by(rules).verdicts(repo, result.profile))
         return Outcome("; ".join(said), made=tuple(made))
 
 
@@ -209,15 +229,18 @@ def told_profiles(profiles: Iterable[Profile]) -> dict[str, Any]:
     return flat(told)
 
 
-def table_digests(setting: Setting, repos: tuple[str, ...], profile: str) -> dict[str, str]:
+def table_digests(
+    setting: Setting, repos: tuple[str, ...], profile: str, rules: str
+) -> dict[str, str]:
     """Return the digests of what datasets read of repositories: tables and verdicts."""
-    layout = setting.layout
+    layout = setting.layout_by(rules)
     told = {ISSUES: setting.issues()}
     for repo in map(setting.repository, repos):
         paths = list(layout.tables(repo).glob("*.parquet"))
         other = {path for path in paths if path.name.startswith("pairs.")}
-        paths = [path for path in paths if path not in other or path == setting.pairs(repo)]
-        told |= digests_of(layout.root, paths)
-        if setting.pairs(repo).exists():
+        pairs = setting.pairs(repo)[rules]
+        told |= digests_of(layout.root, [path for path in paths if path not in other])
+        if pairs.exists():
+            told |= digests_of(layout.root, [pairs])
             told |= digests_of(layout.root, [layout.verdicts(repo, profile)])
     return told

@@ -130,7 +130,13 @@ class Clone(Section):
 class Pair(Section):
     """How issues are paired with their fixes, as by goldpan pair."""
 
-    rules: str = "default"
+    rules: tuple[str, ...] = Field(default=("default",), strict=False, min_length=1)
+    """One set or several; what comes after takes the first where it names none."""
+
+    @field_validator("rules", mode="before")
+    @classmethod
+    def _one_or_several(cls, rules: Any) -> Any:
+        return (rules,) if isinstance(rules, str) else rules
 
 
 class Filter(Section):
@@ -169,6 +175,8 @@ class DatasetPlan(Section):
     family: str
     """qa, fault-localization, code-edit, issue-type, code-comments, crosscode, or a plugin's."""
     profile: str = "default"
+    rules: str | None = None
+    """One of the sets of the plan's pairing rules; the first without it."""
     split: str = "none"
     seed: int = 0
     limit: int | None = Field(default=None, ge=1)
