@@ -98,14 +98,14 @@ def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, tw
     judged = {one["unit"]: one for one in told}
     assert judged[f"mine/{SLUICE}"]["state"] == "fresh"
     why = {change["what"]: change for change in judged[f"pair/{SLUICE}"]["why"]}
-    assert why["setting rules.name"] == {
-        "what": "setting rules.name",
+    assert why["setting rules"] == {
+        "what": "setting rules",
         "old": "default",
         "new": "unconfirmed",
     }
     assert judged["dataset/questions"]["after"] == [f"filter/{SLUICE}"]
     shown = run(twin, folder, "--dry-run").out
-    assert "setting rules.name: default → unconfirmed" in shown
+    assert "setting rules: default → unconfirmed" in shown
     assert "are free" in shown
     unchanged = {f"mine/{SLUICE}": "fresh", "duplicates/default": "fresh"}
     assert states(run_json(twin, folder)) == {**UNITS, **unchanged}

@@ -115,7 +115,9 @@ class PairStep(Step):
         plugins = digests(
             *(("rules", rules.name) for rules in known), *(("signal", name) for name in signals)
         )
-        return {"rules": described_rules(self.setting.rules), "plugins": plugins}
+        described = described_rules(self.setting.rules)
+        told = {f"rules {name}": what for name, what in described.items()}
+        return {"rules": ", ".join(self.setting.rules), **told, "plugins": plugins}
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the mined tables."""
