@@ -225,6 +225,26 @@ def test_foreign_code_reaches_neither_network_nor_secrets_nor_files(
     assert "reached" not in log
 
 
+@needs_isolation
+def test_building_sees_no_file_variable_or_process_of_this_machine(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
+    probes = (
+        f'cat {secret}; test -n "$GOLDPAN_GITHUB_TOKEN"; '
+        f"kill -0 {os.getpid()}; touch /usr/x; ls {lab.workspace.clone(REPO)}; ls {lab.kept}"
+    )
+    script = "; ".join(f"if {probe.strip()}; then echo reached; fi" for probe in probes.split(";"))
+    build = json.dumps(["/bin/sh", "-c", f"echo begins; {script}"])
+    lab.recipe.write_text(f"build = [{build}]\n{RECIPE}", encoding="utf-8")
+    assert lab.verify(lab.instance("grep -q 2 value")).proof.verdict == "verified"
+    log = (lab.kept / "build.log").read_text()
+    assert "begins" in log
+    assert "reached" not in log.splitlines()
+
+
 @pytest.mark.parametrize(
     ("test", "settings", "exceeded"),
     [
