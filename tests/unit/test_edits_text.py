@@ -224,9 +224,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 )
 def test_hostile_texts_take_linear_time(piece: str) -> None:
     start = time.process_time()
-    long = piece * (500_000 // len(piece))
+    long = piece * (100_000 // len(piece))
     parse_edits(f"{long}\n{BLOCK}")
     parse_edits(f'"{long}"\n{BLOCK}' * 2)
-    content = f"{piece * 99}\n" * 5_000
+    content = f"{piece * 99}\n" * 1_000
     assert parse_edits(format_edits(long, [Edit(content, long)]))[0].path == long
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 3

@@ -293,7 +293,7 @@ def test_texts_apart_do_not_influence_each_other(left: str, right: str) -> None:
     ],
 )
 def test_hostile_texts_take_linear_time(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece))
+    text = piece * (200_000 // len(piece))
     start = time.process_time()
     find_mentions(text)
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 3
