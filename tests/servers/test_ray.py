@@ -202,6 +202,9 @@ def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> N
         assert made(there / "lab") == made(here / "lab")
         scores = [sorted(lab.glob("lab/runs/**/result.json")) for lab in (here, there)]
         assert len(scores[0]) == 2
+        counts = goldpan.Workspace(there / "lab").normalize(engine="ray", address=cluster.address)
+        assert set(counts) == {SLUICE, PAN}
+        assert made(there / "lab") == made(here / "lab")
         assert [path.relative_to(here) for path in scores[0]] == [
             path.relative_to(there) for path in scores[1]
         ]

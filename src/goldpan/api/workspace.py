@@ -188,24 +188,29 @@ class Workspace:
         with self.reporting() as reporter:
             return mine_backup(self.settings, Path(source), repo, reporter, license=stated)
 
-    def normalize(self, *repos: str, license: str | None = None) -> dict[str, dict[str, int]]:
+    def normalize(
+        self,
+        *repos: str,
+        license: str | None = None,
+        engine: EngineName = "local",
+        address: str = "",
+    ) -> dict[str, dict[str, int]]:
         """Rebuild the tables from the raw replies; return each table's rows by repository.
 
-        `license` states the licence of one repository; ``mined`` takes that back.
+        `license` states the licence of one repository; ``mined`` takes that back. The engine
+        ``ray`` does a repository a processor of the cluster at `address` (docs/clusters.md).
         """
         from goldpan.datasets.licenses import stated_license
-        from goldpan.miners.tables.again import normalize_again
+        from goldpan.miners.tables.again import normalize_all
 
         names = known_repositories(self._layout, repos, "raw")
         stated = stated_license(license)
         if stated is not None and len(names) != 1:
             raise UsageError("--license is that of one repository", "Give exactly one --repo")
         with self.reporting() as reporter:
-            workers = self.settings.workers
-            return {
-                name: normalize_again(self._layout, name, reporter, workers, stated)
-                for name in names
-            }
+            return normalize_all(
+                self._layout, names, reporter, self.settings.workers, stated, engine, address
+            )
 
     def clone(
         self, *repos: str, source: str | None = None, network: bool | None = None

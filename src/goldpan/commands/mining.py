@@ -14,7 +14,10 @@ from goldpan.commands.basis import print_basis
 from goldpan.commands.gharchive import gharchive
 from goldpan.commands.planning import status_of_plan, write_overview
 from goldpan.commands.shared import (
+    Address,
     Directory,
+    Engine,
+    EngineChoice,
     Json,
     Repos,
     complain,
@@ -180,11 +183,16 @@ def _mine(
 
 
 def normalize(
-    repo: Repos = None, license: License = None, workspace: Directory = None, json: Json = False
+    repo: Repos = None,
+    license: License = None,
+    engine: Engine = EngineChoice.LOCAL,
+    address: Address = "",
+    workspace: Directory = None,
+    json: Json = False,
 ) -> None:
     """Rebuild the tables from the raw replies, without any network access."""
     with opened(json, workspace=workspace) as lab:
-        counts = lab.normalize(*(repo or ()), license=license)
+        counts = lab.normalize(*(repo or ()), license=license, engine=engine.value, address=address)
     print_result(json, counts, lambda: print_tables(counts))
 
 

@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
 from goldpan.core.archive import Archive
+from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize
+
+
+def normalize_all(
+    workspace: Workspace,
+    repos: Sequence[str],
+    reporter: Reporter,
+    workers: int,
+    license: str | None,
+    engine: EngineName = "local",
+    address: str = "",
+) -> dict[str, dict[str, int]]:
+    """Make the tables of repositories, one after the other or on a cluster; see below."""
+    if engine == "local":
+        return {
+            repo: normalize_again(workspace, repo, reporter, workers, license) for repo in repos
+        }
+    absolute = replace(workspace, root=workspace.root.absolute())
+    work = partial(_normalize_quietly, absolute, license)
+    with (
+        open_engine(engine, workers or os.cpu_count() or 1, address) as machines,
+        reporter.task("Repositories", len(repos)) as task,
+    ):
+        counts = {}
+        for repo, rows in zip(repos, machines.map(work, repos), strict=True):
+            counts[repo] = rows
+            task.advance()
+        return counts
+
+
+def _normalize_quietly(workspace: Workspace, license: str | None, repo: str) -> dict[str, int]:
+    return normalize_again(workspace, repo, Reporter(quiet=True), 1, license)
 
 
 def normalize_again(
