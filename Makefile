@@ -57,6 +57,7 @@ bench: $(TEST_READY)  ## measure; takes some minutes
 	$(BIN)/python -m benchmarks.annotation
 	$(BIN)/python -m benchmarks.gharchive
 	$(BIN)/python -m benchmarks.issue_type
+	$(BIN)/python -m benchmarks.remote
 	$(BIN)/python -m benchmarks.nlbse_comments --quick
 
 chaos: $(TEST_READY)  ## kill, fill, flip and race every stage; takes at most 15 minutes
