@@ -187,7 +187,9 @@ def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) 
     (tmp_path / "testbed").mkdir()
     (tmp_path / "testbed" / "pyproject.toml").write_text("a = " + "[" * 5_000)
     made = build_python_env(
-        load_recipes()[0], planting, tmp_path / "testbed", tmp_path / "environment",
+        next(recipe for recipe in load_recipes() if recipe.name == "python"),
+        planting,
+        tmp_path / "testbed", tmp_path / "environment",
         tmp_path / "cache", "2026-01-01T00:00:00Z", "1.0", Limits(), tmp_path / "log",
     )  # fmt: skip
     assert not (tmp_path / "proof").exists()
@@ -201,9 +203,8 @@ def test_all_tests_run_though_one_file_cannot_be_imported(tmp_path: Path) -> Non
     (tmp_path / "test_a.py").write_text("import no_such_module\ndef test_a(): pass\n")
     (tmp_path / "test_b.py").write_text("def test_b(): assert 0\ndef test_c(): pass\n")
     report = tmp_path / "report"
-    command = load_recipes()[0].test_commands(
-        sys.executable, str(report), ["test_a.py", "test_b.py"]
-    )[0]
+    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    command = python.test_commands(sys.executable, str(report), ["test_a.py", "test_b.py"])[0]
     subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
     outcomes = read_report(report.read_bytes(), "junit")
     assert outcomes["test_b.py::test_c"] == "passed"
