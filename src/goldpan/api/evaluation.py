@@ -128,10 +128,10 @@ class Plan:
         layout = self.workspace.layout
         for name, directory in self.tasks:
             task = find_task(name, tasks_directory(layout.root))
-            place = directory or task_directory(layout, task)
-            task_input = read_task_input(place, task, self.ablate)
+            folder = directory or task_directory(layout, task)
+            task_input = read_task_input(folder, task, self.ablate)
             held_out = () if self.hold_out is None else (held_out_column(self.hold_out),)
-            data = with_columns(task_input.data, place, (*self.by, *held_out))
+            data = with_columns(task_input.data, folder, (*self.by, *held_out))
             protocol = self.protocol
             if self.hold_out is not None:
                 data, protocol = hold_groups_out(data, protocol, self.hold_out)

@@ -403,10 +403,10 @@ class Workspace:
         chosen = load_profile(str(profile))
         names = known_repositories(self._layout, repos, "tables")
         directory = Path(output) if output else self._layout.dataset(family)
-        place = self._by(rules)
+        layout = self._by(rules)
         with self.reporting() as reporter:
             built = build(
-                place,
+                layout,
                 recipe,
                 names,
                 chosen,
@@ -616,14 +616,14 @@ class Workspace:
         from goldpan.evaluation.task_input import read_task_input
 
         known = find_task(task, tasks_directory(self.path))
-        place = task_directory(self._layout, known) if dataset is None else Path(dataset)
+        directory = task_directory(self._layout, known) if dataset is None else Path(dataset)
         if output is not None:
             check_form(Path(output))
-        data = read_task_input(place, known).data
-        found = find_label_errors(data, folds=folds, seed=seed)
+        data = read_task_input(directory, known).data
+        suspects = find_label_errors(data, folds=folds, seed=seed)
         if output is not None:
-            write_ranked(found, Path(output))
-        return found
+            write_ranked(suspects, Path(output))
+        return suspects
 
     def status(self, *repos: str) -> list[Coverage]:
         """Compare what GitHub announced with what is stored, and list what is missing."""
@@ -689,8 +689,8 @@ class Workspace:
                 dataset.path if isinstance(dataset, Dataset) else Path(dataset)
                 for dataset in datasets
             ]
-        place = self._by(rules)
-        return write_report(place, names, load_profile(str(profile)), paths, Path(output))
+        layout = self._by(rules)
+        return write_report(layout, names, load_profile(str(profile)), paths, Path(output))
 
     def _by(self, rules: str | None) -> Layout:
         """Return where the pairs by these rules lie, and the verdicts on them."""

@@ -297,11 +297,11 @@ def protocols(json: Json = False) -> None:
     """List the evaluation protocols, with the known defects of those from papers."""
     from goldpan.evaluation.protocol import protocols as known
 
-    found = known()
+    recipes = known()
     print_result(
         json,
-        [asdict(protocol) for protocol in found.values()],
-        lambda: print_protocols(found.values()),
+        [asdict(protocol) for protocol in recipes.values()],
+        lambda: print_protocols(recipes.values()),
     )
 
 

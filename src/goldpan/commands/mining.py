@@ -145,14 +145,20 @@ def mine(
                     failures[name] = error
         else:
             mined = _mine(lab, names, license)
-            results = [one for one in mined.values() if not isinstance(one, GoldpanError)]
-            failures = {name: one for name, one in mined.items() if isinstance(one, GoldpanError)}
+            results = [
+                outcome for outcome in mined.values() if not isinstance(outcome, GoldpanError)
+            ]
+            failures = {
+                name: outcome
+                for name, outcome in mined.items()
+                if isinstance(outcome, GoldpanError)
+            }
     for failure in failures.values():
         complain(failure)
     if dry_run:
         predicted = {name: asdict(cost) for name, cost in costs.items()}
-        told = {name: {"failure": str(error)} for name, error in failures.items()}
-        print_result(json, predicted | told, lambda: print_estimates(costs))
+        outcomes = {name: {"failure": str(error)} for name, error in failures.items()}
+        print_result(json, predicted | outcomes, lambda: print_estimates(costs))
     else:
         told_results = [mined_json(result) for result in results]
         failed = [failed_json(name, error) for name, error in failures.items()]
@@ -216,11 +222,11 @@ def pair(
         print_pairs(results)
         print_basis(beside)
 
-    told = [
+    described = [
         {**asdict(one), "other_rules": each.other_rules}
         for one, each in zip(results, beside, strict=True)
     ]
-    print_result(json, told, for_people)
+    print_result(json, described, for_people)
 
 
 def status(

@@ -83,8 +83,8 @@ def run(
         if dry_run:
             opened = open_plan(plan, workspace, reporter, select=select, keep=False)
             judged = opened.assess(wish, price=True)
-            told = [assessment_json(one) for one in judged]
-            print_result(json, told, lambda: print_dry_run(opened, judged))
+            described = [assessment_json(assessment) for assessment in judged]
+            print_result(json, described, lambda: print_dry_run(opened, judged))
             return
     form = "json" if is_json() else log_format.value
     with listen(form, silent=json) as (listener, reporter):
@@ -123,9 +123,9 @@ def status_of_plan(plan: Path, workspace: Path | None, page: Path | None, json: 
         judged = opened.assess(Wish(refresh=False))  # which says when, not whether all is well
         if page is not None:
             write_overview(opened.lab.path, page, judged)
-    told = [assessment_json(one) for one in judged]
-    print_result(json, told, lambda: print_status(opened, judged))
-    raise typer.Exit(0 if all(one.state == "fresh" for one in judged) else PARTIAL)
+    described = [assessment_json(assessment) for assessment in judged]
+    print_result(json, described, lambda: print_status(opened, judged))
+    raise typer.Exit(0 if all(assessment.state == "fresh" for assessment in judged) else PARTIAL)
 
 
 def write_overview(workspace: Path, page: Path, judged: Sequence[Assessment] = ()) -> None:
@@ -181,7 +181,7 @@ def _trouble(unit: UnitResult) -> str:
 def print_dry_run(opened: OpenPlan, judged: Sequence[Assessment]) -> None:
     """Show what would run, why, and what it would take."""
     console = Terminal(soft_wrap=False)
-    due = [one for one in judged if one.why or one.after]
+    due = [assessment for assessment in judged if assessment.why or assessment.after]
     if not due:
         console.print(f"Nothing to do: all {_units(len(judged))} are up to date.")
         return
@@ -196,11 +196,13 @@ def print_dry_run(opened: OpenPlan, judged: Sequence[Assessment]) -> None:
 def print_status(opened: OpenPlan, judged: Sequence[Assessment]) -> None:
     """Show which units of a plan are up to date, and why the others are not."""
     console = Terminal(soft_wrap=False)
-    fresh = sum(one.state == "fresh" for one in judged)
+    fresh = sum(assessment.state == "fresh" for assessment in judged)
     console.print(f"{fresh:,} of {_units(len(judged))} of {opened.file.path} are up to date.")
     table = Table("stage", "state", "units", "why", box=None, header_style="dim")
-    rows = [one for one in judged if one.state != "fresh"]
-    for stage, (state, reason), names in _grouped(rows, lambda one: (one.state, _reason(one))):
+    rows = [assessment for assessment in judged if assessment.state != "fresh"]
+    for stage, (state, reason), names in _grouped(
+        rows, lambda assessment: (assessment.state, _reason(assessment))
+    ):
         table.add_row(stage, state, _names(names), clean(reason))
     if rows:
         console.print(table)
@@ -211,20 +213,22 @@ def _grouped(
 ) -> list[tuple[str, K, list[str]]]:
     """Return units of one stage of which the same is true, together."""
     groups: dict[tuple[str, K], list[str]] = {}
-    for one in judged:
-        groups.setdefault((one.unit.stage, key(one)), []).append(one.unit.subject)
-    return [(stage, told, names) for (stage, told), names in groups.items()]
+    for assessment in judged:
+        groups.setdefault((assessment.unit.stage, key(assessment)), []).append(
+            assessment.unit.subject
+        )
+    return [(stage, state, names) for (stage, state), names in groups.items()]
 
 
-def _reason(one: Assessment) -> str:
+def _reason(assessment: Assessment) -> str:
     from goldpan.plan.record import named_changes
 
-    if one.why:
-        return named_changes(one.why)
-    if one.after:
-        stages = dict.fromkeys(name.partition("/")[0] for name in one.after)
+    if assessment.why:
+        return named_changes(assessment.why)
+    if assessment.after:
+        stages = dict.fromkeys(name.partition("/")[0] for name in assessment.after)
         return f"perhaps, after {' and '.join(stages)}"
-    return "; ".join(one.record.lacks) if one.record is not None else ""
+    return "; ".join(assessment.record.lacks) if assessment.record is not None else ""
 
 
 def _names(names: Sequence[str]) -> Any:
@@ -248,8 +252,8 @@ def _print_costs(console: Terminal, due: Sequence[Assessment], opened: OpenPlan)
         box=None,
         header_style="dim",
     )
-    for stage, group in groupby(due, lambda one: one.unit.stage):
-        costs = [one.cost for one in group]
+    for stage, group in groupby(due, lambda assessment: assessment.unit.stage):
+        costs = [assessment.cost for assessment in group]
         seconds = _sum(costs, "seconds")
         table.add_row(
             stage,
@@ -259,13 +263,13 @@ def _print_costs(console: Terminal, due: Sequence[Assessment], opened: OpenPlan)
             _size(_sum(costs, "bytes")),
         )
     console.print(table)
-    notes = dict.fromkeys(one.cost.note for one in due if one.cost.note)
+    notes = dict.fromkeys(assessment.cost.note for assessment in due if assessment.cost.note)
     for note in list(notes)[:_MOST]:
         console.print(clean(f"Not known: {note}"), soft_wrap=True)
     above = (opened.lab.path, *opened.lab.path.absolute().parents)
-    place = next(path for path in above if path.exists())
+    folder = next(path for path in above if path.exists())
     console.print(
-        f"Time and disk are those of past runs; {_size(disk_usage(place).free)} are free."
+        f"Time and disk are those of past runs; {_size(disk_usage(folder).free)} are free."
     )
 
 

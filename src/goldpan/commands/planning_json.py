@@ -11,18 +11,18 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.plan.results import Event, PlanResult, UnitResult
 
 
-def assessment_json(one: Assessment) -> dict[str, Any]:
+def assessment_json(assessment: Assessment) -> dict[str, Any]:
     """Return what is known of a unit as plain data."""
-    record = one.record
+    record = assessment.record
     return {
-        "unit": one.unit.name,
-        "stage": one.unit.stage,
-        "subject": one.unit.subject,
-        "state": one.state,
-        "why": [asdict(change) for change in one.why],
-        "after": list(one.after),
-        "cost": asdict(one.cost),
-        "fingerprint": one.recipe and one.recipe.fingerprint,
+        "unit": assessment.unit.name,
+        "stage": assessment.unit.stage,
+        "subject": assessment.unit.subject,
+        "state": assessment.state,
+        "why": [asdict(change) for change in assessment.why],
+        "after": list(assessment.after),
+        "cost": asdict(assessment.cost),
+        "fingerprint": assessment.recipe and assessment.recipe.fingerprint,
         "last": record
         and {
             "at": record.at,
@@ -72,7 +72,7 @@ def unit_json(result: UnitResult) -> dict[str, Any]:
 
 def event_json(event: Event) -> Mapping[str, Any]:
     """Return an event as a line of a log."""
-    told: dict[str, Any] = {
+    line: dict[str, Any] = {
         "event": event.kind,
         "at": event.at,
         "unit": event.unit.name,
@@ -83,9 +83,9 @@ def event_json(event: Event) -> Mapping[str, Any]:
         "why": [str(change) for change in event.why],
     }
     if event.result is not None:
-        told |= {
+        line |= {
             name: value
             for name, value in unit_json(event.result).items()
             if name in ("state", "seconds", "said", "lacks", "problem", "remedy")
         }
-    return told
+    return line

@@ -58,11 +58,11 @@ class Lines:
 
     def tell(self, event: Event) -> None:
         """Print a line."""
-        place = f"[{event.number:,}/{event.total:,}] {event.unit.name}"
+        title = f"[{event.number:,}/{event.total:,}] {event.unit.name}"
         if event.kind == "begin":
-            self._reporter.note(f"{place}: {_reasons(event)}")
+            self._reporter.note(f"{title}: {_reasons(event)}")
         elif event.kind != "fresh":
-            self._reporter.note(f"{place} {_ending(event)}")
+            self._reporter.note(f"{title} {_ending(event)}")
 
 
 class Display:

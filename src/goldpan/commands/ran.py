@@ -103,13 +103,13 @@ def _without(leaks: Leaks) -> str:
     """Return the score without what was seen, to stand beside the one with it."""
     if not leaks.learned:
         return ""
-    told = [
+    options = [
         f"; without {part.seen} seen in train {_number(part.value)}{_interval(part.interval)} "
         f"on {part.left:,} rows"
         for part in leaks.without
         if part.value is not None
     ]
-    return "".join(told)
+    return "".join(options)
 
 
 def _print_labels(console: Terminal, scores: Scores) -> None:

@@ -44,13 +44,13 @@ class _JsonLines(logging.Formatter):
     """One JSON object a line, for programs that read logs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, object] = {
+        line: dict[str, object] = {
             "event": "error" if record.levelno >= logging.ERROR else "note",
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds"),
             "said": record.getMessage(),
             **getattr(record, PARTS, {}),
         }
-        return for_json(mask(orjson.dumps(told).decode()))
+        return for_json(mask(orjson.dumps(line).decode()))
 
 
 def start_log(file: Path | None, *, verbose: bool, as_json: bool = False) -> None:

@@ -67,8 +67,8 @@ def scores_by(
             f"Give a column with {_MOST:,} values or fewer",
         )
     places: dict[str, list[int]] = {}
-    for place, value in enumerate(values):
-        places.setdefault(value, []).append(place)
+    for position, value in enumerate(values):
+        places.setdefault(value, []).append(position)
     resamples = _RESAMPLES if len(counts) <= _MOST_UNASKED else 0
     parts = []
     for value in sorted(places, key=lambda name: (-counts[name], name)):

@@ -69,7 +69,7 @@ def _read(directory: Path, split: str, wanted: list[str]) -> pa.Table:
 
 
 def _added(rows: pa.Table, columns: pa.Table, names: list[str]) -> pa.Table:
-    places = {name: place for place, name in enumerate(columns["id"].to_pylist())}
+    places = {name: position for position, name in enumerate(columns["id"].to_pylist())}
     order = pa.array([places[name] for name in rows["id"].to_pylist()], pa.int64())
     for name in names:
         rows = rows.append_column(name, columns[name].take(order))

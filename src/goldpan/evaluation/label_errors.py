@@ -112,7 +112,7 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
     worst = margins.argmin(axis=1)
     least = margins.min(axis=1)
     suspect: npt.NDArray[np.bool_] = np.any(flagged, axis=1)
-    given = _given(task, rows)
+    labelled = _given(task, rows)
     ids = rows["id"].to_pylist()
     order = sorted(range(len(ids)), key=lambda row: (least[row], ids[row]))
     names = list(decisions)
@@ -120,8 +120,8 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
         RankedLabel(
             ids[row],
             splits[row],
-            given[row],
-            _suggested(task, given[row], names[worst[row]], int(other[row, worst[row]])),
+            labelled[row],
+            _suggested(task, labelled[row], names[worst[row]], int(other[row, worst[row]])),
             round(float(least[row]), 6),
             bool(suspect[row]),
             " ".join(texts[row][:_EXCERPT].split()),
@@ -134,25 +134,29 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
     return LabelErrors(task.name, size, digest, folds, seed, context, right, suspects, ranked)
 
 
-def write_ranked(found: LabelErrors, path: Path) -> None:
+def write_ranked(result: LabelErrors, path: Path) -> None:
     """Write all rows, the most suspect first, as Parquet, JSON lines or CSV."""
-    table = pa.Table.from_pylist([asdict(row) for row in found.ranked], schema=_SCHEMA)
+    table = pa.Table.from_pylist([asdict(row) for row in result.ranked], schema=_SCHEMA)
     write_rows(table.to_reader(), path)
 
 
 def _given(task: Task, rows: pa.Table) -> list[tuple[str, ...]]:
-    told = rows[target_column(task.type).name].to_pylist()
-    return [tuple(one) if isinstance(one, list) else (one,) for one in told]
+    targets = rows[target_column(task.type).name].to_pylist()
+    return [tuple(label) if isinstance(label, list) else (label,) for label in targets]
 
 
 def _decisions(task: Task, rows: pa.Table) -> Mapping[str, Labels]:
     """Return what is to be decided of each row, as numbers: one label, or each label or not."""
-    given, names = _given(task, rows), task.label_names
+    labelled, names = _given(task, rows), task.label_names
     if task.type == "multi-label":
-        told = {name: np.array([int(name in one) for one in given], np.int64) for name in names}
-        found = {name: labels for name, labels in told.items() if 0 < labels.sum() < len(labels)}
+        decisions = {
+            name: np.array([int(name in row) for row in labelled], np.int64) for name in names
+        }
+        found = {
+            name: labels for name, labels in decisions.items() if 0 < labels.sum() < len(labels)
+        }
     else:
-        labels = np.array([names.index(one[0]) for one in given], np.int64)
+        labels = np.array([names.index(row[0]) for row in labelled], np.int64)
         found = {"": labels} if len(np.unique(labels)) > 1 else {}
     if not found:
         raise EvaluationError(
@@ -167,7 +171,7 @@ def _folds(texts: Sequence[str], labels: Labels, folds: int, seed: int) -> Label
     for text, label in zip(texts, labels.tolist(), strict=True):
         first.setdefault(text, label)
     drawn = sorted(first, key=lambda text: (first[text], _draw(seed, text)))
-    places = {text: place % folds for place, text in enumerate(drawn)}
+    places = {text: position % folds for position, text in enumerate(drawn)}
     return np.array([places[text] for text in texts], np.int64)
 
 
@@ -178,16 +182,16 @@ def _draw(seed: int, text: str) -> bytes:
 def _out_of_fold(matrix: Any, labels: Labels, folds: Labels) -> Numbers:
     """Return the probability of each label by models that have not seen the row."""
     regression = load("sklearn.linear_model").LogisticRegression
-    found = np.zeros((len(labels), int(labels.max()) + 1))
+    probabilities = np.zeros((len(labels), int(labels.max()) + 1))
     for fold in np.unique(folds):
         asked, learned = folds == fold, folds != fold
         known = np.unique(labels[learned])
         if len(known) == 1:
-            found[asked, known[0]] = 1.0
+            probabilities[asked, known[0]] = 1.0
             continue
         model = regression(C=_STRENGTH, max_iter=1_000).fit(matrix[learned], labels[learned])
-        found[np.ix_(asked, model.classes_)] = model.predict_proba(matrix[asked])
-    return found
+        probabilities[np.ix_(asked, model.classes_)] = model.predict_proba(matrix[asked])
+    return probabilities
 
 
 def _margins(probabilities: Numbers, labels: Labels) -> tuple[Numbers, Labels]:

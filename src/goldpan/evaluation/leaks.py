@@ -112,15 +112,15 @@ def read_overlap(workspace: Workspace, data: TaskData) -> Overlap:
             len(data.splits["test"]),
             {kind: frozenset(row for row, those in rows if kind in those) for kind in kinds},
         )
-    found = overlap_of(data.task, data.splits)
-    ids = sorted({row for those in found.rows.values() for row in those})
-    table = pa.table([ids, [found.kinds_of(row) for row in ids]], schema=_SCHEMA)
-    table = table.replace_schema_metadata({"kinds": orjson.dumps(list(found.rows))})
+    overlap = overlap_of(data.task, data.splits)
+    ids = sorted({row for those in overlap.rows.values() for row in those})
+    table = pa.table([ids, [overlap.kinds_of(row) for row in ids]], schema=_SCHEMA)
+    table = table.replace_schema_metadata({"kinds": orjson.dumps(list(overlap.rows))})
     make_directory(path.parent)
     with workspace.scratch() as scratch:
         write_table(table, scratch / path.name)
         publish({scratch / path.name: path})
-    return found
+    return overlap
 
 
 def overlap_of(task: Task, splits: Mapping[str, pa.Table]) -> Overlap:

@@ -144,7 +144,7 @@ def find_protocol(name: str) -> Protocol:
 def protocols() -> dict[str, Protocol]:
     """Return all protocols by name."""
     known = {}
-    for path in sorted(_SHIPPED.iterdir(), key=lambda each: each.name):
+    for path in sorted(_SHIPPED.iterdir(), key=lambda entry: entry.name):
         if path.name.endswith(".toml"):
             data = tomllib.loads(path.read_text(encoding="utf-8"))
             data["defects"] = tuple(data.get("defects", ()))

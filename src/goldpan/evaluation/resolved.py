@@ -141,20 +141,20 @@ def patches_of(
     A patch may be named by `instance_id`, by the row's id, or by the id of the code edit of the
     same fix. Raises `EvaluationError` where none of them is for a row.
     """
-    found: dict[str, str | None] = {}
+    by_id: dict[str, str | None] = {}
     for row in rows:
         fix = str(row["id"]).partition(":")[2]
         for name in (row["instance_id"], row["id"], f"code-edit:{fix}"):
             if name in patches:
-                found[row["id"]] = patches[name]
+                by_id[row["id"]] = patches[name]
                 break
-    if patches and not found:
+    if patches and not by_id:
         raise EvaluationError(
             f"None of {len(patches):,} patches is for a row of the dataset, such as "
             f"{next(iter(patches))}",
             "Name instances as the dataset's column instance_id does",
         )
-    return found
+    return by_id
 
 
 def summarize(

@@ -131,14 +131,20 @@ def run(
         parts = parts_of(data, protocol, needs_train=model.needs_train)
         done = []
         for number, part in enumerate(parts, 1):
-            place = work if len(parts) == 1 else work.with_name(f"{directory.name}.{number}.work")
+            folder = work if len(parts) == 1 else work.with_name(f"{directory.name}.{number}.work")
             overlap = (
                 read_overlap(workspace, data)
                 if len(parts) == 1
                 else overlap_of(data.task, part.splits)
             )
             context, test = _training_context(
-                workspace, replace(data, splits=part.splits), protocol, seed, place, reporter, costs
+                workspace,
+                replace(data, splits=part.splits),
+                protocol,
+                seed,
+                folder,
+                reporter,
+                costs,
             )
             title = f"{data.task.name} by {model.name}" + (f", {part.name}" if part.name else "")
             done.append(_train_and_ask(model, context, test, overlap, title))
@@ -252,7 +258,11 @@ def _joined(tables: Iterable[pa.Table]) -> pa.Table:
     """Put the answers of several models together; a train row that several had stands once."""
     joined = pa.concat_tables(tables).sort_by("id")
     names = joined["id"].to_pylist()
-    kept = [place for place, name in enumerate(names) if not place or names[place - 1] != name]
+    kept = [
+        position
+        for position, name in enumerate(names)
+        if not position or names[position - 1] != name
+    ]
     return joined if len(kept) == len(names) else joined.take(pa.array(kept))
 
 

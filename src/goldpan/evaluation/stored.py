@@ -34,7 +34,7 @@ VALIDATION = "validation.parquet"
 def with_values(predictions: pa.Table, data: TaskData, columns: Iterable[str]) -> pa.Table:
     """Return predictions with columns of the test rows by which they are to be scored."""
     test = data.splits["test"]
-    places = {name: place for place, name in enumerate(test["id"].to_pylist())}
+    places = {name: position for position, name in enumerate(test["id"].to_pylist())}
     order = pa.array([places[name] for name in predictions["id"].to_pylist()], pa.int64())
     for name in columns:
         if name not in predictions.column_names:

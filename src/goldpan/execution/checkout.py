@@ -97,14 +97,14 @@ def committed_at(clone: Path, commit: str) -> str:
 def nearest_version(clone: Path, commit: str) -> str:
     """Return the version of the newest tag that a commit descends from; 0.0 for none."""
     try:
-        told = git(
+        output = git(
             "describe", "--tags", "--abbrev=0", "--match", "*[0-9]*", "--end-of-options", commit,
             clone=clone,
             subject=commit,
         )  # fmt: skip
     except GitError:
         return "0.0"
-    digits = told.decode("utf-8", "replace").strip().lstrip("abcdefghijklmnopqrstuvwxyzV-_/")
+    digits = output.decode("utf-8", "replace").strip().lstrip("abcdefghijklmnopqrstuvwxyzV-_/")
     return digits if digits[:1].isdigit() else "0.0"
 
 

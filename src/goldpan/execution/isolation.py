@@ -209,8 +209,8 @@ class Bubblewrap:
 @lru_cache(maxsize=1)
 def _sizes_memory_disks() -> bool:
     """Tell whether this bubblewrap bounds file systems in memory, as those since 0.5 do."""
-    told = subprocess.run(["bwrap", "--help"], capture_output=True, check=False)  # noqa: S607
-    return b"--size" in told.stdout + told.stderr
+    output = subprocess.run(["bwrap", "--help"], capture_output=True, check=False)  # noqa: S607
+    return b"--size" in output.stdout + output.stderr
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,8 @@ def prove(before: Sequence[Run], after: Sequence[Run]) -> Proof:
         return Proof("no-test-passes-after", flaky=flaky)
     if fail_to_pass:
         return Proof("verified", fail_to_pass, pass_to_pass, broken, flaky)
-    told = any(run.get(test) == "passed" for test in flaky for run in after)
-    verdict: Verdict = "flaky" if told else "no-test-fails-before"
+    passes = any(run.get(test) == "passed" for test in flaky for run in after)
+    verdict: Verdict = "flaky" if passes else "no-test-fails-before"
     return Proof(verdict, (), pass_to_pass, broken, flaky)
 
 

@@ -248,13 +248,13 @@ def _installed(version: str, uv: str) -> str | None:
 
 
 def _requires(testbed: Path) -> SpecifierSet:
-    told = _table(_pyproject(testbed), "project").get("requires-python")
-    if not isinstance(told, str):
+    requirement = _table(_pyproject(testbed), "project").get("requires-python")
+    if not isinstance(requirement, str):
         text = "\n".join(_read(testbed / name) for name in ("setup.cfg", "setup.py"))
         match = _REQUIRES.search(text)
-        told = match[1].strip() if match else ""
+        requirement = match[1].strip() if match else ""
     try:
-        return SpecifierSet(told)
+        return SpecifierSet(requirement)
     except InvalidSpecifier:
         return SpecifierSet()
 

@@ -135,8 +135,8 @@ class Recipe:
     @property
     def program_paths(self) -> tuple[Path, ...]:
         """Where the programs lie that are installed."""
-        found = (shutil.which(name) for name in self.fields.programs)
-        return tuple(Path(path) for path in found if path)
+        paths = (shutil.which(name) for name in self.fields.programs)
+        return tuple(Path(path) for path in paths if path)
 
     @property
     def lacking(self) -> tuple[str, ...]:

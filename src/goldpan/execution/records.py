@@ -48,8 +48,8 @@ class Instance:
     @property
     def digest(self) -> str:
         """SHA-256 of what is run: another fix of the same issue has another."""
-        told = [self.repo.lower(), self.base_commit, self.patch, self.test_patch, *self.test_files]
-        return _digest(told)
+        parts = [self.repo.lower(), self.base_commit, self.patch, self.test_patch, *self.test_files]
+        return _digest(parts)
 
 
 def instance_of(row: Mapping[str, Any]) -> Instance:

@@ -48,11 +48,11 @@ def submodules(clone: Path, repo: str, commit: str) -> tuple[Submodule, ...]:
 
 
 def lay_out_submodules(
-    workspace: Workspace, found: tuple[Submodule, ...], directory: Path, scratch: Path
+    workspace: Workspace, listed: tuple[Submodule, ...], directory: Path, scratch: Path
 ) -> tuple[str, ...]:
     """Write the files of submodules, and return the paths of those that no clone here has."""
     lacking = []
-    for number, submodule in enumerate(found):
+    for number, submodule in enumerate(listed):
         clone = workspace.clone(submodule.repo) if submodule.repo else None
         target = directory / submodule.path
         if clone is None or not clone.exists() or leaves(directory, submodule.path):
@@ -69,7 +69,7 @@ def lay_out_submodules(
 def _addresses(clone: Path, commit: str) -> Iterator[tuple[str, str]]:
     """Yield the path and address of each submodule that `.gitmodules` declares."""
     try:
-        told = git(
+        output = git(
             "config", "--null", "--blob", f"{commit}:.gitmodules",
             "--get-regexp", r"^submodule\..*\.(path|url)$",
             clone=clone,
@@ -78,7 +78,7 @@ def _addresses(clone: Path, commit: str) -> Iterator[tuple[str, str]]:
     except GitError:
         return
     values: dict[str, dict[str, str]] = {}
-    for entry in told.decode("utf-8", "surrogateescape").split("\0"):
+    for entry in output.decode("utf-8", "surrogateescape").split("\0"):
         key, _, value = entry.partition("\n")
         name, _, field = key.rpartition(".")
         values.setdefault(name, {})[field] = value

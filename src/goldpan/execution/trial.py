@@ -168,8 +168,8 @@ class Trial:
         """Write the base commit, try the patches on a copy, and return the recipe that fits."""
         self._base.mkdir()
         self._check_out()
-        found = submodules(self._clone, self._instance.repo, self._instance.base_commit)
-        lacking = lay_out_submodules(self._workspace, found, self._base, self._scratch)
+        modules = submodules(self._clone, self._instance.repo, self._instance.base_commit)
+        lacking = lay_out_submodules(self._workspace, modules, self._base, self._scratch)
         if lacking:
             self.environment["lacking_submodules"] = list(lacking)
         names = {path.name for path in self._base.iterdir()}

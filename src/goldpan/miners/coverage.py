@@ -143,7 +143,8 @@ def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
     """Tell from the archive alone what is there of a repository whose first run did not end."""
     live = find_live(records)
     gaps = [
-        Gap(number, part, told.state, told.reason) for (number, part), told in live.open.items()
+        Gap(number, part, trouble.state, trouble.reason)
+        for (number, part), trouble in live.open.items()
     ]
     gaps.append(Gap(None, "tables", "pending", NOT_YET))
     gaps.sort(key=lambda gap: (gap.number or 0, gap.part))

@@ -125,15 +125,17 @@ def assess_all(
         record = records.get(step.unit.name)
         waits = _waits(step, open_units)
         try:
-            one = assess(step, root, record, wish)
+            assessment = assess(step, root, record, wish)
         except GoldpanError as error:
             # What it reads is not there yet, or is damaged: running it tells which.
-            one = Assessment(step.unit, record, None, () if waits else (Change(error.problem),))
+            assessment = Assessment(
+                step.unit, record, None, () if waits else (Change(error.problem),)
+            )
         if waits:
-            one = replace(one, after=waits)
-        if one.why or one.after:
+            assessment = replace(assessment, after=waits)
+        if assessment.why or assessment.after:
             open_units.add(step.unit.name)
-        judged.append(one)
+        judged.append(assessment)
     return judged
 
 
@@ -141,7 +143,7 @@ def _waits(step: Step, open_units: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted({*step.unit.needs, *step.unit.after}.intersection(open_units)))
 
 
-def priced(one: Assessment, step: Step, judged: Sequence[Assessment]) -> Assessment:
+def priced(assessment: Assessment, step: Step, judged: Sequence[Assessment]) -> Assessment:
     """Return an assessment with what running the unit would take.
 
     Time and disk are those of its last run, else the mean of its stage; `Step.price` knows the
@@ -150,9 +152,9 @@ def priced(one: Assessment, step: Step, judged: Sequence[Assessment]) -> Assessm
     past = [
         other.record
         for other in judged
-        if other.unit.stage == one.unit.stage and other.record and other.record.seconds
+        if other.unit.stage == assessment.unit.stage and other.record and other.record.seconds
     ]
-    own = [record for record in past if record.unit == one.unit.name] or past
+    own = [record for record in past if record.unit == assessment.unit.name] or past
     cost = step.price()
     if own:
         cost = replace(
@@ -164,4 +166,4 @@ def priced(one: Assessment, step: Step, judged: Sequence[Assessment]) -> Assessm
             if cost.bytes is None
             else cost.bytes,
         )
-    return replace(one, cost=cost)
+    return replace(assessment, cost=cost)

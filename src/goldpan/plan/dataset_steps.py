@@ -72,8 +72,10 @@ class ReviewStep(Step):
         from goldpan.annotation.review.settings import load_review_settings
 
         path = self._settings_file()
-        told = asdict(load_review_settings(None if path is None else path, self.wanted.options))
-        return {name: value for name, value in told.items() if name not in _SECRETS}
+        described = asdict(
+            load_review_settings(None if path is None else path, self.wanted.options)
+        )
+        return {name: value for name, value in described.items() if name not in _SECRETS}
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of tables and verdicts."""
@@ -99,10 +101,10 @@ class ReviewStep(Step):
     def price(self) -> Cost:
         """Count what would be sent, where the filters ran."""
         try:
-            told = self.setting.lab.predict_review(*self._names(), **self._options())
+            predicted = self.setting.lab.predict_review(*self._names(), **self._options())
         except GoldpanError:
             return Cost(note="known once the filters have run")
-        return Cost(money=told.cost, calls=told.requests)
+        return Cost(money=predicted.cost, calls=predicted.requests)
 
     def _names(self) -> list[str]:
         return list(map(self.setting.repository, self.repos))
@@ -149,7 +151,9 @@ class DatasetStep(Step):
             "repositories": sorted(map(str.lower, self._present())),
             "rules": self._rules,
             "profile": profile.plain(),
-            "criteria": {one.name: profile.digest(one) for one in criteria().values()},
+            "criteria": {
+                criterion.name: profile.digest(criterion) for criterion in criteria().values()
+            },
             "split": wanted.split,
             "seed": wanted.seed,
             **({} if wanted.limit is None else {"limit": wanted.limit}),
@@ -161,7 +165,7 @@ class DatasetStep(Step):
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of tables, verdicts, reviews, people's decisions and gold sets."""
-        told = table_digests(self.setting, self._present(), self._profile_name(), self._rules)
+        digests = table_digests(self.setting, self._present(), self._profile_name(), self._rules)
         layout = self.setting.layout_by(self._rules)
         if self.wanted.require:
             paths = [
@@ -169,15 +173,15 @@ class DatasetStep(Step):
                 for repo in map(self.setting.repository, self._present())
                 if self.setting.pairs(repo)[self._rules].exists()
             ]
-            told |= digests_of(layout.root, [path for path in paths if path.exists()])
+            digests |= digests_of(layout.root, [path for path in paths if path.exists()])
             decided = (layout.root / "annotations").glob("*/decisions.parquet")
-            told |= digests_of(layout.root, decided)
+            digests |= digests_of(layout.root, decided)
         if self.wanted.since not in (None, LAST):
             older = self.setting.file.source(str(self.wanted.since))
-            told["since"] = digest_of(Path(older) / "provenance.json")
+            digests["since"] = digest_of(Path(older) / "provenance.json")
         for name in self.wanted.gold:
-            told[f"gold {name}"] = digest_of(self.setting.file.beside(name))
-        return told
+            digests[f"gold {name}"] = digest_of(self.setting.file.beside(name))
+        return digests
 
     def prepare(self, record: Record | None) -> None:
         """Keep the version that the plan built before, unless a killed run has done so."""
@@ -212,8 +216,11 @@ class DatasetStep(Step):
         )
         said = f"{len(data):,} examples"
         if older is not None:
-            found = data.diff(older)
-            said += f", {found.added:,} added, {found.gone:,} gone, {found.changed:,} changed"
+            difference = data.diff(older)
+            said += (
+                f", {difference.added:,} added, {difference.gone:,} gone, "
+                f"{difference.changed:,} changed"
+            )
             self._write_changes(data, older)
         left_out = [repo for repo in self.repos if repo not in self._present()]
         return Outcome(

@@ -74,10 +74,12 @@ class IssueTypeStep(_RepositoriesStep):
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the mined tables and of people's corrections."""
-        told = self._decisions(self.wanted.issue_type.corrections)
+        digests = self._decisions(self.wanted.issue_type.corrections)
         for repo in self._present():
-            told |= {f"{repo} {name}": one for name, one in self.setting.tables(repo).items()}
-        return told
+            digests |= {
+                f"{repo} {name}": digest for name, digest in self.setting.tables(repo).items()
+            }
+        return digests
 
     def run(self) -> Outcome:
         """Build it."""
@@ -100,7 +102,7 @@ class IssueTypeStep(_RepositoriesStep):
         rows = sum(written.rows for written in built.written)
         return Outcome(
             f"{rows:,} examples of {built.closings:,} closings",
-            made=tuple(path for one in built.written for path in _files(one.directory)),
+            made=tuple(path for dataset in built.written for path in _files(dataset.directory)),
             lacks=self._left_out(),
             spent={"examples": rows},
         )
@@ -139,9 +141,9 @@ class CodeCommentsStep(_RepositoriesStep):
 
         options, layout = self.wanted.code_comments, self.setting.lab.layout
         commits = find_commits(layout, self._present(), None)
-        licenses = {f"{one.repo} license": one.license or "" for one in commits}
+        licenses = {f"{commit.repo} license": commit.license or "" for commit in commits}
         decided = self._decisions((*options.annotations, *options.required))
-        return {**decided, **licenses, **{f"{one.repo} commit": one.id for one in commits}}
+        return {**decided, **licenses, **{f"{commit.repo} commit": commit.id for commit in commits}}
 
     def run(self) -> Outcome:
         """Build it."""

@@ -38,7 +38,9 @@ class PlanFile:
     @property
     def profiles(self) -> tuple[str, ...]:
         """The profiles that anything asks for, in their order, once each."""
-        datasets = [one.profile for one in self.plan.dataset if one.family not in FAMILIES]
+        datasets = [
+            dataset.profile for dataset in self.plan.dataset if dataset.family not in FAMILIES
+        ]
         review = [self.plan.review.profile] if self.plan.review else []
         names = [*self.plan.filter.profiles, *datasets, *review] or ["default"]
         return tuple(dict.fromkeys(map(self.profile, names)))

@@ -87,10 +87,10 @@ class MineStep(Step):
     def price(self) -> Cost:
         """Ask GitHub what there is, and predict what mining takes."""
         try:
-            told = self.setting.lab.predict(self.unit.subject)
+            predicted = self.setting.lab.predict(self.unit.subject)
         except GoldpanError as error:
             return Cost(note=error.problem)
-        return Cost(requests=told.requests, points=told.points, seconds=told.seconds)
+        return Cost(requests=predicted.requests, points=predicted.points, seconds=predicted.seconds)
 
 
 def _is_old(refresh: str, age: timedelta) -> bool:

@@ -97,10 +97,10 @@ class EvaluateStep(Step):
     def price(self) -> Cost:
         """Add up what models behind endpoints would cost, where the datasets are built."""
         try:
-            told = [planned.estimate() for planned in self._runs()]
+            estimates = [planned.estimate() for planned in self._runs()]
         except GoldpanError:
             return Cost(note="known once the datasets are built")
-        asked = [estimate for estimate in told if estimate is not None]
+        asked = [estimate for estimate in estimates if estimate is not None]
         if not asked:
             return Cost()
         costs = [estimate.cost for estimate in asked if estimate.cost is not None]

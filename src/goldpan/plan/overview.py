@@ -108,9 +108,9 @@ def _missing(workspace: Workspace, repo: str) -> str:
 
 def _kept(workspace: Workspace, repo: str, rules: Sequence[str]) -> Iterator[Kept]:
     for name in rules:
-        place = Workspace(workspace.root, name)
-        for profile in filtered_by(place, repo):
-            verdicts = read_verdicts(place, repo, profile)
+        layout = Workspace(workspace.root, name)
+        for profile in filtered_by(layout, repo):
+            verdicts = read_verdicts(layout, repo, profile)
             decide = verdicts.filter(pc.field("decides"))["criterion"].unique().to_pylist()
             issues = count_funnel(verdicts, "issue", tuple(decide)).kept
             yield Kept(name, profile, issues, count_funnel(verdicts, "pair", tuple(decide)).kept)
@@ -124,21 +124,21 @@ def _report(workspace: Workspace, held: list[Held], judged: Sequence[Assessment]
     ]
     if judged:
         sections.append(Section("plan", "Plan", tuple(_plan(judged))))
-    incomplete = [one.repo for one in held if one.missing]
-    failed = [one.unit.name for one in judged if one.state == "failed"]
+    incomplete = [item.repo for item in held if item.missing]
+    failed = [item.unit.name for item in judged if item.state == "failed"]
     warnings = [
         f"{len(incomplete):,} of {len(held):,} repositories are incomplete: {listed(incomplete)}."
     ] * bool(incomplete)
     warnings += [f"{len(failed):,} units of the plan failed: {listed(failed)}."] * bool(failed)
-    entries = sum(one.issues + one.pulls for one in held)
+    entries = sum(item.issues + item.pulls for item in held)
     return Report(
         f"Workspace {workspace.root.absolute().name}",
         "What was mined, what the filters keep, and which datasets were built from it.",
         (
             (f"{len(held):,}", "repositories"),
-            (f"{sum(one.issues for one in held):,}", "issues"),
-            (f"{sum(one.pulls for one in held):,}", "pull requests"),
-            (f"{sum(one.pairs for one in held):,}", "fix pairs"),
+            (f"{sum(item.issues for item in held):,}", "issues"),
+            (f"{sum(item.pulls for item in held):,}", "pull requests"),
+            (f"{sum(item.pairs for item in held):,}", "fix pairs"),
         ),
         tuple(_sentences(held, entries, judged)),
         tuple(warnings),
@@ -147,13 +147,13 @@ def _report(workspace: Workspace, held: list[Held], judged: Sequence[Assessment]
 
 
 def _sentences(held: list[Held], entries: int, judged: Sequence[Assessment]) -> Iterator[str]:
-    languages = sorted({one.language for one in held if one.language})
+    languages = sorted({item.language for item in held if item.language})
     yield f"{entries:,} entries of {len(held):,} repositories in {len(languages):,} languages."
     if held:
-        size = _megabytes(sum(one.bytes for one in held))
+        size = _megabytes(sum(item.bytes for item in held))
         yield f"They take {size:,} MB with the code's history."
     if judged:
-        fresh = sum(one.state == "fresh" for one in judged)
+        fresh = sum(item.state == "fresh" for item in judged)
         yield f"{fresh:,} of the {len(judged):,} units of the plan are up to date."
 
 
@@ -171,26 +171,26 @@ def _repositories(held: list[Held]) -> Content:
     )
     rows: list[tuple[Cell, ...]] = [
         (
-            one.repo,
-            one.language,
-            one.license,
-            one.issues,
-            one.pulls,
-            one.pairs,
-            one.last,
-            _megabytes(one.bytes),
-            one.missing or "nothing",
+            item.repo,
+            item.language,
+            item.license,
+            item.issues,
+            item.pulls,
+            item.pairs,
+            item.last,
+            _megabytes(item.bytes),
+            item.missing or "nothing",
         )
-        for one in sorted(held, key=lambda one: (-one.issues - one.pulls, one.repo))
+        for item in sorted(held, key=lambda item: (-item.issues - item.pulls, item.repo))
     ]
     return cut(Table("", columns, tuple(rows)), _MOST)
 
 
 def _kept_table(held: list[Held]) -> Content:
     rows: list[tuple[Cell, ...]] = [
-        (one.repo, kept.rules, kept.profile, kept.issues, kept.pairs)
-        for one in held
-        for kept in one.kept
+        (item.repo, kept.rules, kept.profile, kept.issues, kept.pairs)
+        for item in held
+        for kept in item.kept
     ]
     columns = ("repository", "pairing rules", "profile", "issues kept", "fix pairs kept")
     note = "" if rows else "No repository was filtered."
@@ -200,9 +200,9 @@ def _kept_table(held: list[Held]) -> Content:
 def _datasets(workspace: Workspace) -> Content:
     rows: list[tuple[Cell, ...]] = []
     for path in finished_datasets(workspace):
-        told = read_provenance(path)
-        sources = told.get("sources", ())
-        rows.append((path.name, told["family"], told.get("examples"), len(sources)))
+        provenance = read_provenance(path)
+        sources = provenance.get("sources", ())
+        rows.append((path.name, provenance["family"], provenance.get("examples"), len(sources)))
     columns = ("dataset", "family", "examples", "repositories")
     return Table("", columns, tuple(rows), "" if rows else "No dataset was built.")
 
@@ -211,26 +211,31 @@ def _plan(judged: Sequence[Assessment]) -> Iterator[Content]:
     states = ("fresh", "partial", "due", "after", "stopped", "failed")
     counts: list[tuple[Cell, ...]] = []
     for stage in STAGES:
-        found = [one.state for one in judged if one.unit.stage == stage]
-        if found:
-            counts.append((stage, *(found.count(state) for state in states)))
+        of_stage = [assessment.state for assessment in judged if assessment.unit.stage == stage]
+        if of_stage:
+            counts.append((stage, *(of_stage.count(state) for state in states)))
     yield Table("", ("stage", *states), tuple(counts))
     rows: list[tuple[Cell, ...]] = [
-        (one.unit.name, one.state, _reason(one), one.record.at if one.record else "")
-        for one in judged
-        if one.state != "fresh"
+        (
+            assessment.unit.name,
+            assessment.state,
+            _reason(assessment),
+            assessment.record.at if assessment.record else "",
+        )
+        for assessment in judged
+        if assessment.state != "fresh"
     ]
     if rows:
         columns = ("unit", "state", "why", "last run")
         yield folded(Table("Units that are not up to date", columns, tuple(rows)), 40)
 
 
-def _reason(one: Assessment) -> str:
-    if one.why:
-        return named_changes(one.why)
-    if one.after:
-        return f"perhaps, after {listed(one.after, 3)}"
-    return "; ".join(one.record.lacks) if one.record else ""
+def _reason(assessment: Assessment) -> str:
+    if assessment.why:
+        return named_changes(assessment.why)
+    if assessment.after:
+        return f"perhaps, after {listed(assessment.after, 3)}"
+    return "; ".join(assessment.record.lacks) if assessment.record else ""
 
 
 def _megabytes(size: int) -> float:

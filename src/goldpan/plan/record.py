@@ -83,9 +83,9 @@ class Record:
 def read_record(path: Path) -> Record | None:
     """Return a stored record, None where there is none or it is damaged: the unit is then due."""
     try:
-        told = read_json(path)
-        recipe = Recipe(**told.pop("recipe"))
-        return Record(**{**told, "recipe": recipe, "lacks": tuple(told["lacks"])})
+        value = read_json(path)
+        recipe = Recipe(**value.pop("recipe"))
+        return Record(**{**value, "recipe": recipe, "lacks": tuple(value["lacks"])})
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 
@@ -137,24 +137,24 @@ def size_of(paths: Iterable[Path]) -> int:
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested settings by dotted keys, as JSON holds them, without secrets."""
-    found: dict[str, Any] = {}
+    flattened: dict[str, Any] = {}
     for name, value in values.items():
         key = f"{prefix}{name}"
         if isinstance(value, Mapping) and value:
-            found |= flat(value, f"{key}.")
+            flattened |= flat(value, f"{key}.")
         else:
-            found[key] = orjson.loads(mask(orjson.dumps(value, default=str).decode()))
-    return found
+            flattened[key] = orjson.loads(mask(orjson.dumps(value, default=str).decode()))
+    return flattened
 
 
 def changes(old: Recipe, new: Recipe) -> list[Change]:
     """Return what differs between two recipes: version, settings, inputs."""
-    found = []
+    differing = []
     if old.version != new.version:
-        found.append(Change("Goldpan's version", old.version, new.version))
-    found += _differences("setting", old.settings, new.settings)
-    found += _differences("input", old.inputs, new.inputs)
-    return found
+        differing.append(Change("Goldpan's version", old.version, new.version))
+    differing += _differences("setting", old.settings, new.settings)
+    differing += _differences("input", old.inputs, new.inputs)
+    return differing
 
 
 def _differences(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
@@ -176,7 +176,7 @@ def _shown(values: Mapping[str, Any], key: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def named_changes(found: Sequence[Change], most: int = 3) -> str:
+def named_changes(differing: Sequence[Change], most: int = 3) -> str:
     """Return changes as a line tells them."""
-    shown = "; ".join(map(str, found[:most]))
-    return f"{shown} and {len(found) - most:,} more" if len(found) > most else shown
+    shown = "; ".join(map(str, differing[:most]))
+    return f"{shown} and {len(differing) - most:,} more" if len(differing) > most else shown

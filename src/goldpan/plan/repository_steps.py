@@ -116,8 +116,8 @@ class PairStep(Step):
             *(("rules", rules.name) for rules in known), *(("signal", name) for name in signals)
         )
         described = described_rules(self.setting.rules)
-        told = {f"rules {name}": what for name, what in described.items()}
-        return {"rules": ", ".join(self.setting.rules), **told, "plugins": plugins}
+        values = {f"rules {name}": what for name, what in described.items()}
+        return {"rules": ", ".join(self.setting.rules), **values, "plugins": plugins}
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the mined tables."""
@@ -197,9 +197,9 @@ class FilterStep(Step):
         count, too.
         """
         repo, layout = self.setting.repository(self.unit.subject), self.setting.lab.layout
-        told = {**self.setting.tables(repo), **self.setting.pair_digests(repo)}
-        told |= {name: digest_of(layout.table(repo, name)) for name in _CLONED}
-        return {**told, ISSUES: self.setting.issues()}
+        digests = {**self.setting.tables(repo), **self.setting.pair_digests(repo)}
+        digests |= {name: digest_of(layout.table(repo, name)) for name in _CLONED}
+        return {**digests, ISSUES: self.setting.issues()}
 
     def run(self) -> Outcome:
         """Judge them."""
@@ -220,15 +220,15 @@ def told_profiles(profiles: Iterable[Profile]) -> dict[str, Any]:
     from goldpan.filters.catalogue import criteria
 
     known = criteria()
-    told = {
+    described = {
         f"profile {profile.name}": {
             "decide": list(profile.decide),
             **profile.plain()["settings"],
-            "criteria": {one: profile.digest(known[one]) for one in known},
+            "criteria": {criterion: profile.digest(known[criterion]) for criterion in known},
         }
         for profile in profiles
     }
-    return flat(told)
+    return flat(described)
 
 
 def table_digests(
@@ -236,13 +236,13 @@ def table_digests(
 ) -> dict[str, str]:
     """Return the digests of what datasets read of repositories: tables and verdicts."""
     layout = setting.layout_by(rules)
-    told = {ISSUES: setting.issues()}
+    digests = {ISSUES: setting.issues()}
     for repo in map(setting.repository, repos):
         paths = list(layout.tables(repo).glob("*.parquet"))
         other = {path for path in paths if path.name.startswith("pairs.")}
         pairs = setting.pairs(repo)[rules]
-        told |= digests_of(layout.root, [path for path in paths if path not in other])
+        digests |= digests_of(layout.root, [path for path in paths if path not in other])
         if pairs.exists():
-            told |= digests_of(layout.root, [pairs])
-            told |= digests_of(layout.root, [layout.verdicts(repo, profile)])
-    return told
+            digests |= digests_of(layout.root, [pairs])
+            digests |= digests_of(layout.root, [layout.verdicts(repo, profile)])
+    return digests

@@ -103,13 +103,15 @@ class OpenPlan:
         records = {step.unit.name: self.record(step.unit.name) for step in self.steps}
         judged = assess_all(self.steps, self.lab.path, records, wish)
         pairs = [
-            (one, step)
-            for one, step in zip(judged, self.steps, strict=True)
+            (assessment, step)
+            for assessment, step in zip(judged, self.steps, strict=True)
             if wish.takes(step.unit)
         ]
         return [
-            priced(one, step, judged) if price and (one.why or one.after) else one
-            for one, step in pairs
+            priced(assessment, step, judged)
+            if price and (assessment.why or assessment.after)
+            else assessment
+            for assessment, step in pairs
         ]
 
     def run(self, wish: Wish, listener: Listener, ray: RayCluster | None = None) -> PlanResult:
@@ -145,11 +147,11 @@ class OpenPlan:
         known = read_selection(self.store.selection)
         if known is not None and not anew and is_current(known, wanted):
             return known
-        found = select_repositories(self.lab.settings, wanted, reporter)
+        selection = select_repositories(self.lab.settings, wanted, reporter)
         if keep:
-            write_selection(self.store.selection, found)
-        reporter.note(f"GitHub's search selects {len(found.repositories):,} repositories")
-        return found
+            write_selection(self.store.selection, selection)
+        reporter.note(f"GitHub's search selects {len(selection.repositories):,} repositories")
+        return selection
 
     def _check_wish(self, wish: Wish) -> None:
         for name in wish.only:
@@ -198,7 +200,9 @@ class OpenPlan:
         """Return a unit that is due as a job, else what became of it."""
         unit = step.unit
         needed = [results[name] for name in unit.needs if name in results]
-        lacking = next((one for one in needed if one.state in ("failed", "skipped")), None)
+        lacking = next(
+            (assessment for assessment in needed if assessment.state in ("failed", "skipped")), None
+        )
         if lacking is not None:
             because = lacking.because or lacking.unit.name
             how = "failed" if results[because].state == "failed" else "was skipped"

@@ -54,9 +54,12 @@ def query_of(select: Select) -> str:
 def read_selection(path: Path) -> Selection | None:
     """Return what was selected before; raises `WorkspaceError` for a file that is damaged."""
     try:
-        told = read_json(path)
-        found = [Selected(one["repo"], one["stars"], one["query"]) for one in told["repositories"]]
-        return Selection(told["at"], tuple(told["queries"]), tuple(found))
+        stored = read_json(path)
+        repositories = [
+            Selected(repository["repo"], repository["stars"], repository["query"])
+            for repository in stored["repositories"]
+        ]
+        return Selection(stored["at"], tuple(stored["queries"]), tuple(repositories))
     except FileNotFoundError:
         return None
     except (DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
@@ -72,8 +75,8 @@ def write_selection(path: Path, selection: Selection) -> None:
         "at": selection.at,
         "queries": list(selection.queries),
         "repositories": [
-            {"repo": found.repo, "stars": found.stars, "query": found.query}
-            for found in selection.repositories
+            {"repo": repository.repo, "stars": repository.stars, "query": repository.query}
+            for repository in selection.repositories
         ],
     }
     write_whole(path, sealed_json(facts))
@@ -82,7 +85,7 @@ def write_selection(path: Path, selection: Selection) -> None:
 def repositories_of(wanted: Repositories, selection: Selection | None) -> tuple[str, ...]:
     """Return all repositories of a plan: those that are listed, then those that were selected."""
     selected = () if selection is None else selection.repositories
-    return (*wanted.listed, *(one.repo for one in selected))
+    return (*wanted.listed, *(repository.repo for repository in selected))
 
 
 def is_current(selection: Selection, wanted: Repositories) -> bool:
@@ -95,13 +98,13 @@ def select_repositories(settings: Settings, wanted: Repositories, reporter: Repo
 
     async def ask() -> list[Selected]:
         known = {name.lower() for name in wanted.listed}
-        found: list[Selected] = []
+        repositories: list[Selected] = []
         async with connect(settings, reporter) as github:
             for select in wanted.select:
-                for one in await _search(github, select, known):
-                    known.add(one.repo.lower())
-                    found.append(one)
-        return found
+                for repository in await _search(github, select, known):
+                    known.add(repository.repo.lower())
+                    repositories.append(repository)
+        return repositories
 
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return Selection(at, _told(wanted), tuple(asyncio.run(ask())))
@@ -109,7 +112,7 @@ def select_repositories(settings: Settings, wanted: Repositories, reporter: Repo
 
 async def _search(github: GitHub, select: Select, known: set[str]) -> Sequence[Selected]:
     query = query_of(select)
-    found: dict[str, Selected] = {}
+    repositories: dict[str, Selected] = {}
     for page in range(1, MOST_SELECTED // _PAGE + 1):
         words = {"q": query, "sort": "stars", "order": "desc", "per_page": _PAGE, "page": page}
         reply = await github.get(f"/search/repositories?{urlencode(words)}")
@@ -127,11 +130,15 @@ async def _search(github: GitHub, select: Select, known: set[str]) -> Sequence[S
         for item in items:
             name = _name(item)
             if name is not None and name.lower() not in known:
-                found.setdefault(name.lower(), Selected(name, item["stargazers_count"], query))
-        if len(found) >= select.limit or len(items) < _PAGE:
+                repositories.setdefault(
+                    name.lower(), Selected(name, item["stargazers_count"], query)
+                )
+        if len(repositories) >= select.limit or len(items) < _PAGE:
             break
     # Repositories with as many stars come in any order.
-    ordered = sorted(found.values(), key=lambda one: (-one.stars, one.repo.lower()))
+    ordered = sorted(
+        repositories.values(), key=lambda repository: (-repository.stars, repository.repo.lower())
+    )
     return ordered[: select.limit]
 
 

@@ -32,12 +32,12 @@ class SparseRows:
 
     def matrix(self, names: tuple[str, ...]) -> Any:
         """Return rows x the features of those names; those that the file lacks are 0."""
-        place = {name: at for at, name in enumerate(names)}
+        columns = {name: at for at, name in enumerate(names)}
         last = len(self.names) - 1
         across, down, values = [], [], []
         for number, row in enumerate(self.rows):
             for at, value in row:
-                if at != last and (column := place.get(self.names[at])) is not None:
+                if at != last and (column := columns.get(self.names[at])) is not None:
                     down.append(number)
                     across.append(column)
                     values.append(value)

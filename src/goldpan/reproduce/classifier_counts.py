@@ -97,8 +97,8 @@ def steps(study: Study, parts: Mapping[str, Part]) -> dict[tuple[str, str], floa
                 counts = study.pooled(task, model, part)
                 if counts is not None:
                     for kind in ("tp", "fp", "tn", "fn"):
-                        place = named(title, model), named(task, kind.upper())
-                        cells[place] = getattr(counts, kind)
+                        key = named(title, model), named(task, kind.upper())
+                        cells[key] = getattr(counts, kind)
             for metric in METRICS:
                 row = named(task, model)
                 for column, value in _performance(study, task, model, metric).items():

@@ -50,13 +50,16 @@ def make_model(
     Raises `UsageError` for weights that are not on this machine where nothing may be fetched, or
     whose commit the recipe does not know.
     """
-    given: dict[str, Any] = {**recipe.settings, **(recipe.quick if quick else {})}
+    settings: dict[str, Any] = {**recipe.settings, **(recipe.quick if quick else {})}
     name = recipe.model
     if recipe.kind == "prompted":
-        name, given = "prompted", {"model": recipe.name, **given}
+        name, settings = "prompted", {"model": recipe.name, **settings}
     elif recipe.kind == "fine-tuned":
-        name, given = "finetuned", {"weights": weights_of(recipe), "download": download, **given}
-    return find_model(name, settings_for(protocol, name, given))
+        name, settings = (
+            "finetuned",
+            {"weights": weights_of(recipe), "download": download, **settings},
+        )
+    return find_model(name, settings_for(protocol, name, settings))
 
 
 def weights_of(recipe: ModelRecipe) -> str:

@@ -179,5 +179,5 @@ def _scheme(address: str) -> str:
 
 
 def _code(error: Exception) -> str:
-    found = _CODE.search(str(error))
-    return found[1] if found else ""
+    match = _CODE.search(str(error))
+    return match[1] if match else ""

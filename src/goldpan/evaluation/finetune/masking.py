@@ -101,7 +101,9 @@ class MaskingHead:
                 return [half == first_half for half in drawn]
 
             def ask(some: Sequence[Example]) -> Sequence[list[int]]:
-                inputs = padded(words, [_masked(words, each, hidden(each)) for each in some])
+                inputs = padded(
+                    words, [_masked(words, example, hidden(example)) for example in some]
+                )
                 best = asker.logits(asker.module, inputs).argmax(-1).cpu()
                 inner = inputs["attention_mask"].bool()
                 return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]

@@ -117,10 +117,10 @@ class SequenceHead:
             case "regression":
                 return losses.mse_loss(logits.float(), targets, reduction="sum")
             case "multi-label":
-                found = losses.binary_cross_entropy_with_logits(
+                value = losses.binary_cross_entropy_with_logits(
                     logits.float(), targets, reduction="none"
                 )
-                return found.mean(-1).sum()
+                return value.mean(-1).sum()
             case _:
                 return losses.cross_entropy(logits.float(), targets, reduction="sum")
 

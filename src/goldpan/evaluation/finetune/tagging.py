@@ -88,7 +88,7 @@ class TaggingHead:
         examples = self.examples(words, rows, learn=False)
 
         def ask(some: Sequence[Example]) -> Sequence[list[int]]:
-            inputs = padded(words, [each.ids for each in some])
+            inputs = padded(words, [example.ids for example in some])
             best = asker.logits(asker.module, inputs).argmax(-1).cpu()
             inner = inputs["attention_mask"].bool()
             return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]

@@ -47,8 +47,8 @@ def bleu_counts(reference: Sequence[str], answer: Sequence[str]) -> list[int]:
     matched: list[int] = []
     answered: list[int] = []
     for order in range(1, ORDERS + 1):
-        given, wanted = ngrams(answer, order), ngrams(reference, order)
-        matched.append(sum(min(count, wanted[ngram]) for ngram, count in given.items()))
+        candidate, wanted = ngrams(answer, order), ngrams(reference, order)
+        matched.append(sum(min(count, wanted[ngram]) for ngram, count in candidate.items()))
         answered.append(max(len(answer) - order + 1, 0))
     return [len(answer), len(reference), *matched, *answered]
 
@@ -56,12 +56,12 @@ def bleu_counts(reference: Sequence[str], answer: Sequence[str]) -> list[int]:
 def bleu_of_counts(totals: Floats, *, effective_order: bool = False) -> Floats:
     """Return BLEU from counts, rows x `WIDTH`; 1 where neither text has a token."""
     answered, wanted = totals[:, 0], totals[:, 1]
-    matched, given = totals[:, 2 : 2 + ORDERS], totals[:, 2 + ORDERS : WIDTH]
-    long_enough = given > 0
+    matched, candidate = totals[:, 2 : 2 + ORDERS], totals[:, 2 + ORDERS : WIDTH]
+    long_enough = candidate > 0
     missed = long_enough & (matched == 0)
     smoothing = 2.0 ** np.cumsum(missed, axis=1)
     over = np.where(missed, 1 / smoothing, matched)
-    precisions = np.where(long_enough, over / np.where(long_enough, given, 1.0), 1.0)
+    precisions = np.where(long_enough, over / np.where(long_enough, candidate, 1.0), 1.0)
     orders = long_enough.sum(axis=1) if effective_order else np.full(len(totals), ORDERS)
     known = long_enough.all(axis=1) | effective_order
     mean = np.log(precisions).sum(axis=1) / np.maximum(orders, 1)

@@ -91,7 +91,7 @@ class _Issues:
 
     def at(self, places: npt.NDArray[np.int64]) -> _Issues:
         return _Issues(
-            [self.texts[place] for place in places],
+            [self.texts[row] for row in places],
             self.structure[places],
             [layer[places] for layer in self.layers],
             self.titles[places],

@@ -161,10 +161,10 @@ def _dense(matrix: Any) -> Numbers:
 
 
 def _squares(parts: Sequence[Any]) -> Numbers:
-    found = [
+    squares = [
         np.asarray(part.multiply(part).sum(axis=1)).ravel()
         if hasattr(part, "toarray")
         else (part**2).sum(axis=1)
         for part in parts
     ]
-    return np.asarray(sum(found), dtype=np.float64)
+    return np.asarray(sum(squares), dtype=np.float64)

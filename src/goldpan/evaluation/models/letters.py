@@ -37,7 +37,7 @@ class Letters:
         if not len(kept):
             raise ValueError("no piece of a word is in enough texts")
         pieces = cutter.get_feature_names_out()[kept]
-        self._vocabulary = {piece: place for place, piece in enumerate(pieces)}
+        self._vocabulary = {piece: index for index, piece in enumerate(pieces)}
         return self._weights.fit_transform(_sorted(counts[:, kept]))
 
     def transform(self, texts: Sequence[str]) -> Any:

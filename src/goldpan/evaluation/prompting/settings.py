@@ -112,8 +112,8 @@ def prompt_settings(
         flags["max_cost"] = _number("max_cost", settings["max_cost"])
     temperature: float | None = protocol.temperature
     if settings["temperature"] != PROTOCOL:
-        told = settings["temperature"]
-        temperature = None if told == NONE else _number("temperature", told)
+        stated = settings["temperature"]
+        temperature = None if stated == NONE else _number("temperature", stated)
     try:
         if settings["prices"]:
             flags["prices"] = load_prices(Path(settings["prices"]))

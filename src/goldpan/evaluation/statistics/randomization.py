@@ -133,9 +133,11 @@ def compare_answers(
     ]
     verdicts = {
         pair: Verdict(
-            significant_decision(p, one.difference, alpha), p, fragile=near_limit(p, alpha, rounds)
+            significant_decision(p, tested.difference, alpha),
+            p,
+            fragile=near_limit(p, alpha, rounds),
         )
-        for pair, one, p in zip(pairs, tests, holm([one.p for one in tests]), strict=True)
+        for pair, tested, p in zip(pairs, tests, holm([tested.p for tested in tests]), strict=True)
     }
     unit = "examples" if groups is None else f"{len(set(groups))} groups of examples"
     test = ChosenTest(

@@ -156,9 +156,9 @@ def _linear(
     sides = np.empty((2, columns.shape[1], len(first)))
     for start in range(0, len(first), _PAIRS_AT_ONCE):
         some = slice(start, start + _PAIRS_AT_ONCE)
-        one, other = first[some], second[some]
-        slopes = gradients(task.measure, (sums[one] + sums[other]) / 2)
-        sides[0, :, some] = np.einsum("pbk,pk->bp", columns[one], slopes)
+        left, other = first[some], second[some]
+        slopes = gradients(task.measure, (sums[left] + sums[other]) / 2)
+        sides[0, :, some] = np.einsum("pbk,pk->bp", columns[left], slopes)
         sides[1, :, some] = np.einsum("pbk,pk->bp", columns[other], slopes)
     return sides
 

@@ -80,8 +80,8 @@ def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, Task]) -> pa.Table:
     for first, members in clusters.items():
         siblings |= _siblings(first, sorted(members, key=order.__getitem__), tasks, nearest)
     names = zip(duplicates["repo"].to_pylist(), duplicates["number"].to_pylist(), strict=True)
-    told = zip(names, duplicates["relation"].to_pylist(), strict=True)
-    relations = [SIBLING if name in siblings else relation for name, relation in told]
+    related = zip(names, duplicates["relation"].to_pylist(), strict=True)
+    relations = [SIBLING if name in siblings else relation for name, relation in related]
     place = duplicates.schema.get_field_index("relation")
     return duplicates.set_column(place, "relation", pa.array(relations, pa.string()))
 

@@ -90,14 +90,14 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         claim = claims.get(sign["issue"])
         said = ("marker" if claim.marker else "keyword", claim.excerpt) if claim else ("", None)
         label = next((one for one in sign["labels"] or () if plain_label(one) in labels), None)
-        found = (
+        judged = (
             ("state-reason", sign["closed"] if settings.events else None),
             ("marked", sign["marked"] if settings.events else None),
             ("label", label),
             ("marker", sign["literal"]),
             said,
         )
-        reason, evidence = next((one for one in found if one[1]), (None, None))
+        reason, evidence = next((one for one in judged if one[1]), (None, None))
         for name, value in zip(
             columns, (sign["issue"], reason is None, reason, evidence), strict=True
         ):

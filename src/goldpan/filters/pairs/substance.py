@@ -85,7 +85,7 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
         if objects:
             rows = _rows(view, settings)
             judged = _compare(rows, objects, view.workers, settings.timeout)
-            for number, files in groupby(judged, key=lambda one: one.row["number"]):
+            for number, files in groupby(judged, key=lambda compared: compared.row["number"]):
                 verdicts.append({"number": number, **_sum_up(list(files))})
     view.connection.register("substance_found", pa.Table.from_pylist(verdicts, _FOUND))
     cloned = objects is not None

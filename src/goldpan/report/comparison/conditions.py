@@ -53,15 +53,16 @@ def conditions_section(compared: ComparisonResult) -> Section:
 
 def in_part_sentences(compared: ComparisonResult) -> tuple[str, ...]:
     """Return which systems follow their protocol in part, and in what they are less."""
-    told: dict[str, list[str]] = {}
+    conditions: dict[str, list[str]] = {}
     for system in compared.ranked:
         for run in system.every():
             if run.record.in_part:
                 gaps = "; ".join(run.record.in_part)
                 text = f"{run.record.protocol.name} in part ({gaps})"
-                told.setdefault(text, []).append(system.name)
+                conditions.setdefault(text, []).append(system.name)
     return tuple(
-        f"{listed(list(dict.fromkeys(names)))} ran under {text}." for text, names in told.items()
+        f"{listed(list(dict.fromkeys(names)))} ran under {text}."
+        for text, names in conditions.items()
     )[:_MOST_GAPS]
 
 

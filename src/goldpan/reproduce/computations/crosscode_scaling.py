@@ -91,7 +91,7 @@ def _outcome(
 ) -> Iterator[Outcome]:
     if len(curve) < 2 or value is None:
         return
-    told = ", ".join(f"{name}: {scores[metric]:.2f}" for name, scores in curve.items())
+    shown = ", ".join(f"{name}: {scores[metric]:.2f}" for name, scores in curve.items())
     state: Literal["run", "in part"] = "run" if len(curve) == points else "in part"
-    note = told if state == "run" else f"{len(curve)} of {points} points; {told}"
+    note = shown if state == "run" else f"{len(curve)} of {points} points; {shown}"
     yield Outcome(row, metric, value, state, note, {"curve": curve})
