@@ -56,13 +56,13 @@ def node_of(_: int) -> str:
 def slow_line(directory: Path, number: int) -> str:
     """Say which node begins, then write a file by a rename; another attempt writes the same.
 
-    All but the first two wait in between until a file `killed` names a node, which is not theirs.
+    In between it waits until a file `killed` names a node, which is not its own.
     """
     node = node_of(number)
     with (directory / "attempts").open("a", encoding="utf-8") as log:
         log.write(f"{number} {node}\n")
     killed = directory / "killed"
-    while number > 1 and not (killed.exists() and killed.read_text(encoding="utf-8") != node):
+    while not (killed.exists() and killed.read_text(encoding="utf-8") != node):
         time.sleep(0.02)
     part = directory / f"{number}.{os.getpid()}"
     part.write_text(f"line {number}\n", encoding="utf-8")
