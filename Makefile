@@ -13,7 +13,7 @@ PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,\
 	$(BIN)/python -m pip install --quiet --no-compile)
 INSTALL := $(PIP) --no-deps --require-hashes --requirement
 # A file goes to one process, as its tests share what is dear; files start in the order given.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
