@@ -113,7 +113,7 @@ class Mirror:
             self.pull()
             pushing.start()
             yield
-        except BaseException:
+        except BaseException:  # whatever stopped the work, what it did is pushed
             try:
                 self.push()  # so that whoever is next goes on from here
             except GoldpanError as error:
