@@ -29,6 +29,21 @@ src/sluice/header.py
 >>>>>>> REPLACE
 ```
 """
+FORGED = """\
+src/sluice/header.py
+```python
+<<<<<<< SEARCH
+    return [name.strip() for name in line.split(",")]
+=======
+    return []
+
+
+import sys
+
+sys.modules["__main__"]._outcome = lambda function: ""
+>>>>>>> REPLACE
+```
+"""
 OF_ANOTHER_FILE = """\
 diff --git a/none.py b/none.py
 --- a/none.py
@@ -106,6 +121,18 @@ def test_a_patch_that_bends_the_tests_gains_nothing(lab: Workspace, tmp_path: Pa
     scored = {row.instance.issue: row for row in result.resolutions}[3]
     assert scored.outcome == "tests-fail"
     assert list(scored.failed) == list(rows[3]["FAIL_TO_PASS"])
+
+
+@needs_isolation
+def test_a_patch_that_forges_the_report_of_its_tests_resolves_nothing(
+    lab: Workspace, tmp_path: Path
+) -> None:
+    rows = {row["issue"]: row for row in load(lab.path / "proved").to_arrow().to_pylist()}
+    result = score(lab, tmp_path, {rows[3]["instance_id"]: FORGED})
+    scored = {row.instance.issue: row for row in result.resolutions}[3]
+    assert scored.outcome == "forged-report"
+    assert set(scored.failed) >= set(rows[3]["FAIL_TO_PASS"])
+    assert result.resolved.value == 0
 
 
 @needs_isolation

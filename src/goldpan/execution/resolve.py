@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -18,6 +18,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.execution.control import fail_tests
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.outcome import Run
 from goldpan.execution.recipe import load_recipes
@@ -31,14 +32,21 @@ from goldpan.execution.records import (
     run_digest,
 )
 from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Job, open_trial
+from goldpan.execution.trial import Job, Trial, apply_or_end, open_trial
 
 Outcome = Literal[
-    "resolved", "tests-fail", "no-answer", "does-not-apply", "limit-exceeded", "does-not-build"
+    "resolved",
+    "tests-fail",
+    "forged-report",
+    "no-answer",
+    "does-not-apply",
+    "limit-exceeded",
+    "does-not-build",
 ]
 EXPLAINED: Mapping[Outcome, str] = {
     "resolved": "all tests in FAIL_TO_PASS and PASS_TO_PASS pass",
     "tests-fail": "some of these tests do not pass",
+    "forged-report": "tests were reported as passed that had been changed so that they fail",
     "no-answer": "no patch was given",
     "does-not-apply": "the patch does not apply to the base commit",
     "limit-exceeded": "building or testing exceeded a limit (time, memory, disk, processes)",
@@ -46,6 +54,8 @@ EXPLAINED: Mapping[Outcome, str] = {
 }
 """What each outcome means, for people."""
 _ANSWER = "answer.json"
+_CONTROL = "python-functions"
+"""Which negative control an answer has passed; answers of before it are scored again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ class Resolution:
     instance: Instance
     outcome: Outcome
     failed: tuple[str, ...] = ()
-    """Tests that should pass and do not."""
+    """Tests that should pass and do not, or whose report is forged."""
     restored: tuple[str, ...] = ()
     """Files of tests, or that configure their runner, which the patch changed in vain."""
 
@@ -153,6 +163,8 @@ def resolve_answer(answer: Answer) -> Resolution:
         try:
             trial.prepare()
             resolution = _judge(answer, trial.run("answer", change), restored)
+            if resolution.outcome == "resolved" and (forged := _forged(trial, answer, change)):
+                resolution = Resolution(instance, "forged-report", forged, restored)
         except EndedError as ended:
             outcome: Outcome = (
                 ended.verdict
@@ -164,12 +176,45 @@ def resolve_answer(answer: Answer) -> Resolution:
         "record": answer.record.digest,
         "answer": digest,
         "settings": answer.settings,
+        "control": _CONTROL,
         "outcome": resolution.outcome,
         "failed": resolution.failed,
         "restored": resolution.restored,
     }
     write_whole(logs / _ANSWER, sealed_json(plain))
     return resolution
+
+
+def _forged(trial: Trial, answer: Answer, change: Callable[[Path], None]) -> tuple[str, ...]:
+    """Return the tests that the answer's run reports as passed though they were made to fail.
+
+    Tests that pass all the same with the merged fix, such as a documentation string's, cannot be
+    made to fail, and are none of them.
+    """
+    instance = answer.job.instance
+    proof = answer.record.proof
+    wanted = (*proof.fail_to_pass, *proof.pass_to_pass)
+
+    def passed(name: str, change: Callable[[Path], None]) -> set[str]:
+        failing = False
+
+        def control(testbed: Path) -> None:
+            nonlocal failing
+            change(testbed)
+            failing = fail_tests(testbed, instance.test_files)
+
+        run = trial.run(name, control)
+        return {test for test in wanted if failing and run.get(test) == "passed"}
+
+    def fix(testbed: Path) -> None:
+        apply_or_end(testbed, instance.test_patch)
+        apply_or_end(testbed, instance.patch)
+
+    suspected = passed("control", change)
+    if not suspected:
+        return ()
+    excused = passed("control-fix", fix)
+    return tuple(test for test in wanted if test in suspected - excused)
 
 
 def _inside(testbed: Path, path: str) -> str:
@@ -188,8 +233,8 @@ def _judge(answer: Answer, run: Run, restored: tuple[str, ...]) -> Resolution:
 def _read(logs: Path, answer: Answer, digest: str) -> Resolution | None:
     try:
         plain = read_json(logs / _ANSWER)
-        known = (plain["record"], plain["answer"], plain["settings"])
-        if known != (answer.record.digest, digest, answer.settings):
+        known = (plain["record"], plain["answer"], plain["settings"], plain["control"])
+        if known != (answer.record.digest, digest, answer.settings, _CONTROL):
             return None
         if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
             return None
