@@ -19,7 +19,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset, load
-    from goldpan.api.evaluation import Evaluation, evaluate
+    from goldpan.api.evaluate import evaluate
+    from goldpan.api.evaluation import Evaluation
     from goldpan.api.workspace import Workspace
     from goldpan.builders.build import BuildResult
     from goldpan.check import CheckResult
@@ -98,7 +99,7 @@ _MODULES = {
     "UsageError": "core.errors",
     "Workspace": "api.workspace",
     "WorkspaceError": "core.errors",
-    "evaluate": "api.evaluation",
+    "evaluate": "api.evaluate",
     "load": "api.dataset",
     "register": "plugins",
     "run_plan": "plan.run",

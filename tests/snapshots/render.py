@@ -108,7 +108,8 @@ class _Plain(str):
 def _signature(thing: Callable[..., Any]) -> inspect.Signature:
     told = inspect.signature(thing)
     parameters = [
-        each.replace(annotation=_plain(each.annotation)) for each in told.parameters.values()
+        each.replace(annotation=each.empty if name == "self" else _plain(each.annotation))
+        for name, each in told.parameters.items()
     ]
     return told.replace(parameters=parameters, return_annotation=_plain(told.return_annotation))
 

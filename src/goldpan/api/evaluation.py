@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.api.dataset import Dataset
-from goldpan.api.workspace import Workspace
 from goldpan.core.errors import UsageError
 from goldpan.datasets.registry import find_task, load_tasks, tasks_directory
 from goldpan.datasets.task_data import TaskData, task_directory
@@ -25,8 +24,10 @@ from goldpan.evaluation.run import run as run_once
 from goldpan.evaluation.task_input import TaskInput, read_task_input
 from goldpan.llm.budget import Estimate
 
-if TYPE_CHECKING:  # it is optional
-    import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd  # it is optional
+
+    from goldpan.api.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,25 +176,6 @@ def make_plan(
         hold_out,
         tuple(by),
     )
-
-
-def evaluate(
-    data: str | Dataset | Iterable[str | Dataset],
-    *,
-    model: str | Iterable[str] = "majority",
-    seeds: Iterable[int] | None = None,
-    settings: Mapping[str, Any] | None = None,
-    protocol: str = "default",
-    workspace: Workspace | str | Path | None = None,
-) -> Evaluation:
-    """Run models on a task or a dataset, once per seed, and return the runs with their scores.
-
-    Runs are kept in `workspace`, by default that of the dataset. A finished one is not run again.
-    """
-    if workspace is None and isinstance(data, Dataset):
-        workspace = data.workspace
-    lab = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
-    return lab.evaluate(data, model=model, seeds=seeds, settings=settings, protocol=protocol)
 
 
 def _task_of(workspace: Workspace, data: Dataset) -> str:

@@ -1,4 +1,4 @@
-"""Which repositories of a workspace a stage is to work on."""
+"""Which workspace, and which of its repositories, a stage is to work on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from goldpan.core.config import repository_name
-from goldpan.core.errors import WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace as Layout
 
 
@@ -25,6 +25,13 @@ def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) 
         if name.lower() not in there:
             raise WorkspaceError(f"{layout.root} does not hold {name}", _how_to_get(name, there))
     return names
+
+
+def existing_layout(layout: Layout) -> Layout:
+    """Return the layout of a workspace that is there; raises `UsageError` where there is none."""
+    if not layout.root.is_dir():
+        raise UsageError(f"There is no workspace {layout.root}", "Give its directory")
+    return layout
 
 
 def _how_to_get(name: str, there: list[str]) -> str:

@@ -31,7 +31,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
@@ -53,6 +53,10 @@ class Workspace:
     root: Path
     rules: str | None = None
     """The pairing rules whose pairs and verdicts are read; None for the newest of a repository."""
+
+    def by_rules(self, rules: str | None) -> Workspace:
+        """Return the same directory, whose pairs and verdicts are those by these rules."""
+        return replace(self, rules=rules)
 
     def raw(self, repo: str) -> Path:
         """Return the directory of a repository's raw replies."""

@@ -1,0 +1,147 @@
+"""Mining in a workspace: GitHub and backups in, tables, histories and pairs out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldpan.api.repositories import known_repositories
+from goldpan.core.config import repository_name
+from goldpan.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from goldpan.api.workspace import Workspace
+    from goldpan.core.engine import EngineName
+    from goldpan.core.errors import GoldpanError
+    from goldpan.git.clone import CloneResult
+    from goldpan.miners.coverage import Coverage
+    from goldpan.miners.estimate import Estimate
+    from goldpan.miners.history.revisions import History
+    from goldpan.miners.mine import MineResult
+    from goldpan.miners.pairing import PairResult
+
+
+def mine(self: Workspace, repo: str, *, license: str | None = None) -> MineResult:
+    """Fetch a repository's issues and pull requests, or what changed since the last run.
+
+    `license` states the repository's licence where GitHub or a backup do not or are wrong.
+    """
+    from goldpan.datasets.licenses import stated_license
+    from goldpan.miners.mine import mine
+
+    with self.reporting() as reporter:
+        return mine(self.settings, repo, reporter, license=stated_license(license))
+
+
+def mine_many(
+    self: Workspace, *repos: str, licenses: Mapping[str, str] | None = None
+) -> dict[str, MineResult | GoldpanError]:
+    """Mine repositories at once under one limit, each as `mine` does; none stops the others.
+
+    Returns by name, in the order given, what each gave or what it failed with. The setting
+    `at_once` says how many are mined at once; `licenses` states licences by repository.
+    """
+    from goldpan.datasets.licenses import stated_license
+    from goldpan.miners.mine_many import Results, mine_many
+
+    named = {repo: repository_name(repo) for repo in repos}
+    known = {name.lower(): license for name, license in (licenses or {}).items()}
+    stated = {name: stated_license(known.get(name.lower())) for name in named.values()}
+    with self.reporting() as reporter, reporter.task("Repositories", len(stated)) as task:
+        results = Results(reporter, task)
+        mine_many(self.settings, stated, reporter, results)
+    return {repo: results.by_name[name.lower()] for repo, name in named.items()}
+
+
+def predict(self: Workspace, repo: str) -> Estimate:
+    """Return what `mine` would cost; nothing is written."""
+    from goldpan.miners.mine import predict
+
+    with self.reporting() as reporter:
+        return predict(self.settings, repo, reporter)
+
+
+def from_backup(
+    self: Workspace, repo: str, source: str | Path, *, license: str | None = None
+) -> Coverage:
+    """Import a repository from a metadata backup: a folder, or .jsonl[.xz|.gz]."""
+    from goldpan.datasets.licenses import stated_license
+    from goldpan.miners.backup import mine_backup
+
+    stated = stated_license(license)
+    with self.reporting() as reporter:
+        return mine_backup(self.settings, Path(source), repo, reporter, license=stated)
+
+
+def normalize(
+    self: Workspace,
+    *repos: str,
+    license: str | None = None,
+    engine: EngineName = "local",
+    address: str = "",
+) -> dict[str, dict[str, int]]:
+    """Rebuild the tables from the raw replies; return each table's rows by repository.
+
+    `license` states the licence of one repository; ``mined`` takes that back. The engine
+    ``ray`` does a repository a processor of the cluster at `address` (docs/clusters.md).
+    """
+    from goldpan.datasets.licenses import stated_license
+    from goldpan.miners.tables.again import normalize_all
+
+    names = known_repositories(self.layout, repos, "raw")
+    stated = stated_license(license)
+    if stated is not None and len(names) != 1:
+        raise UsageError("--license is that of one repository", "Give exactly one --repo")
+    with self.reporting() as reporter:
+        return normalize_all(
+            self.layout, names, reporter, self.settings.workers, stated, engine, address
+        )
+
+
+def clone(
+    self: Workspace, *repos: str, source: str | None = None, network: bool | None = None
+) -> list[tuple[CloneResult, History]]:
+    """Fetch the code's history, and find the states before and after each pull request.
+
+    `source` is a git address, a local mirror or a bundle of one repository, instead of GitHub.
+    GitHub is then asked for what git cannot tell of only with `network`, or a remote source.
+    """
+    from goldpan.miners.history.bring import bring_history
+
+    names = known_repositories(self.layout, repos, "tables")
+    if source is not None and len(names) != 1:
+        raise UsageError("--source holds one repository", "Give exactly one --repo")
+    with self.reporting() as reporter:
+        return [
+            bring_history(
+                self.settings, self.layout, name, reporter, source=source, network=network
+            )
+            for name in names
+        ]
+
+
+def pair(self: Workspace, *repos: str, rules: str = "default") -> list[PairResult]:
+    """Find the pull requests that fix issues, with the evidence for each pair.
+
+    Pairs by other rules stay beside these. The methods below take those by `rules`, by default
+    the newest, and `basis` tells which these are.
+    """
+    from goldpan.miners.pairing import find_rules, pair
+
+    chosen = find_rules(rules)
+    names = known_repositories(self.layout, repos, "tables")
+    return [pair(self.layout, name, chosen) for name in names]
+
+
+def status(self: Workspace, *repos: str) -> list[Coverage]:
+    """Compare what GitHub announced with what is stored, and list what is missing."""
+    from goldpan.miners.coverage import measure_coverage
+    from goldpan.miners.tables.inputs import check_replies
+
+    coverages = []
+    for name in known_repositories(self.layout, repos, "raw"):
+        coverage = measure_coverage(self.layout, name)  # tells damage from what was cut off
+        check_replies(self.layout, name)
+        coverages.append(coverage)
+    return coverages
