@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.query import connect
+from goldpan.core.query import connect_alone
 from goldpan.core.remote import is_address, open_address
 from goldpan.datasets.card import CARD
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
@@ -118,7 +118,7 @@ class Dataset:
 
         Each split is also a table of that name. `values` are the query's ``$name`` parameters.
         """
-        with connect() as connection:
+        with connect_alone() as connection:
             tables = {name: self.to_arrow(name) for name in self.splits}
             for name, rows in tables.items():
                 connection.register(name, rows)

@@ -252,7 +252,7 @@ def status(
     with opened(json, workspace=workspace) as lab:
         coverages = lab.status(*(repo or ()))
         if html is not None:
-            write_overview(lab.path, html)
+            write_overview(lab.path, html, coverages=coverages)
     print_result(
         json, [asdict(coverage) for coverage in coverages], lambda: print_status(coverages)
     )

@@ -27,6 +27,7 @@ from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.progress import Reporter
+    from goldpan.miners.coverage import Coverage
     from goldpan.plan.assess import Assessment
     from goldpan.plan.results import PlanResult, UnitResult
     from goldpan.plan.run import OpenPlan
@@ -128,12 +129,17 @@ def status_of_plan(plan: Path, workspace: Path | None, page: Path | None, json: 
     raise typer.Exit(0 if all(assessment.state == "fresh" for assessment in judged) else PARTIAL)
 
 
-def write_overview(workspace: Path, page: Path, judged: Sequence[Assessment] = ()) -> None:
+def write_overview(
+    workspace: Path,
+    page: Path,
+    judged: Sequence[Assessment] = (),
+    coverages: Sequence[Coverage] = (),
+) -> None:
     """Write the HTML page on a workspace's repositories."""
     from goldpan.core.workspace import Workspace as Layout
     from goldpan.plan.overview import write_workspace_overview
 
-    write_workspace_overview(Layout(workspace), page, judged)
+    write_workspace_overview(Layout(workspace), page, judged, coverages)
 
 
 def print_ran(result: PlanResult) -> None:

@@ -81,8 +81,12 @@ def write_table(rows: pa.Table, path: Path) -> None:
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a file; raises `OSError` where it is damaged or cannot be read."""
-    chosen = None if columns is None else list(columns)
-    return pq.read_table(verify_parquet(path), columns=chosen, page_checksum_verification=True)
+    with open_file(path) as file:
+        if columns is None:
+            return file.read()
+        if lacking := [name for name in columns if name not in file.schema_arrow.names]:
+            raise OSError(f"{path} has no column {lacking[0]}")
+        return file.read(list(columns)).select(list(columns))
 
 
 def open_file(path: Path) -> pq.ParquetFile:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from goldpan.core.query import connect
 from goldpan.core.workspace import Workspace
-from goldpan.filters.criterion import Subject
+from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
-from goldpan.filters.stored import profile_verdicts
+from goldpan.filters.stored import profile_verdicts, read_verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,10 @@ SELECT first, count(*), count(*) FILTER (drops = 1) FROM subjects GROUP BY first
 """
 
 
+_SUBJECT = ("repo", "issue", "pull_repo", "pull")
+_KEPT_BY = (*_SUBJECT, "subject", "criterion", "decides", "keep")
+
+
 def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) -> Funnel:
     """Count the verdicts on one kind of subject; `decide` gives the order of the steps."""
     only_subject = {"subject": subject}
@@ -92,6 +97,24 @@ def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) ->
             )
         )
     return Funnel(subject, rows, left, tuple(steps))
+
+
+def count_kept(workspace: Workspace, repo: str, profile: str) -> dict[Subject, int]:
+    """Count what a profile keeps of a repository, by kind: `Funnel.kept` alone.
+
+    Raises `WorkspaceError` where it was not filtered by the profile.
+    """
+    verdicts = read_verdicts(workspace, repo, profile, _KEPT_BY)
+    return {subject: _kept(verdicts, subject) for subject in KEYS}
+
+
+def _kept(verdicts: pa.Table, subject: Subject) -> int:
+    about = verdicts.filter(pc.equal(verdicts["subject"], subject))
+    counts = pc.value_counts(about["criterion"]).field("counts")
+    kept = pc.fill_null(about["keep"], False)
+    dropped = about.filter(pc.and_(about["decides"], pc.invert(kept)))
+    subjects = dropped.group_by(list(_SUBJECT)).aggregate([])
+    return (pc.max(counts).as_py() or 0) - len(subjects)
 
 
 def read_funnels(

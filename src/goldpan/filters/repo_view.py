@@ -46,10 +46,8 @@ from goldpan.git.packs import verify_packs
 _TABLES = ("repositories", "entries", "comments", "references")
 _OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS)
 
-# Small row groups let both cores work on one repository's texts.
-_WORK = "ATTACH ':memory:' AS work (ROW_GROUP_SIZE 8192)"
 _TEXTS = """
-CREATE TABLE work.said AS
+CREATE TABLE said AS
 SELECT number, 'title' AS source, NULL::BIGINT AS comment_id, author, author_type,
        author_association, created_at, coalesce(title, '') AS text
 FROM entries WHERE kind = 'issue'
@@ -141,9 +139,7 @@ def open_material(
             ).fetchall()[0][0]
         )
         connection.execute(_CLOSINGS)
-        connection.execute(_WORK)
         connection.execute(_TEXTS)
-        connection.execute("CREATE TEMP VIEW said AS FROM work.said")
         mark_bots(connection, bots)
         connection.register("all_duplicates", duplicates)
         connection.execute(f"CREATE TEMP TABLE {DUPLICATES.name} AS FROM all_duplicates")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,8 +31,10 @@ _INPUTS = (
 )
 
 
-def read_verdicts(workspace: Workspace, repo: str, profile: str) -> pa.Table:
-    """Return a repository's verdicts under a profile.
+def read_verdicts(
+    workspace: Workspace, repo: str, profile: str, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Return a repository's verdicts under a profile, or some of their columns.
 
     Raises `WorkspaceError` where there are none or their file is damaged.
     """
@@ -44,7 +47,7 @@ def read_verdicts(workspace: Workspace, repo: str, profile: str) -> pa.Table:
             f"Run {_command(workspace, repo, profile)}",
         )
     try:
-        return read_table(path)
+        return read_table(path, columns)
     except (OSError, pa.ArrowException) as error:
         raise WorkspaceError(
             f"{path} cannot be read ({str(error).splitlines()[0]})",

@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.query import open_tables
+from goldpan.core.query import read_tables
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import UNSEEN
 from goldpan.miners.tables.current_records import NOT_YET, find_live
 
-_GAPS = """
-SELECT number, part, state, reason FROM ledger WHERE state NOT IN ('complete', 'unseen')
-ORDER BY number NULLS FIRST, part
-"""
-_SUMS = """
-SELECT part, CASE WHEN count(announced) = count(*) THEN sum(announced)::BIGINT END,
-       sum(stored)::BIGINT
-FROM ledger WHERE number IS NOT NULL GROUP BY part
-"""
-_UNKNOWN = 'SELECT kind, name, "count", number FROM unknown ORDER BY kind, name'
-
+_LEDGER = ("number", "part", "announced", "stored", "state", "reason")
+_UNKNOWN = ("kind", "name", "count", "number")
+_WELL = pa.array(("complete", "unseen"))
+"""What the ledger says of what is not missing."""
 _COUNTED = ("comments", "reviews", "review_comments", "commits", "files")
 _ENTRIES = ("issues", "pulls")
 
@@ -93,10 +87,10 @@ def measure_coverage(
     begin, finished, newest = _last_run(workspace, repo, records)
     plan = begin.meta["plan"]
     if workspace.table(repo, "entries").exists():
-        with open_tables(workspace, repo, ("ledger", "unknown")) as connection:
-            counts = _counts(connection)
-            gaps = [Gap(*row) for row in connection.execute(_GAPS).fetchall()]
-            unknown = [Unknown(*row) for row in connection.execute(_UNKNOWN).fetchall()]
+        tables = read_tables(workspace, repo, {"ledger": _LEDGER, "unknown": _UNKNOWN})
+        counts, gaps = _counts(tables["ledger"]), _gaps(tables["ledger"])
+        unknown = [Unknown(**row) for row in tables["unknown"].to_pylist()]
+        unknown.sort(key=lambda item: (item.kind, item.name))
     else:
         counts, gaps, unknown = *_without_tables(records), []
     return Coverage(
@@ -126,17 +120,26 @@ def _unseen(records: Sequence[Record]) -> tuple[str, ...]:
     return (UNSEEN.format(since=since),) if since else ()
 
 
-def _counts(connection: duckdb.DuckDBPyConnection) -> list[Count]:
-    entries = connection.execute(
-        "SELECT part, announced, stored FROM ledger "
-        "WHERE number IS NULL AND list_contains($1, part)",
-        [list(_ENTRIES)],
-    ).fetchall()
-    sums = {part: (announced, stored) for part, announced, stored in entries}
-    sums |= {row[0]: row[1:] for row in connection.execute(_SUMS).fetchall()}
+def _counts(ledger: pa.Table) -> list[Count]:
+    of_repository = pc.is_null(ledger["number"])
+    lists = ledger.filter(of_repository).select(["part", "announced", "stored"]).to_pylist()
+    sums = {
+        row["part"]: (row["announced"], row["stored"]) for row in lists if row["part"] in _ENTRIES
+    }
+    for part in _COUNTED:
+        rows = ledger.filter(pc.and_(pc.invert(of_repository), pc.equal(ledger["part"], part)))
+        if len(rows):
+            announced = pc.sum(rows["announced"], skip_nulls=False).as_py()
+            sums[part] = (announced, pc.sum(rows["stored"]).as_py())
     return [
         Count(part.replace("_", " "), *sums.get(part, (None, 0))) for part in (*_ENTRIES, *_COUNTED)
     ]
+
+
+def _gaps(ledger: pa.Table) -> list[Gap]:
+    rows = ledger.filter(pc.invert(pc.is_in(ledger["state"], _WELL)))
+    gaps = [Gap(**row) for row in rows.select(["number", "part", "state", "reason"]).to_pylist()]
+    return sorted(gaps, key=lambda gap: (gap.number is not None, gap.number or 0, gap.part))
 
 
 def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:

@@ -10,13 +10,12 @@ import pyarrow.compute as pc
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.parquet import count_rows
-from goldpan.core.query import open_tables
+from goldpan.core.query import read_tables
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import finished_datasets, read_provenance
 from goldpan.filters.basis import filtered_by
-from goldpan.filters.funnel import count_funnel
-from goldpan.filters.stored import read_verdicts
-from goldpan.miners.coverage import measure_coverage
+from goldpan.filters.funnel import count_kept
+from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.plan.assess import Assessment
 from goldpan.plan.record import named_changes, size_of
 from goldpan.plan.unit import STAGES
@@ -24,11 +23,7 @@ from goldpan.report.document import Cell, Content, Report, Section, Table, cut, 
 from goldpan.report.document_page import document_page
 from goldpan.report.page import write_page
 
-_COUNTS = """
-SELECT count(*) FILTER (kind = 'issue'), count(*) FILTER (kind = 'pull'),
-       coalesce(strftime(max(updated_at), '%Y-%m-%d'), '') FROM entries
-"""
-_FACTS = "SELECT coalesce(language, ''), coalesce(license, '') FROM repositories"
+_COLUMNS = {"repositories": ("language", "license"), "entries": ("kind", "updated_at")}
 _MOST = 5_000
 
 
@@ -61,13 +56,18 @@ class Held:
 
 
 def write_workspace_overview(
-    workspace: Workspace, output: Path, judged: Sequence[Assessment] = ()
+    workspace: Workspace,
+    output: Path,
+    judged: Sequence[Assessment] = (),
+    coverages: Sequence[Coverage] = (),
 ) -> None:
     """Write the page; `judged` are the units of a plan, where one is told of, too.
 
-    Raises `WorkspaceError` where a table is damaged or the file cannot be written.
+    `coverages` need not be measured again. Raises `WorkspaceError` where a table is damaged or the
+    file cannot be written.
     """
-    held = [_held(workspace, repo) for repo in workspace.repositories("tables")]
+    known = {coverage.repo: coverage for coverage in coverages}
+    held = [_held(workspace, repo, known.get(repo)) for repo in workspace.repositories("tables")]
     page = document_page(
         _report(workspace, held, judged),
         kind="Workspace overview",
@@ -76,29 +76,30 @@ def write_workspace_overview(
     write_page(page, output)
 
 
-def _held(workspace: Workspace, repo: str) -> Held:
-    with open_tables(workspace, repo, ("repositories", "entries")) as connection:
-        issues, pulls, last = connection.execute(_COUNTS).fetchall()[0]
-        facts = connection.execute(_FACTS).fetchall()
-    language, license = facts[0] if facts else ("", "")
+def _held(workspace: Workspace, repo: str, coverage: Coverage | None) -> Held:
+    tables = read_tables(workspace, repo, _COLUMNS)
+    entries = tables["entries"]
+    kinds = {row["values"]: row["counts"] for row in pc.value_counts(entries["kind"]).to_pylist()}
+    last = pc.max(entries["updated_at"]).as_py()
+    facts: dict[str, str | None] = next(iter(tables["repositories"].to_pylist()), {})
     rules = workspace.paired_by(repo)
     return Held(
         repo,
-        language,
-        license,
-        issues,
-        pulls,
+        facts.get("language") or "",
+        facts.get("license") or "",
+        kinds.get("issue", 0),
+        kinds.get("pull", 0),
         count_rows(workspace.table(repo, "pairs")) if rules else 0,
-        last,
-        _missing(workspace, repo),
+        "" if last is None else f"{last:%Y-%m-%d}",
+        _missing(workspace, repo, coverage),
         size_of([workspace.raw(repo), workspace.tables(repo), workspace.clone(repo)]),
         tuple(_kept(workspace, repo, rules)),
     )
 
 
-def _missing(workspace: Workspace, repo: str) -> str:
+def _missing(workspace: Workspace, repo: str, coverage: Coverage | None) -> str:
     try:
-        coverage = measure_coverage(workspace, repo)
+        coverage = coverage or measure_coverage(workspace, repo)
     except GoldpanError as error:
         return error.problem
     if not coverage.finished:
@@ -110,10 +111,8 @@ def _kept(workspace: Workspace, repo: str, rules: Sequence[str]) -> Iterator[Kep
     for name in rules:
         layout = Workspace(workspace.root, name)
         for profile in filtered_by(layout, repo):
-            verdicts = read_verdicts(layout, repo, profile)
-            decide = verdicts.filter(pc.field("decides"))["criterion"].unique().to_pylist()
-            issues = count_funnel(verdicts, "issue", tuple(decide)).kept
-            yield Kept(name, profile, issues, count_funnel(verdicts, "pair", tuple(decide)).kept)
+            kept = count_kept(layout, repo, profile)
+            yield Kept(name, profile, kept["issue"], kept["pair"])
 
 
 def _report(workspace: Workspace, held: list[Held], judged: Sequence[Assessment]) -> Report:

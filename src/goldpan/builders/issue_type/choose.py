@@ -15,7 +15,7 @@ from goldpan.builders.issue_type.balance import Balance
 from goldpan.builders.issue_type.candidates import Search
 from goldpan.builders.issue_type.closings import Unit
 from goldpan.builders.issue_type.near import KeptSketches, group_rows
-from goldpan.core.query import connect
+from goldpan.core.query import connect_alone
 
 EXPLAINED = {
     "repeated-event": "the archive holds the event twice",
@@ -112,7 +112,7 @@ class _Keys:
     def __init__(self, scratch: Path, paths: list[str]) -> None:
         self.dropped: Counter[str] = Counter()
         self._scratch = scratch
-        self._connection = connect()
+        self._connection = connect_alone()
         self._connection.execute(_SETTINGS)
         self._connection.execute("SET temp_directory = $1", [str(scratch)])
         self._connection.execute(_KEYS, {"paths": paths})

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_table
-from goldpan.core.query import connect, open_tables
+from goldpan.core.query import connect_alone, open_tables
 from goldpan.core.resources import told_otherwise
 from goldpan.core.sealed import DamagedError, verify_parquet
 from goldpan.core.workspace import Workspace
@@ -129,7 +129,7 @@ class EventSource:
             "repos": [repo.lower() for repo in self.repos],
         }
         try:
-            with connect() as connection:
+            with connect_alone() as connection:
                 connection.execute(_SETTINGS)
                 verify_parquet(unit.path)
                 yield from _batches(connection, _EVENTS, values)

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.query import connect
+from goldpan.core.query import connect_alone
 from goldpan.core.resources import told_otherwise
 from goldpan.datasets.diff.version import Version
 
@@ -51,7 +51,10 @@ def open_differences(
     empty reason. Memory follows the number of rows, 8 bytes a column, not the length of their
     texts. Raises `DatasetError` for a file that cannot be read.
     """
-    with tempfile.TemporaryDirectory(prefix="goldpan-diff-") as scratch, connect() as connection:
+    with (
+        tempfile.TemporaryDirectory(prefix="goldpan-diff-") as scratch,
+        connect_alone() as connection,
+    ):
         connection.execute(f"SET temp_directory = {_quoted(scratch)}")
         connection.execute("SET preserve_insertion_order = false")
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from goldpan.core.query import open_tables
+from goldpan.core.query import open_tables, second
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
 
@@ -73,7 +73,7 @@ class Tables:
 
     def pulls(self, at_once: int) -> Iterator[list[Pull]]:
         """Yield the merged pulls and those of fix pairs by any rules by number, so many at once."""
-        asked = self.connection.cursor().execute(_WANTED)
+        asked = second(self.connection).execute(_WANTED)
         while rows := asked.fetchmany(at_once):
             yield [
                 Pull(
