@@ -195,6 +195,28 @@ def test_requirements_in_the_form_of_promise(tmp_path: Path) -> None:
     ]
 
 
+def test_classes_of_requirements_are_never_guessed(tmp_path: Path) -> None:
+    header = "ProjectID,RequirementText,Class,IsFunctional,IsQuality\n"
+    path = written(tmp_path / "promise-reclass.csv", header + "1,'It logs.',F ,1,0\r\n")
+    assert [row["label"] for row in rows_of("requirement_type", path)] == ["functional"]
+    written(path, header + "1,'It logs.',f,1,0\n")
+    with pytest.raises(DatasetError, match="requirement 1: 'f' is not a class of PROMISE NFR"):
+        rows_of("requirement_type", path)
+
+
+@pytest.mark.parametrize("codes", ["Bug", "['Bug', Others]", "[\"'Bug and more'\"]"])
+def test_codes_that_cannot_be_read_are_not_dropped(tmp_path: Path, codes: str) -> None:
+    path = written(tmp_path / "opinions.tsv", f"thread\tsent\tcodes\n1\tIt hangs.\t{codes}\n")
+    with pytest.raises(DatasetError, match=r"row 1: .* is not an aspect of review_aspect"):
+        rows_of("review_aspect", path)
+
+
+def test_blanks_around_a_code_count_for_nothing(tmp_path: Path) -> None:
+    lines = "thread\tsent\tcodes\n1\tIt hangs.\t[' Bug ', u'Others']\n2\tIt is.\t[]\n"
+    rows = rows_of("review_aspect", written(tmp_path / "opinions.tsv", lines))
+    assert [row["labels"] for row in rows] == [["Bug", "Others"], []]
+
+
 def test_a_packed_workbook_is_read(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -76,6 +76,47 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     assert [row["id"] for row in rows] == [f"toy_issues:{name}:{at}" for at in range(1, 5)]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        CSV.replace(",", ";"),
+        CSV.replace(",", "\t"),
+        CSV.replace("\n", "\r\n"),
+        CSV.replace("title,body,kind", " title ,body ,kind"),
+        "".join(f"{at or ''},{at or ''},{line}\n" for at, line in enumerate(CSV.splitlines())),
+    ],
+    ids=["semicolons", "tabs", "line-ends", "blanks", "two-columns-without-name"],
+)
+def test_other_hands_leave_rows_as_they_are(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "toy.csv"
+    path.write_text(content, encoding="utf-8", newline="")
+    rows = list(table.read(toy(tmp_path), [path]))
+    assert [row["label"] for row in rows] == ["bug", "wish", "bug", "wish"]
+    assert rows[0]["text"] == "A  falls\napart"
+
+
+def test_a_name_of_two_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "toy.csv"
+    path.write_text("title,body,kind,kind\nx,y,B,W\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"toy\.csv has two columns called 'kind'"):
+        list(table.read(toy(tmp_path), [path]))
+
+
+def test_numbers_of_pandas_are_labels(tmp_path: Path) -> None:
+    task = toy(tmp_path, ('"B" = ', "1 = "), ('"W" = ', "0 = "))
+    path = tmp_path / "toy.csv"
+    path.write_text("title,body,kind\nx,y,1.0\nz,y,0\n", encoding="utf-8")
+    assert [row["label"] for row in table.read(task, [path])] == ["bug", "wish"]
+
+
+def test_a_missing_column_that_chooses_rows_is_told(tmp_path: Path) -> None:
+    task = toy(tmp_path, ("[settings]", '[settings]\nonly = { language = "en" }'))
+    path = tmp_path / "toy.csv"
+    path.write_text("title,body,kind\nx,y,B\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match="has no column 'language'"):
+        list(table.read(task, [path]))
+
+
 def test_settings_tell_of_more_columns(tmp_path: Path) -> None:
     task = toy(
         tmp_path,
@@ -124,7 +165,7 @@ def test_several_labels_stand_in_columns_or_in_one(tmp_path: Path) -> None:
         ("title,body,kind\nx,y,Q\n", r"row 1: 'Q' is not a label of toy_issues\. It has B, W"),
         ("title,body,kind\nx,y\n", r"line 2: the row has not the 3 fields"),
         ("title,body,kind\nx,y,B,z\n", r"line 2: the row has not the 3 fields"),
-        ("title,body,kind\nx,\udcff,B\n", r"cannot be read .*utf-8"),
+        ("title,body,kind\nx,\udcff,B\n", r"is not a text in UTF-8\. Save it as UTF-8"),
     ],
 )
 def test_what_does_not_fit_is_told_by_place(tmp_path: Path, content: str, told: str) -> None:

@@ -14,7 +14,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -134,18 +134,20 @@ def _explained(path: Path) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist", "Give the path of a file") from None
+    except UnicodeDecodeError:
+        raise DatasetError(f"{path} is not a text in UTF-8", "Save it as UTF-8") from None
     except _BROKEN as error:
         raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
 
 
 def _separated(lines: IO[str], delimiter: str, path: Path) -> Iterator[dict[str, Any]]:
-    """Yield rows; without a delimiter, the first line says whether it is a comma or semicolon."""
+    """Yield rows; without a delimiter, it is what the first line has most: , ; or a tab."""
     csv.field_size_limit(_LONGEST_FIELD)
     header = next(lines, "")
-    if not delimiter:
-        delimiter = ";" if ";" in header and "," not in header else ","
+    delimiter = delimiter or max(",;\t", key=header.count)
     every = (line.replace("\0", "") for line in chain([header], lines))
     rows = csv.DictReader(every, delimiter=delimiter)
+    rows.fieldnames = _column_names(rows.fieldnames or (), path)
     for row in rows:
         if None in row or None in row.values():
             raise DatasetError(
@@ -154,6 +156,19 @@ def _separated(lines: IO[str], delimiter: str, path: Path) -> Iterator[dict[str,
                 "Fetch the file again, or mend that line",
             )
         yield row
+
+
+def _column_names(written: Iterable[Any], path: Path) -> list[str]:
+    """Return the names of columns without blanks around them; several may have none.
+
+    Raises `DatasetError` for a name that stands twice: nobody can tell which column is meant.
+    """
+    names = ["" if name is None else str(name).strip() for name in written]
+    if twice := next((name for name in names if name and names.count(name) > 1), None):
+        raise DatasetError(
+            f"{path} has two columns called {twice[:80]!r}", "Rename one, or take it out"
+        )
+    return names
 
 
 def _sheet(path: Path) -> Iterator[dict[str, Any]]:
@@ -166,7 +181,7 @@ def _sheet(path: Path) -> Iterator[dict[str, Any]]:
         ) from None
     try:
         rows = book.active.iter_rows(values_only=True)
-        names = [str(name) for name in next(rows, ())]
+        names = _column_names(next(rows, ()), path)
         for row in rows:
             if any(value is not None for value in row):
                 yield dict(zip(names, row, strict=False))
@@ -182,7 +197,7 @@ def _old_sheet(path: Path) -> Iterator[dict[str, Any]]:
             sheet = book.sheet_by_index(0)
     except Exception as error:  # noqa: BLE001 - a broken workbook raises whatever it hits upon
         raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
-    names = [str(name) for name in sheet.row_values(0)] if sheet.nrows else []
+    names = _column_names(sheet.row_values(0) if sheet.nrows else (), path)
     for number in range(1, sheet.nrows):
         yield dict(zip(names, sheet.row_values(number), strict=False))
 

@@ -48,6 +48,8 @@ class Context:
     """Files that were asked for and are not there: what, and how to get it, by key."""
     notes: list[str] = field(default_factory=list)
     """What computations want readers to know, in order."""
+    used: dict[str, FoundFile] = field(default_factory=dict)
+    """Files of the table at hand, by key."""
 
     @property
     def directory(self) -> Path:
@@ -65,10 +67,12 @@ class Context:
         """Return a file of the recipe; raises `MissingFileError`, which is remembered."""
         source = self.recipe.file(key)
         try:
-            return self.data.fetch(source) if self.download else self.data.find(source)
+            file = self.data.fetch(source) if self.download else self.data.find(source)
         except MissingFileError as error:
             self.missing[key] = error.problem, error.remedy
             raise
+        self.used[key] = file
+        return file
 
     def files(self, keys: Iterable[str]) -> list[FoundFile]:
         """Return several files; raises `MissingFileError` after all that lack are remembered."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,8 @@ _BLOCK = 2**20
 _LARGEST = 4 * 2**30
 """Bytes of a file that is fetched."""
 _PATIENCE = 60.0
+_NAMED = 3
+"""Files that a sentence names."""
 
 
 class MissingFileError(UsageError):
@@ -149,6 +151,15 @@ class DataFolder:
         if source.sha256:
             state = "as published" if sha256 in source.sha256 else "differs"
         return FoundFile(source, path, sha256, state)
+
+
+def other_content(files: Iterable[FoundFile]) -> tuple[str, ...]:
+    """Return, in at most one sentence, which files have other content than their authors'."""
+    names = [file.path.name for file in files if file.state == "differs"]
+    if len(names) < 2:
+        return tuple(f"{name} is not as published" for name in names)
+    last = names[-1] if len(names) <= _NAMED else f"{len(names) - _NAMED + 1:,} more"
+    return (f"{', '.join(names[: min(len(names), _NAMED) - 1])} and {last} are not as published",)
 
 
 def how_to_get(source: SourceFile, root: Path) -> tuple[str, str]:

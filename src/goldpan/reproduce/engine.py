@@ -10,7 +10,7 @@ from goldpan.evaluation.environment import Environment, read_environment
 from goldpan.reproduce.cells import Outcome, TableResult, fill_table
 from goldpan.reproduce.computations import find_computation
 from goldpan.reproduce.context import Context, Effort
-from goldpan.reproduce.data import FoundFile
+from goldpan.reproduce.data import FoundFile, other_content
 from goldpan.reproduce.recipe import Recipe, TableRecipe
 
 
@@ -30,7 +30,7 @@ class Reproduction:
 
     @property
     def complete(self) -> bool:
-        """Return whether every file was there and every computation ran."""
+        """Return whether every file was there, as published, and every computation ran."""
         return not self.missing and not any(table.problems for table in self.tables)
 
 
@@ -50,6 +50,7 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
         outcomes: list[Outcome] = []
         problems: list[str] = []
         context.notes.clear()
+        context.used.clear()
         for computation in table.compute:
             method = methods[computation.method]
             with context.reporter.task(f"{table.title}: {computation.method}", 1) as progress:
@@ -63,6 +64,10 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
                     if str(error) not in problems:
                         problems.append(str(error))
                 progress.advance()
+        problems += [
+            f"{sentence}, by their SHA-256. Get them anew, or judge the cells with that in mind."
+            for sentence in other_content(context.used.values())
+        ]
         if table.note:
             context.note(table.note)
         results.append(fill_table(table, outcomes, problems, tuple(context.notes)))

@@ -27,7 +27,7 @@ from goldpan.datasets.task_data import TaskData, read_task_data, task_data
 from goldpan.datasets.task_rows import target_column
 from goldpan.evaluation.extras import load
 from goldpan.reproduce.context import Context
-from goldpan.reproduce.data import FoundFile, MissingFileError, read_text
+from goldpan.reproduce.data import FoundFile, MissingFileError, other_content, read_text
 from goldpan.reproduce.preprocessed import preprocessed_file, reading_task
 from goldpan.reproduce.recipe import SplitRecipe, TaskRecipe
 
@@ -75,7 +75,16 @@ def prepared(context: Context, recipe: TaskRecipe) -> Prepared:
             data = replace(data, steps=None)
     if context.effort.limit is not None:
         data = limited(data, context.effort.limit)
+    notes += (*other_content([*files, *order]), *_unchecked(recipe, task, files))
     return Prepared(data, notes)
+
+
+def _unchecked(recipe: TaskRecipe, task: Task, files: Sequence[FoundFile]) -> tuple[str, ...]:
+    """Return that nothing shows which label is which, where that is so."""
+    counted = any(name.startswith("label:") for name in recipe.counts)
+    if not task.labels or counted or all(file.state == "as published" for file in files):
+        return ()
+    return ("labels were not counted: the recipe has their total only",)
 
 
 def with_prompt(context: Context, task: Task, recipe: TaskRecipe) -> Task:

@@ -18,7 +18,9 @@ from goldpan.datasets.imports import table
 from goldpan.datasets.task import Task
 
 _TEXT, _CODES, _THREAD = "sent", "codes", "thread"
-_NAME = re.compile(r"""["']([A-Za-z]+)["']""")
+_NAME = re.compile(r"""u?["']+\s*([A-Za-z]+)\s*["']+""")
+_NONE = re.compile(r"[\s,\[\]]*")
+"""What a list without names consists of."""
 
 
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -35,10 +37,14 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
 
 
 def _sentence(task: Task, path: Path, number: int, row: dict[str, Any]) -> dict[str, Any]:
-    aspects = _NAME.findall(str(row.get(_CODES) or ""))
-    if unknown := [name for name in aspects if name not in task.label_names]:
+    codes = str(row.get(_CODES) or "")
+    aspects = _NAME.findall(codes)
+    unknown = [name for name in aspects if name not in task.label_names]
+    if not _NONE.fullmatch(rest := _NAME.sub("", codes)):
+        unknown.append(rest.strip("[], "))
+    if unknown:
         raise DatasetError(
-            f"{path}, row {number}: {unknown[0]!r} is not an aspect of {task.name}",
+            f"{path}, row {number}: {unknown[0][:80]!r} is not an aspect of {task.name}",
             f"Give the workbook as its authors publish it: {task.source.url}",
         )
     return {

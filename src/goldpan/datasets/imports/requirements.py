@@ -23,17 +23,15 @@ _RELABELLED = ("ProjectID", "RequirementText", "IsFunctional", "IsQuality")
 
 
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """Yield the requirements; the setting `functional` has the classes that are functional.
+    """Yield the requirements; `functional` and `others` in the settings have the classes.
 
-    Raises `DatasetError` for a file of another form.
+    Raises `DatasetError` for a file of another form, or a class that is in neither.
     """
-    functional, other = task.label_names
-    classes = task.settings["functional"]
     for path in files:
         with open_text(path) as lines:
             header = next(lines, "").strip()
         if header.startswith(_ORIGINAL):
-            yield from _original(task, path, classes)
+            yield from _original(task, path)
             continue
         with open_text(path) as lines:
             if next(lines, "").strip() != _HEADER:
@@ -49,19 +47,32 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
                         "repo": f"project {project}",
                         "source": f"{path.name}:{number}",
                         "text": text,
-                        "label": functional if kind in classes else other,
+                        "label": _label(task, path, number, kind),
                     }
 
 
-def _original(task: Task, path: Path, classes: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _label(task: Task, path: Path, number: int, written: str) -> str:
+    """Return what a class means; blanks around it count for nothing."""
     functional, other = task.label_names
+    kind = written.strip()
+    if kind in task.settings["functional"]:
+        return functional
+    if kind not in task.settings["others"]:
+        raise DatasetError(
+            f"{path}, requirement {number}: {written[:40]!r} is not a class of PROMISE NFR",
+            f"Give promise-reclass.csv from {task.source.url}",
+        )
+    return other
+
+
+def _original(task: Task, path: Path) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(table_rows(path), 1):
         yield {
             "id": f"{task.name}:{number:03}",
             "repo": f"project {row['ProjectID']}",
             "source": f"{path.name}:{number}",
             "text": row["RequirementText"].strip(),
-            "label": functional if row["class"] in classes else other,
+            "label": _label(task, path, number, row["class"]),
         }
 
 
@@ -112,7 +123,7 @@ def relabelled(path: Path) -> Iterator[tuple[str, str, bool, bool]]:
 
 
 def _flag(path: Path, number: int, value: object) -> bool:
-    text = str(value).strip()
+    text = str(value).strip().removesuffix(".0")  # as pandas and workbooks write whole numbers
     if text not in ("0", "1"):
         raise DatasetError(
             f"{path}, requirement {number}: {text[:40]!r} is neither 0 nor 1", "Correct the row"

@@ -86,7 +86,7 @@ def _sentences(lines: IO[str], path: Path) -> Iterator[list[tuple[str, str]]]:
         fields = line.rstrip("\n").split("\t")
         if len(fields) < 2:
             raise DatasetError(f"{path}, line {number}: a word has no tag", "Fetch the file again")
-        sentence.append((fields[0], fields[1]))
+        sentence.append((fields[0], fields[1].strip()))
     if sentence:
         yield sentence
 

@@ -73,6 +73,7 @@ def _partition(task: Task, path: Path) -> str | None:
 def _check_columns(task: Task, path: Path, row: Mapping[str, Any]) -> None:
     named = [*task.columns.text, *task.columns.target]
     named += [task.settings[key] for key in ("id", "repo", "created_at") if key in task.settings]
+    named += task.settings.get("only", ())
     if lacking := [name for name in named if name not in row]:
         raise DatasetError(
             f"{path} has no column {lacking[0]!r}; it has {', '.join(map(str, row))}",
@@ -114,7 +115,8 @@ def _target(task: Task, row: Mapping[str, Any], where: str) -> Any:
 
 def _label(task: Task, written: str, where: str) -> str:
     means: Mapping[str, str] = task.settings.get("labels", {})
-    label = means.get(written, written)
+    whole = written.removesuffix(".0")  # pandas and workbooks write whole numbers like this
+    label = means.get(written, means.get(whole, written))
     if label not in task.label_names:
         raise DatasetError(
             f"{where}: {written[:80]!r} is not a label of {task.name}",

@@ -50,16 +50,20 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     task = context.recipe.task(chosen.task)
     if task is None:
         raise UsageError(f"The recipe has no task {chosen.task}", "Add it to [[tasks]]")
-    data = prepared(context, task).data
+    ready = prepared(context, task)
     for model in find_models(context.recipe, context.effort.models):
-        ran = run_of(context, data, model, find_protocol(context.recipe.protocol))
+        ran = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
         if ran is None or model.title not in (*table.rows, *table.own):
             continue
         parts = {part.value: part.score for part in ran.record.scores_by["repo"].parts}
-        scores = {name: parts.get(name) or 0.0 for name in chosen.columns.values()}
+        if lacking := [name for name in chosen.columns.values() if name not in parts]:
+            context.note(f"{model.title} has no test row of {', '.join(lacking)}, so no scores.")
+            continue
+        scores = {name: parts[name] or 0.0 for name in chosen.columns.values()}
         limit = context.effort.limit
-        note = "" if limit is None else f"at most {limit:,} rows"
-        yield from _cells(chosen, model.title, scores, "in part" if note else "run", note)
+        notes = [*ready.notes, *([] if limit is None else [f"at most {limit:,} rows"])]
+        state: State = "in part" if notes else "run"
+        yield from _cells(chosen, model.title, scores, state, "; ".join(notes))
 
 
 def _cells(

@@ -55,13 +55,16 @@ def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator
     protocol = find_protocol(context.recipe.protocol)
     values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
     f1: dict[str, float | None] = {}
-    asked = context.effort.tasks
+    asked, limit = context.effort.tasks, context.effort.limit
+    notes = [] if limit is None else [f"at most {limit:,} rows a task"]
     for task in context.recipe.tasks:
         if task.task not in BASELINE or (asked and task.task not in asked):
             continue
-        ran = run_of(context, prepared(context, task).data, model, protocol)
+        ready = prepared(context, task)
+        ran = run_of(context, ready.data, model, protocol)
         if ran is None:
             return
+        notes += [*ready.notes, *ran.record.in_part]
         scores = ran.record.scores
         for _, metric in _MEANS:
             values[metric].append(scores.value(metric))
@@ -69,14 +72,13 @@ def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator
     if asked:  # the runs are kept, for when all are there
         return
     ranked = comment_score(f1)
-    partly = context.effort.limit is not None
     cells: dict[str, Value] = {column: _mean(values[metric]) for column, metric in _MEANS}
     cells[_WON] = f"{ranked.outperformed}/{ranked.categories}"
     cells[_SCORE] = ranked.score
     for column, value in cells.items():
-        note = f"at most {context.effort.limit:,} rows a task" if partly else ""
         if model.title in table.own:
-            yield Outcome(model.title, column, value, "in part" if partly else "run", note)
+            note = "; ".join(dict.fromkeys(notes))
+            yield Outcome(model.title, column, value, "in part" if notes else "run", note)
 
 
 def _mean(values: Iterable[float | None]) -> float:

@@ -32,7 +32,7 @@ from goldpan.evaluation.stored import PREDICTIONS, TRAIN
 from goldpan.reproduce.cells import Outcome
 from goldpan.reproduce.classifier_counts import Counted, Study, steps
 from goldpan.reproduce.context import Context
-from goldpan.reproduce.data import MissingFileError
+from goldpan.reproduce.data import FoundFile, MissingFileError, other_content
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.recipe import TableRecipe
 from goldpan.reproduce.runs_of import run_of
@@ -59,21 +59,25 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     """Yield the sizes of the sets that are at hand, and what baselines reach on them."""
     chosen = parsed(_Settings, settings)
     external: dict[str, list[_Row]] = {}
+    sources: dict[str, FoundFile] = {}
     for name, key in chosen.external.items():
         try:
-            external[name] = list(relabelled(context.file(key).path))
+            sources[name] = context.file(key)
         except MissingFileError:
             continue
-    training = list(relabelled(context.file(chosen.train).path))
+        external[name] = list(relabelled(sources[name].path))
+    sources[_TRAINING] = context.file(chosen.train)
+    training = list(relabelled(sources[_TRAINING].path))
     known = {
         name: [(functional, quality) for _, _, functional, quality in rows]
         for name, rows in {_TRAINING: training, **external}.items()
     }
     for name, key in chosen.labels.items():
         try:
-            known[name] = list(_labels(context.file(key).path))
+            sources[name] = context.file(key)
         except MissingFileError:
             continue
+        known[name] = list(_labels(sources[name].path))
     for name, labels in known.items():
         sizes = {
             "Size": len(labels),
@@ -82,9 +86,10 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         }
         for column, size in sizes.items():
             if name in table.rows and column in table.columns:
-                yield Outcome(name, column, size, "run")
+                note = "; ".join(other_content([sources[name]]))
+                yield Outcome(name, column, size, "in part" if note else "run", note)
     if table.own and external:
-        yield from _baselines(context, table, chosen, training, external)
+        yield from _baselines(context, table, chosen, training, external, sources)
 
 
 def _labels(path: Path) -> Iterator[tuple[bool, bool]]:
@@ -107,10 +112,13 @@ def _baselines(
     settings: _Settings,
     training: list[_Row],
     external: Mapping[str, list[_Row]],
+    sources: Mapping[str, FoundFile],
 ) -> Iterator[Outcome]:
     counted: list[Counted] = []
+    learned = list(other_content([sources[_TRAINING]]))
     fewer = len(external) < settings.total
-    note = f"{len(external)} of {settings.total} external sets" if fewer else ""
+    tested = [f"{len(external)} of {settings.total} external sets"] if fewer else []
+    tested += other_content(sources[name] for name in (_TRAINING, *external))
     # The paper skips S3: training counts are of all 625 requirements, none held back to choose by.
     protocol = replace(find_protocol(context.recipe.protocol), validation="none")
     for model in find_models(context.recipe, context.effort.models):
@@ -121,9 +129,10 @@ def _baselines(
                 counted += _counted(ran, task, model.title)
     for (row, column), value in steps(Study(tuple(counted)), _PARTS).items():
         if row in table.own and column in table.columns:
-            tested = not (row.startswith("Training ") or column.endswith(" training"))
-            partly = fewer and tested
-            yield Outcome(row, column, value, "in part" if partly else "run", note * partly)
+            notes = (
+                learned if row.startswith("Training ") or column.endswith(" training") else tested
+            )
+            yield Outcome(row, column, value, "in part" if notes else "run", "; ".join(notes))
 
 
 def _data(task: str, training: list[_Row], external: Mapping[str, list[_Row]]) -> TaskData:

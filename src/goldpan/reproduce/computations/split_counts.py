@@ -42,10 +42,11 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             for column in chosen.columns:
                 yield Outcome(row, column, None, "untested", error.problem)
             continue
-        limited = context.effort.limit is not None
+        limited = ("rows were limited",) if context.effort.limit is not None else ()
+        note = "; ".join((*ready.notes, *limited))
         for column, (split, label) in chosen.columns.items():
             count = _count(ready.data, split, label)
-            yield Outcome(row, column, count, "in part" if limited else "run")
+            yield Outcome(row, column, count, "in part" if note else "run", note)
 
 
 def _count(data: TaskData, split: str, label: str) -> int:
