@@ -57,11 +57,18 @@ CUT = Fault(0)
 Model = Callable[[Body], Said | Fault]
 
 
-def answer(verdict: str = "keep", *quotes: str, confidence: float = 0.9, reasons: Any = ()) -> Said:
-    """Return a well-formed answer."""
+def answer(
+    verdict: str = "keep",
+    *quotes: str,
+    confidence: float = 0.9,
+    reasons: Any = (),
+    reply: int | None = None,
+) -> Said:
+    """Return a well-formed answer; without `reply` it names the first, where one is asked for."""
     told = {
         "evidence": list(quotes),
         "reasons": list(reasons),
+        **({} if reply is None else {"reply": reply}),
         "verdict": verdict,
         "confidence": confidence,
     }
@@ -131,7 +138,8 @@ class OpenAIServer:
                 self._busy -= 1
         if isinstance(said, Fault):
             return said.status, _error(said.code, said.message), said.headers
-        message = {"role": "assistant", "content": said.content, "refusal": said.refusal}
+        content = _shaped(said.content, body)
+        message = {"role": "assistant", "content": content, "refusal": said.refusal}
         usage = {"prompt_tokens": said.tokens[0], "completion_tokens": said.tokens[1]}
         choice = {"index": 0, "message": message, "finish_reason": said.finish}
         told = {"id": f"chatcmpl-{next(self._ids)}", "object": "chat.completion", "created": 0}
@@ -286,6 +294,18 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _error(code: str, message: str) -> Body:
     return {"error": {"message": message, "type": "error", "param": None, "code": code}}
+
+
+def _shaped(content: str | None, body: Body) -> str | None:
+    """Return an answer that names a reply, where the schema wants that: a test need not say so."""
+    schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+    if "reply" not in schema.get("required", ()):
+        return content
+    try:
+        told = json.loads(content or "")
+    except ValueError:
+        return content
+    return json.dumps({"reply": 1, **told}) if isinstance(told, dict) else content
 
 
 def _problem(body: Body) -> str | None:

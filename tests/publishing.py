@@ -32,9 +32,10 @@ class Place(NamedTuple):
     twin: Twin
     hub: Hub
 
-    def start(self, *words: str) -> AbstractContextManager[Running]:
-        """Start the program there."""
+    def start(self, *words: str, **given: str) -> AbstractContextManager[Running]:
+        """Start the program there, `given` more of the environment."""
         more = {
+            **given,
             "HF_ENDPOINT": self.hub.url,
             "HF_TOKEN": TOKEN,
             "HF_HOME": str(self.folder / "home"),
@@ -46,9 +47,9 @@ class Place(NamedTuple):
             program=_WITHOUT_XET + MAIN,
         )
 
-    def run(self, *words: str) -> Done:
-        """Run the program there."""
-        with self.start(*words) as running:
+    def run(self, *words: str, **given: str) -> Done:
+        """Run the program there, `given` more of the environment."""
+        with self.start(*words, **given) as running:
             return running.wait()
 
     def killed(self, *words: str, after: int) -> Done:

@@ -27,9 +27,9 @@ QUIET = Reporter(quiet=True)
 QUOTE = "Tighten the bolts"
 
 
-def workspace(root: Path, count: int = 3, **bodies: str) -> Workspace:
+def workspace(root: Path, count: int = 3, *, replies: int = 1, **bodies: str) -> Workspace:
     """Return a filtered workspace of answered issues; `bodies` are texts by ``issue1``."""
-    for name, data in _files(count, tuple(bodies.items())).items():
+    for name, data in _files(count, replies, tuple(bodies.items())).items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -37,11 +37,15 @@ def workspace(root: Path, count: int = 3, **bodies: str) -> Workspace:
 
 
 @cache
-def _files(count: int, bodies: tuple[tuple[str, str], ...]) -> dict[str, bytes]:
+def _files(count: int, each: int, bodies: tuple[tuple[str, str], ...]) -> dict[str, bytes]:
     told = dict(bodies)
     numbers = range(1, count + 1)
     issues = [issue(n, told.get(f"issue{n}", f"Leak of kind {n}\n" * 20)) for n in numbers]
-    replies = [comment(n, f"{QUOTE} of box {n}", "erin") for n in numbers]
+    replies = [
+        comment(n, f"{QUOTE} of box {n}" + "!" * place, "erin")
+        for n in numbers
+        for place in range(each)
+    ]
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         filtered(filtering.build(root, issues, replies))

@@ -9,16 +9,19 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import yaml  # type: ignore[import-untyped]
 
 from goldpan.plan.file import load_plan
 from tests.mining import keys_kept_twice
+from tests.openai_server import OpenAIServer
 from tests.places import ROOT
 from tests.planning import SLUICE, states
 from tests.publishing import EXAMPLES, Place, local_place
 from tests.twin import Copy, Editor, copied_world
 from tests.twin.history import history_world
+from tests.twin.reviewer import judge
 from tests.twin.synthetic import demo_world
 
 LIVE = "your-name/live-questions"
@@ -30,12 +33,29 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield made
 
 
-@pytest.mark.parametrize("name", ["faun-eval.toml", "monthly.toml"])
+@pytest.mark.parametrize("name", ["answers.toml", "faun-eval.toml", "monthly.toml"])
 def test_examples_are_plans(name: str) -> None:
     plan = load_plan(EXAMPLES / name).plan
     selected = sum(select.limit for select in plan.repositories.select)
-    wanted = {"faun-eval.toml": 30, "monthly.toml": 5}[name]
+    wanted = {"answers.toml": 3, "faun-eval.toml": 30, "monthly.toml": 5}[name]
     assert len(plan.repositories.listed) + selected == wanted
+
+
+def test_answers_are_the_replies_that_the_review_names_for_sure(place: Place) -> None:
+    place.plan("answers.toml")
+    plan = place.folder / "answers.toml"
+    with OpenAIServer(judge) as server:
+        model = f'models = ["judge"]\nbase_url = "{server.url}"'
+        text = plan.read_text(encoding="utf-8").replace('models = ["gpt-4o"]', model)
+        plan.write_text(text.replace('"gpt-4o"', '"judge"'), encoding="utf-8")
+        done = place.run("run", "answers.toml", "--json", OPENAI_API_KEY=server.key or "")
+    assert done.code == 0, done.out + done.err
+    table = pq.read_table(place.folder / "answers-workspace" / "datasets" / "answers" / "data")
+    rows = table.to_pylist()
+    assert len(rows) == 15
+    (answer,) = (row["answer"] for row in rows if row["title"].startswith("UnicodeDecodeError"))
+    assert "Run Python with `-X utf8`" in answer
+    assert not any("our mirror" in row["title"] for row in rows), "the model was not sure of it"
 
 
 def test_faun_eval_from_nothing_to_the_hub(place: Place) -> None:

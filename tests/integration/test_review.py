@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.review import planner
@@ -51,7 +53,7 @@ def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
         (2, False, "off-topic", 0.7),
         (3, True, None, 0.9),
     ]
-    assert found[1]["evidence"] == QUOTE
+    assert re.fullmatch(rf"comment [0-9]+: {QUOTE}", found[1]["evidence"])
     shared = {(row["stage"], row["criterion"], row["decides"]) for row in found.values()}
     assert shared == {("llm", "question-answer", False)}
 
@@ -211,6 +213,34 @@ def test_models_that_disagree_send_a_subject_to_people(tmp_path: Path) -> None:
         assert [found[n]["reason"] for n in (2, 3)] == ["disagreement", "unsure"]
         assert [row["value"] for row in found.values()] == [1.0, 0.5, 0.5]
         assert found[2]["evidence"] == "first: keep 0.90; second: drop 0.90"
+
+
+def test_models_that_name_different_replies_disagree(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 1, replies=2)
+
+    def model(body: Body) -> Said:
+        return answer("keep", QUOTE, reply={"first": 1, "second": 2, "third": 2}[body["model"]])
+
+    with OpenAIServer(model) as server:
+        review(place, server, models=["first", "second"])
+        assert (rows(place)[1]["keep"], rows(place)[1]["reason"]) == (None, "disagreement")
+        review(place, server, models=["first", "second", "third"], agreement=0.6)
+        decided = rows(place)[1]
+    comments = pq.read_table(place.table(REPO, "comments"))["comment_id"].to_pylist()
+    assert decided["keep"] is True
+    assert decided["evidence"] == f"comment {comments[1]}: {QUOTE}"
+
+
+def test_a_reply_that_does_not_exist_is_left_to_people(tmp_path: Path) -> None:
+    place = workspace(tmp_path, 1)
+    with OpenAIServer(lambda _: answer("keep", QUOTE, reply=2)) as server:
+        review(place, server)
+    found = rows(place)[1]
+    assert (found["keep"], found["reason"], found["evidence"]) == (
+        None,
+        "reply-not-found",
+        "reply 2",
+    )
 
 
 def test_samples_vote_with_seeds_of_their_own_and_a_majority_may_do(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from goldpan.core.workspace import Workspace
 from tests.console import run
 from tests.openai_server import OpenAIServer, answer
 from tests.program import Done
-from tests.reviewing import each, workspace
+from tests.reviewing import QUOTE, each, workspace
 
 
 @pytest.fixture
@@ -67,6 +67,30 @@ def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
     assert "1 without an example: question-answer" in done.out
     table = pq.read_table(folder / "place" / "datasets" / "qa" / "data")
     assert sorted(table["issue"].to_pylist()) == [1, 3]
+
+
+def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
+    workspace(tmp_path / "place", replies=2)
+    named = {1: answer("keep", QUOTE, reply=1), 2: answer("keep", QUOTE, reply=2)}
+    with OpenAIServer(each({**named, 3: answer("drop", reasons=())})) as server:
+        given = ["--model", "judge", "--base-url", server.url, "--subjects", "issue"]
+        command(tmp_path, "review", *given, key=server.key)
+    build = ("build", "qa", "--require", "question-answer", "--answer")
+    done = command(tmp_path, *build, "first")
+    assert done.code == 0, done.err
+    assert "1 without an example: another-reply" in done.out
+    data = tmp_path / "place" / "datasets" / "qa"
+    assert pq.read_table(data / "data")["issue"].to_pylist() == [1]
+    done = command(tmp_path, *build, "reviewed")
+    assert done.code == 0, done.err
+    rows = pq.read_table(data / "data").to_pylist()
+    assert {row["issue"]: row["answer"].count("!") for row in rows} == {1: 0, 2: 1}
+    assert all(row["answer"] == row["dialogue"][row["issue"]]["content"] for row in rows)
+    card = (data / "README.md").read_text(encoding="utf-8")
+    assert "The answer is the reply that the review `question-answer` names" in card
+    done = command(tmp_path, "build", "qa", "--answer", "reviewed")
+    assert done.code == 2
+    assert "No review is required that names the reply. Add --require question-answer" in done.err
 
 
 def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,4 +60,14 @@ def judge(body: dict[str, Any]) -> Said:
     told = next((each for title, each in (_PAIRS | _ISSUES).items() if title in asked), None)
     if told is None:
         raise LookupError(f"Nobody judged {json.dumps(asked)[:400]}")
-    return answer(told.verdict, told.quote, reasons=told.reasons, confidence=told.confidence)
+    reply = _reply(asked, told.quote) if told.verdict == "keep" else None
+    return answer(
+        told.verdict, told.quote, reasons=told.reasons, confidence=told.confidence, reply=reply
+    )
+
+
+def _reply(asked: str, quote: str) -> int | None:
+    """Return the number of the reply that holds the quote; None for a pair, which has none."""
+    before, found, _ = asked.partition(quote)
+    numbers = re.findall(r"^=== \w+ begin reply (\d+) of", before, re.MULTILINE)
+    return int(numbers[-1]) if found and numbers else None

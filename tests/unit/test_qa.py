@@ -6,7 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from goldpan.filters.answers import Choice, Question, Reply, choose, rated_answers
+from goldpan.filters.answers import (
+    Choice,
+    Question,
+    Reply,
+    choose,
+    named_comment,
+    of_comment,
+    rated_answers,
+)
 from goldpan.text.remarks import read_remarks
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -187,3 +195,10 @@ def test_a_report_of_what_does_not_work_is_no_question(title: str) -> None:
     assert earned(
         "Soak the seal in water.", question=Question("asker", title, None, None)
     ) == earned("Soak the seal in water.", question=stated)
+
+
+def test_evidence_names_the_reply_that_answers() -> None:
+    assert named_comment(of_comment(17, "soak the seal")) == 17
+    assert named_comment(of_comment(17, "")) == 17
+    for evidence in (None, "", "soak the seal", "see comment 17: soak", "comment 17 says so"):
+        assert named_comment(evidence) is None

@@ -225,3 +225,18 @@ def test_a_review_of_other_tables_does_not_count(tmp_path: Path) -> None:
         path.unlink()
         filtered(place)
         assert len(read_reviews(place, REPO, "own")) == 3
+
+
+def test_a_prompt_that_names_a_reply_wants_its_number() -> None:
+    assert load_prompt("question-answer").names_reply
+    assert "reply: the number of the one reply" in load_prompt("question-answer").instructions("x")
+    assert not load_prompt("problem-solution").names_reply
+    assert "reply:" not in load_prompt("problem-solution").instructions("x")
+    schema = answer_schema(["unclear"], names_reply=True)
+    assert schema["required"] == ["evidence", "reasons", "reply", "verdict", "confidence"]
+    text = answer("keep", "words", reply=2).content or ""
+    assert parse_answer(text, [], names_reply=True).reply == 2
+    for reply in (None, 0):
+        with pytest.raises(ValueError, match="reply: the verdict is keep, and no reply is named"):
+            parse_answer(answer("keep", "words", reply=reply).content or "", [], names_reply=True)
+    assert parse_answer(answer("drop", "words", reply=0).content or "", [], names_reply=True)

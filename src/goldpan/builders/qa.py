@@ -6,19 +6,24 @@ criterion `answer` of the profile says; the whole dialogue is kept beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from goldpan.builders.context import BuildContext
-from goldpan.filters.answers import choose
+from goldpan.filters.answers import Answer, Question, Reply, choose, rated_answers
 from goldpan.filters.issues.answer import Settings, discussion_of
+
+REVIEW = "question-answer"
+"""The review that names the reply that answers."""
 
 EXPLAINED = {
     "answered": "the issue is open, or nobody but the asker and bots replied",
     "answer": "no reply answers, by the rules of the criterion",
     "no-answer": "no reply is taken as the answer",
+    "another-reply": "the review names another reply as the answer than the rules do",
+    "no-reply-named": "the review confirms an answer and does not name the reply",
 }
 
 _DIALOGUES = """
@@ -39,9 +44,9 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
         said = list(group)
         issue = said[0]
         number, question, replies = discussion_of(said)
-        answers = choose(question, replies, settings.choice, settings.least)
+        answers, reason = _answers(stock, settings, number, question, replies)
         if not answers:
-            stock.dropped["no-answer"] += 1
+            stock.dropped[reason] += 1
             continue
         title, body = stock.text(issue["title"]), stock.text(issue["body"])
         dialogue = [_turn(issue["question_role"], f"{title}\n\n{body}", issue["created_at"], None)]
@@ -71,6 +76,27 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
                 "participants": len({reply.author for reply in replies} | {issue["asker"]}),
                 "raw": stock.raw.get(number, ()),
             }
+
+
+def _answers(
+    stock: BuildContext,
+    settings: Settings,
+    number: int,
+    question: Question,
+    replies: Sequence[Reply],
+) -> tuple[Sequence[Answer], str]:
+    """Return the replies that are taken as answers, and why there are none if so."""
+    if stock.by_review:
+        answers = {reply.comment_id: Answer(reply, None, ()) for reply in replies}
+        rated = rated_answers(question, replies)
+        answers |= {answer.reply.comment_id: answer for answer in rated}
+        named = (stock.named or {}).get(number)
+        return [answers[named]] if named in answers else [], "no-reply-named"
+    chosen = choose(question, replies, settings.choice, settings.least)
+    named = (stock.named or {}).get(number)
+    if named is None or not chosen:
+        return chosen, "no-answer"
+    return [answer for answer in chosen if answer.reply.comment_id == named], "another-reply"
 
 
 def _turn(role: str | None, content: str, at: object, comment_id: int | None) -> dict[str, Any]:

@@ -36,6 +36,7 @@ class Answer(StrEnum):
     BEST = "best"
     FIRST = "first"
     ALL = "all"
+    REVIEWED = "reviewed"
 
 
 class _Datasets(TyperGroup):
@@ -92,7 +93,10 @@ def kept_subjects(
     ] = None,
     answer: Annotated[
         Answer | None,
-        typer.Option(help="Of qa: best, first or all replies. (default: as the profile says)"),
+        typer.Option(
+            help="Of qa: best, first or all replies, or the one that a required review names. "
+            "(default: as the profile says)"
+        ),
     ] = None,
     gold: Annotated[
         list[Path] | None,

@@ -52,6 +52,7 @@ _WISHES = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"^[ \t]{0,3}(?:>[ \t]?)+(\S.{15,})$", re.MULTILINE)
+_COMMENT = re.compile(r"comment ([0-9]{1,18})(?::|\Z)")
 _ALIKE = 40  # characters by which a quoted line is known again
 
 
@@ -108,6 +109,17 @@ def choose_rated(
         )
     best = max(answers, key=lambda answer: answer.points or 0, default=None)
     return (best,) if best and best.points is not None and best.points >= least else ()
+
+
+def of_comment(comment_id: int, text: str) -> str:
+    """Return the evidence of a verdict that a reply answers: which one it is, and a text."""
+    return f"comment {comment_id}: {text}" if text else f"comment {comment_id}"
+
+
+def named_comment(evidence: str | None) -> int | None:
+    """Return the id of the reply that `of_comment` names, if the evidence names one."""
+    named = _COMMENT.match(evidence or "")
+    return int(named[1]) if named else None
 
 
 def first_answer(question: Question, replies: Sequence[Reply]) -> Reply | None:

@@ -182,7 +182,7 @@ class DatasetPlan(Section):
     limit: int | None = Field(default=None, ge=1)
     """Of rows, drawn by the seed."""
     require: tuple[str, ...] = Field(default=(), strict=False)
-    answer: Literal["best", "first", "all"] | None = None
+    answer: Literal["best", "first", "all", "reviewed"] | None = None
     gold: tuple[str, ...] = Field(default=(), strict=False)
     repositories: tuple[str, ...] = Field(default=(), strict=False)
     """Of those of the plan; all without it."""

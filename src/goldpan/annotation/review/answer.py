@@ -20,13 +20,18 @@ class Answer(BaseModel):
 
     evidence: tuple[str, ...] = Field(max_length=20)
     reasons: tuple[str, ...] = Field(max_length=20)
+    reply: int | None = None
+    """The number of the reply that answers, where the prompt asks for it; 0 for none."""
     verdict: Verdict
     confidence: float = Field(ge=0, le=1)
 
 
-def answer_schema(reasons: Collection[str], *, bounded: bool = False) -> dict[str, Any]:
+def answer_schema(
+    reasons: Collection[str], *, names_reply: bool = False, bounded: bool = False
+) -> dict[str, Any]:
     """Return the JSON schema of an answer whose reasons are among these codes.
 
+    `names_reply` asks for the number of a reply too.
     `bounded` limits lengths too, for servers whose models ramble: llama.cpp and vLLM enforce
     that, OpenAI refuses such a schema.
     """
@@ -38,20 +43,22 @@ def answer_schema(reasons: Collection[str], *, bounded: bool = False) -> dict[st
         text["maxLength"] = _LONGEST_QUOTE
         evidence["maxItems"] = codes["maxItems"] = 3
         confidence = {"enum": _TENTHS}
+    properties = {
+        "evidence": evidence,
+        "reasons": codes,
+        **({"reply": {"type": "integer"}} if names_reply else {}),
+        "verdict": {"type": "string", "enum": ["keep", "drop", "unsure"]},
+        "confidence": confidence,
+    }
     return {
         "type": "object",
-        "properties": {
-            "evidence": evidence,
-            "reasons": codes,
-            "verdict": {"type": "string", "enum": ["keep", "drop", "unsure"]},
-            "confidence": confidence,
-        },
-        "required": ["evidence", "reasons", "verdict", "confidence"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 
 
-def parse_answer(text: str, reasons: Collection[str]) -> Answer:
+def parse_answer(text: str, reasons: Collection[str], *, names_reply: bool = False) -> Answer:
     """Read an answer; raises `ValueError` that says in one line what is wrong with it."""
     try:
         answer = Answer.model_validate_json(text)
@@ -61,6 +68,8 @@ def parse_answer(text: str, reasons: Collection[str]) -> Answer:
         raise ValueError(f"{where}: {first['msg']}" if where else str(first["msg"])) from None
     if unknown := [code for code in answer.reasons if code not in reasons]:
         raise ValueError(f"reasons: {unknown[0][:40]!r} is not a code of the rubric")
+    if names_reply and answer.verdict == "keep" and not answer.reply:
+        raise ValueError("reply: the verdict is keep, and no reply is named")
     return answer
 
 

@@ -30,6 +30,8 @@ class ReviewItem:
     """The id of the example whose label is judged."""
     suspicions: tuple[str, ...] = ()
     """What looks like an attempt to steer the model, a line each."""
+    comment_ids: tuple[int, ...] = ()
+    """Of all replies, in the order of their numbers; models name replies by number."""
 
     def plain(self) -> dict[str, Any]:
         """Return the case as plain data; `from_plain` is the way back."""
@@ -39,7 +41,8 @@ class ReviewItem:
     def from_plain(cls, data: dict[str, Any]) -> ReviewItem:
         """Return the case that `plain` gave."""
         parts = tuple(Part(**part) for part in data["parts"])
-        return cls(**{**data, "parts": parts, "suspicions": tuple(data["suspicions"])})
+        lists = {name: tuple(data[name]) for name in ("suspicions", "comment_ids")}
+        return cls(**{**data, "parts": parts, **lists})
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class ReviewPlanner(Planner[Texts, Answer]):
         prompt = prompt_of(case)
         return Question(
             partial(make_request, case, prompt, voter, self._review),
-            partial(parse_answer, reasons=prompt.reasons),
+            partial(parse_answer, reasons=prompt.reasons, names_reply=prompt.names_reply),
         )
 
 

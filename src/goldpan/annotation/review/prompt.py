@@ -23,6 +23,8 @@ class Prompt:
     """Raised with each change of the rubric."""
     reasons: Mapping[str, str]
     """What the codes for dropping mean."""
+    names_reply: bool
+    """Whether the model names the reply that answers, by its number."""
     digest: str
     """Of rubric and template: a change without a new version is noticed all the same."""
     rubric: Mapping[str, object]
@@ -52,6 +54,7 @@ def load_prompt(name: str) -> Prompt:
         name,
         int(values["version"]),
         values["reasons"],
+        "reply" in values,
         digest,
         values,
         environment.from_string(template),

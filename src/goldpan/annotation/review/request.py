@@ -58,7 +58,11 @@ def _request(
             "json_schema": {
                 "name": "answer",
                 "strict": True,
-                "schema": answer_schema(prompt.reasons, bounded=settings.bounded_schema),
+                "schema": answer_schema(
+                    prompt.reasons,
+                    names_reply=prompt.names_reply,
+                    bounded=settings.bounded_schema,
+                ),
             },
         },
         settings.limit_parameter: settings.max_tokens,

@@ -11,6 +11,7 @@ from goldpan.annotation.review.item import ReviewItem
 from goldpan.annotation.review.request import Voter
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.sanitize import line
+from goldpan.filters.answers import of_comment
 from goldpan.llm.outcome import Outcome
 
 NOT_ASKED = "not-asked"
@@ -50,12 +51,15 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     """Return the verdict on a case.
 
     People decide where a text tries to steer the model, where a vote is missing, where a quote
-    stands in no text, and where fewer than `agreement` of the votes are the same.
+    stands in no text, where a reply is named that does not exist, and where fewer than
+    `agreement` of the votes are the same. Votes that name different replies are not the same.
     """
     if case.obstacle:
         return Decision(None, case.obstacle, None, "")
     counts = Counter(_counted(vote, settings) for vote in votes)
-    decided = {name: counts[name] for name in ("keep", "drop")}
+    replies = Counter(_reply(vote) for vote in votes if _counted(vote, settings) == "keep")
+    reply = max(replies, key=lambda number: (replies[number], -number), default=0)
+    decided = {"keep": replies[reply], "drop": counts["drop"]}
     winner = max(decided, key=lambda name: decided[name])
     share = decided[winner] / len(votes)
     value = share if len(votes) > 1 else _confidence(votes[0])
@@ -68,10 +72,15 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
         return Decision(None, failed[0].verdict, None, _told(votes))
     if missing := _missing(votes):
         return Decision(None, "quote-not-found", value, line(missing))
+    if beyond := [number for number in replies if number > len(case.comment_ids)]:
+        return Decision(None, "reply-not-found", value, f"reply {beyond[0]}")
     if share < settings.agreement or share <= 0.5:
-        return Decision(None, _why(counts, failed), value, _told(votes))
+        return Decision(None, _why(counts, replies, failed), value, _told(votes))
     if winner == "keep":
-        return Decision(True, None, value, _quote(votes, winner))
+        quote = _quote(votes, winner)
+        return Decision(
+            True, None, value, of_comment(case.comment_ids[reply - 1], quote) if reply else quote
+        )
     return Decision(False, _reason(votes), value, _quote(votes, winner))
 
 
@@ -82,8 +91,13 @@ def _counted(vote: Vote, settings: ReviewSettings) -> str:
     return vote.verdict
 
 
-def _why(counts: Counter[str], failed: Sequence[Vote]) -> str:
-    if counts["keep"] and counts["drop"]:
+def _reply(vote: Vote) -> int:
+    """Return the number of the reply that a vote names; 0 where its prompt asks for none."""
+    return (vote.outcome and vote.outcome.answer and vote.outcome.answer.reply) or 0
+
+
+def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) -> str:
+    if (counts["keep"] and counts["drop"]) or len(replies) > 1:
         return "disagreement"
     return "unsure" if counts["unsure"] or not failed else failed[0].verdict
 

@@ -23,7 +23,7 @@ def build(
     split: str = "none",
     seed: int = 0,
     require: Sequence[str] = (),
-    answer: Literal["best", "first", "all"] | None = None,
+    answer: Literal["best", "first", "all", "reviewed"] | None = None,
     gold: Sequence[str | Path] = (),
     output: str | Path | None = None,
     since: str | Path | Dataset | None = None,
@@ -33,8 +33,8 @@ def build(
     """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
     `require` names reviews that must keep every row; `answer` says which replies of ``qa``
-    are answers where the profile's choice shall not count; card and provenance tell how the
-    rows fare against each `gold` set. The dataset is written to `output`, by
+    are answers where the profile's choice shall not count (``reviewed``: the one that the
+    required review question-answer names); card and provenance tell how the rows fare against each `gold` set. The dataset is written to `output`, by
     default in the workspace; its `built` says what became of what was considered. Its
     card tells what changed since the older version `since`, which it may replace. Of
     ``issue-resolution``, `verified` takes only fixes that `verify` proved. Of more rows than

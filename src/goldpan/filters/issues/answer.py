@@ -18,6 +18,7 @@ from goldpan.filters.answers import (
     Reply,
     choose,
     choose_rated,
+    of_comment,
     rated_answers,
 )
 from goldpan.filters.criterion import Criterion
@@ -115,8 +116,7 @@ def _row(number: int, keep: bool, reason: str | None, answer: Answer | None) -> 
     points = None if answer is None else answer.points
     evidence = None
     if answer is not None:
-        evidence = f"comment {answer.reply.comment_id}"
-        evidence += f": {', '.join(answer.because)}" if answer.because else ""
+        evidence = of_comment(answer.reply.comment_id, ", ".join(answer.because))
     return dict(zip(_SCHEMA.names, (number, keep, reason, points, evidence), strict=True))
 
 

@@ -41,6 +41,7 @@ def read(view: RepoView) -> Iterator[ReviewItem]:
             None,
             None,
             (*question(said[0]), *_shown(replies, said[0]["asker"])),
+            comment_ids=tuple(row["comment_id"] for row in replies),
         )
 
 
