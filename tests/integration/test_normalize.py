@@ -13,8 +13,10 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.tables import again as again_module
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables import parts
+from goldpan.miners.tables.again import normalize_all
 from goldpan.miners.tables.normalize import normalize
 from tests.mining import mine_twin, table_bytes
 from tests.twin import Editor, Twin, synthetic_world
@@ -53,6 +55,21 @@ def test_chunks_and_processes_do_not_show(
     monkeypatch.setattr(module, "_CHUNK_BYTES", chunk)
     shutil.rmtree(tmp_path / "w" / "tables")
     assert again(tmp_path / "w", workers) == wanted
+
+
+def test_repositories_made_at_once_have_the_same_tables(
+    mined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"prospector/{name}" for name in ("sluice", "pan", "rocker")]
+    for name in names:
+        shutil.copytree(mined / "raw" / REPO, tmp_path / "raw" / name)
+    monkeypatch.setattr(again_module, "_WORTH_PROCESSES", 0)
+    with Reporter(quiet=True) as reporter:
+        counts = normalize_all(Workspace(tmp_path), names, reporter, 2, None)
+    assert list(counts) == names
+    assert all(rows == counts[REPO] for rows in counts.values())
+    wanted = table_bytes(mined)
+    assert all(table_bytes(tmp_path, name) == wanted for name in names)
 
 
 def test_rows_cross_ranges_whole(

@@ -74,23 +74,27 @@ def run_filters(
     settings = profile.settings["near-duplicates"]
     duplicates = workspace_duplicates(workspace, settings, reporter, workers=workers)
     processes = min(workers, len(repos))
-    if processes < 2 or _entries(workspace, repos) < _WORTH_PROCESSES:
+    sizes = {repo: _entries(workspace, repo) for repo in repos}
+    if processes < 2 or sum(sizes.values()) < _WORTH_PROCESSES:
         return [_filter(workspace, repo, profile, duplicates, reporter, workers) for repo in repos]
     del duplicates
-    results = []
+    results: dict[str, FilterResult] = {}
+    # The largest first: at the end no process waits long for another.
+    largest = sorted(sizes, key=lambda repo: -sizes[repo])
     with (
         open_engine("local", processes) as engine,
-        reporter.task("Filtering repositories", len(repos)) as task,
+        reporter.task("Filtering repositories", len(largest)) as task,
     ):
-        for result in engine.map(partial(_filter_alone, workspace, profile), repos):
-            results.append(result)
+        judged = engine.map(partial(_filter_alone, workspace, profile), largest)
+        for repo in largest:
+            results[repo] = next(judged)
             task.advance()
-    return results
+    return [results[repo] for repo in repos]
 
 
-def _entries(workspace: Workspace, repos: Sequence[str]) -> int:
-    tables = [workspace.table(repo, "entries") for repo in repos]
-    return sum(count_rows(table) for table in tables if table.exists())
+def _entries(workspace: Workspace, repo: str) -> int:
+    table = workspace.table(repo, "entries")
+    return count_rows(table) if table.exists() else 0
 
 
 def _filter_alone(workspace: Workspace, profile: Profile, repo: str) -> FilterResult:

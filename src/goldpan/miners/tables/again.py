@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from goldpan.core.archive import Archive
+from goldpan.core.archive import Archive, run_files
+from goldpan.core.dealing import deal
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import Journal
+from goldpan.miners.tables.chunks import do_without_pandas
 from goldpan.miners.tables.inputs import check_replies
 from goldpan.miners.tables.normalize import normalize
+
+_WORTH_PROCESSES = 8 << 20  # bytes of replies; starting processes takes as long as reading them
 
 
 def normalize_all(
@@ -25,22 +29,43 @@ def normalize_all(
     engine: EngineName = "local",
     address: str = "",
 ) -> dict[str, dict[str, int]]:
-    """Make the tables of repositories, one after the other or on a cluster; see below."""
+    """Make the tables of repositories and return their row counts, in the order given.
+
+    On a cluster, or in as many processes as there are `workers`: each works on a repository of
+    its own, and all of them together on one that is larger than the share of each.
+    """
+    processes = workers or os.cpu_count() or 1
+    dealt = list(repos)
     if engine == "local":
-        return {
-            repo: normalize_again(workspace, repo, reporter, workers, license) for repo in repos
-        }
-    absolute = replace(workspace, root=workspace.root.absolute())
-    work = partial(_normalize_quietly, absolute, license)
-    with (
-        open_engine(engine, workers or os.cpu_count() or 1, address) as machines,
-        reporter.task("Repositories", len(repos)) as task,
-    ):
-        counts = {}
-        for repo, rows in zip(repos, machines.map(work, repos), strict=True):
-            counts[repo] = rows
-            task.advance()
-        return counts
+        sizes = {repo: _archive_size(workspace, repo) for repo in repos}
+        dealt = deal(sizes, processes, _WORTH_PROCESSES)
+    counts = {
+        repo: normalize_again(workspace, repo, reporter, workers, license)
+        for repo in repos
+        if repo not in dealt
+    }
+    if dealt:
+        absolute = replace(workspace, root=workspace.root.absolute())
+        alone = _normalize_alone if engine == "local" else _normalize_quietly
+        with (
+            open_engine(engine, processes, address) as machines,
+            reporter.task("Repositories", len(dealt)) as task,
+        ):
+            rows = machines.map(partial(alone, absolute, license), dealt)
+            for repo in dealt:
+                counts[repo] = next(rows)
+                task.advance()
+    return {repo: counts[repo] for repo in repos}
+
+
+def _archive_size(workspace: Workspace, repo: str) -> int:
+    return sum(path.stat().st_size for path in run_files(workspace.raw(repo)))
+
+
+def _normalize_alone(workspace: Workspace, license: str | None, repo: str) -> dict[str, int]:
+    """Make a repository's tables in a process that does nothing else."""
+    do_without_pandas()
+    return _normalize_quietly(workspace, license, repo)
 
 
 def _normalize_quietly(workspace: Workspace, license: str | None, repo: str) -> dict[str, int]:

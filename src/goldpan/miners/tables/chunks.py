@@ -62,7 +62,8 @@ class _NoPandas(MetaPathFinder):
 
 def do_without_pandas() -> None:
     """Spare a process 50 MB and 0.3 s: pyarrow asks pandas about every list that it is given."""
-    sys.meta_path.insert(0, _NoPandas())
+    if not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _NoPandas())
 
 
 def parse_chunk(chunk: Chunk) -> int:
