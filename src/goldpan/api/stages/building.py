@@ -35,10 +35,10 @@ def build(
     `require` names reviews that must keep every row; `answer` says which replies of ``qa``
     are answers where the profile's choice shall not count (``reviewed``: the one that the
     required review question-answer names); card and provenance tell how the rows fare against
-    each `gold` set. The dataset is written to `output`, by default in the workspace; its `built` says what became of what was considered. Its
-    card tells what changed since the older version `since`, which it may replace. Of
-    ``issue-resolution``, `verified` takes only fixes that `verify` proved. Of more rows than
-    `limit`, so many are drawn by `seed`.
+    each `gold` set. The dataset is written to `output`, by default in the workspace; its `built`
+    says what became of what was considered. Its card tells what changed since the older version
+    `since`, which it may replace. Of ``issue-resolution``, `verified` takes only fixes that
+    `verify` proved. Of more rows than `limit`, so many are drawn by `seed`.
     """
     from goldpan.api.dataset import Dataset, load
     from goldpan.builders.build import build, find_recipe
