@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from goldpan.cli import app
+from goldpan.core.errors import UsageError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from tests.examples import examples, write
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import asked
+from tests.publishing import local_place
+from tests.twin.history import history_world
 
 
 def answer(body: Body) -> Said:
@@ -30,7 +34,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 def evaluate(place: Path, server: OpenAIServer, *words: str) -> None:
     model = ("--model", "prompted", "--set", "model=gpt-4o", "--set", f"base_url={server.url}")
-    arguments = ["evaluate", "run", *model, "--protocol", "faun-eval", *words]
+    protocol = () if "--protocol" in words else ("--protocol", "faun-eval")
+    arguments = ["evaluate", "run", *model, *protocol, *words]
     done = CliRunner().invoke(app, [*arguments, "--workspace", str(place)])
     assert done.exit_code == 0, done.output
 
@@ -75,3 +80,86 @@ def test_without_a_workspace_the_plan_is_named(tmp_path: Path) -> None:
     tables = reproduced("--data", tmp_path / "data", "--workspace", tmp_path / "w")
     assert tables["1"]["counts"]["untested"] == 6
     assert any("examples/faun-eval.toml" in note for note in tables["1"]["notes"])
+
+
+def test_a_run_under_another_protocol_is_in_part(tmp_path: Path, server: OpenAIServer) -> None:
+    place = tmp_path / "w"
+    write(place, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
+    task = ("--task", "fault_localization")
+    evaluate(place, server, *task, "--protocol", "default", "--ablate", "title")
+    evaluate(place, server, *task, "--protocol", "default")
+    note = "4 of 300 rows; under the protocol default"
+    first = reproduced("--workspace", place)
+    assert cell(first["4"], "FL: EM", "GPT-4o")["note"] == note
+    assert cell(first["5"], "FL: EM, IB", "GPT-4o")["note"] == note
+    evaluate(place, server, *task)
+    second = reproduced("--workspace", place)
+    assert cell(second["4"], "FL: EM", "GPT-4o")["note"] == "4 of 300 rows", "the paper's counts"
+    assert cell(second["5"], "FL: EM, IB", "GPT-4o")["note"] == note
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Path]:
+    """Yield the workspace of examples/faun-eval.toml, run on the local GitHub."""
+    with local_place(tmp_path, history_world(tmp_path / "sluice.git")) as place:
+        place.plan("faun-eval.toml")
+        done = place.run("run", "faun-eval.toml", "--json")
+        assert done.code == 0, done.out + done.err
+        yield tmp_path / "faun-eval-workspace"
+
+
+REFERENCES = {"fault-localization": "changed_path", "code-edit": "patch", "qa": "answer"}
+
+
+class Oracle:
+    """Knows the references of a dataset, by the issue's title; without it, none."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.rows = {
+            name: pq.read_table(workspace / "datasets" / f"faun-eval-{name}" / "data").to_pylist()
+            for name in REFERENCES
+        }
+        self.dataset = "qa"
+
+    def __call__(self, body: Body) -> Said:
+        text = asked(body)
+        target = REFERENCES[self.dataset]
+        known = [row[target] for row in self.rows[self.dataset] if row["title"] in text]
+        return Said(known[0] if known else "I cannot tell.")
+
+
+def test_from_a_plan_on_github_to_the_papers_tables(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    oracle = Oracle(made)
+    with OpenAIServer(oracle) as running:
+        for oracle.dataset in REFERENCES:
+            evaluate(made, running, "--task", oracle.dataset.replace("-", "_"))
+        evaluate(made, running, "--task", "qa", "--ablate", "title")
+    tables = reproduced("--workspace", made)
+    count = {name: len(rows) for name, rows in oracle.rows.items()}
+    for metric in ("BLEU", "ROUGE-L", "ROUGE-1", "ES", "average"):
+        whole = cell(tables["4"], f"QA: {metric}", "GPT-4o")
+        # One issue was opened twice, word for word, and answered in two ways.
+        assert 1 - 1 / count["qa"] <= whole["here"] < 1, metric
+        assert whole["note"] == f"{count['qa']} of 300 rows"
+        less = cell(tables["5"], f"QA: {metric}, IB", "GPT-4o")
+        assert less["here"] < 0.5
+        change = cell(tables["5-changes"], f"QA: {metric}, IB", "GPT-4o")
+        assert change["here"] == pytest.approx(100 * (1 - less["here"] / whole["here"]))
+    assert cell(tables["4"], "FL: EM", "GPT-4o")["here"] == 1.0
+    assert cell(tables["4"], "CE: CodeBLEU", "GPT-4o")["here"] == pytest.approx(1.0)
+    assert cell(tables["F3"], "GPT-4o", "CE: long against medium")["here"] == "equal"
+    assert cell(tables["1"], "FAUN-Eval-QA", "samples")["here"] == count["qa"]
+    assert cell(tables["data"], "repositories", "count")["here"] == 1
+    assert cell(tables["data"], "fix pairs", "count")["here"] > 0
+
+
+@pytest.mark.parametrize("options", [("--models", "gpt-4o"), ("--table", "4", "--models", "all")])
+def test_models_are_not_run_where_no_table_runs_them(tmp_path: Path, options: Any) -> None:
+    where = ("--workspace", str(tmp_path))
+    done = CliRunner().invoke(app, ["reproduce", "faun-eval", *options, *where])
+    assert isinstance(done.exception, UsageError)
+    assert "runs models by itself" in str(done.exception)
+    assert not (tmp_path / "reproduce").exists(), "no result is written over another"

@@ -107,8 +107,15 @@ def reproduce(
     recipe = find_recipe(paper)
     chosen = find_tables(recipe, split_names(table or ()))
     wanted = find_tasks(recipe, split_names(tasks)) if tasks else ()
-    if (models or tasks) and not table:
-        chosen = tuple(filter(_can_run, chosen))
+    if models or tasks:
+        running = tuple(filter(_can_run, chosen))
+        if not running:
+            raise UsageError(
+                f"No {'named table' if table else 'table'} of {recipe.name} runs models by itself",
+                "Leave out --models and --tasks: its cells come from finished runs of goldpan"
+                " evaluate (docs/papers.md has the commands)",
+            )
+        chosen = chosen if table else running
     lab = Workspace(settings_of(workspace=workspace).workspace)
     default = lab.root / "reproduce" / recipe.name
     if data is not None and not data.is_dir():

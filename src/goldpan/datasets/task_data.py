@@ -93,11 +93,32 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
 
 
 def task_directory(workspace: Workspace, task: Task) -> Path:
-    """Return where a task's data lie: under its name, or that of the family it is built as."""
+    """Return where a task's data lie: under its name, or that of the family it is built as.
+
+    Plans name their datasets: where neither is there, it is the only dataset of that family.
+    """
     own = workspace.dataset(task.name)
-    if task.source.access == "built" and not own.exists():
-        return workspace.dataset(task.source.builder)
-    return own
+    if task.source.access != "built" or own.exists():
+        return own
+    usual = workspace.dataset(task.source.builder)
+    if usual.exists():
+        return usual
+    named = family_datasets(usual.parent, task.source.builder)
+    return named[0] if len(named) == 1 else usual
+
+
+def family_datasets(folder: Path, family: str) -> list[Path]:
+    """Return the datasets in a folder that were built as a family, by name."""
+    if not folder.is_dir():
+        return []
+    return [path for path in sorted(folder.iterdir()) if _family_of(path) == family]
+
+
+def _family_of(directory: Path) -> str:
+    try:
+        return str(read_provenance(directory).get("family", ""))
+    except DatasetError:
+        return ""
 
 
 def task_data(task: Task, splits: Mapping[str, pa.Table], split: str = "") -> TaskData:

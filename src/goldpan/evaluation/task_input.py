@@ -21,7 +21,7 @@ from goldpan.datasets.examples import find_family
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import TaskData, read_task_data, task_directory
+from goldpan.datasets.task_data import TaskData, family_datasets, read_task_data, task_directory
 from goldpan.datasets.task_rows import input_column
 from goldpan.evaluation.ablation import MODULES, Ablation, ablate, without
 
@@ -52,9 +52,11 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
     if not directory.exists():
         built = task.source.access == "built"
         how = f"build {task.source.builder}" if built else f"tasks import {task.name} FILES"
+        others = family_datasets(directory.parent, task.source.builder) if built else []
+        known = f", such as {' or '.join(map(str, others))}" if others else ""
         raise DatasetError(
             f"There are no rows of {task.name} in {directory}",
-            f"Run goldpan {how}, or name their directory with --dataset",
+            f"Run goldpan {how}, or name their directory with --dataset{known}",
         )
     data = read_task_data(directory, task)
     family = built_family(task)

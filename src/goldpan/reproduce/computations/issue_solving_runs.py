@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
 
@@ -64,6 +64,8 @@ class _Stored:
     """The parts of the input, such as IT+IB."""
     whole: bool
     """Whether those are all parts."""
+    note: str = ""
+    """In what the run differs from the paper's, beside its rows."""
 
 
 def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
@@ -78,14 +80,14 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         if chosen.changes:
             wholes = _row(row.partition(",")[0], stored)
             scores = {
-                title: (100 * abs(change), rows)
-                for title, (value, rows) in scores.items()
+                title: replace(score, value=100 * abs(change))
+                for title, score in scores.items()
                 if title in wholes
-                and (change := relative_change(wholes[title][0], value)) is not None
+                and (change := relative_change(wholes[title].value, score.value)) is not None
             }
         outcomes = [
-            Outcome(row, title, value, *_state(rows), {"rows": rows})
-            for title, (value, rows) in scores.items()
+            Outcome(row, title, score.value, *_state(score), {"rows": score.rows})
+            for title, score in scores.items()
             if title in table.columns
         ]
         yield from outcomes
@@ -93,30 +95,47 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
             name for name in table.columns if name != _AVERAGE
         )
         if not chosen.changes and _AVERAGE in table.columns and set(models) <= set(scores):
-            mean = fsum(scores[name][0] for name in models) / len(models)
-            yield Outcome(row, _AVERAGE, mean, *_state(min(scores[name][1] for name in models)))
+            yield Outcome(row, _AVERAGE, *_mean([scores[name] for name in models]))
 
 
-def _state(rows: int) -> tuple[State, str]:
-    if rows >= _ROWS:
-        return "run", ""
-    return "in part", f"{rows:,} of {_ROWS} rows"
+@dataclass(frozen=True, slots=True)
+class _Score:
+    value: float
+    rows: int
+    note: str
 
 
-def _row(row: str, stored: Sequence[_Stored]) -> dict[str, tuple[float, int]]:
-    """Return score and test rows by the models' titles."""
+def _mean(scores: Sequence[_Score]) -> tuple[float, State, str]:
+    """Return the mean of models' scores, and of what it is made."""
+    notes = "; ".join(dict.fromkeys(score.note for score in scores if score.note))
+    mean = fsum(score.value for score in scores) / len(scores)
+    return mean, *_state(_Score(mean, min(score.rows for score in scores), notes))
+
+
+def _state(score: _Score) -> tuple[State, str]:
+    few = f"{score.rows:,} of {_ROWS} rows" if score.rows < _ROWS else ""
+    note = "; ".join(filter(None, (few, score.note)))
+    return ("in part" if note else "run"), note
+
+
+def _row(row: str, stored: Sequence[_Stored]) -> dict[str, _Score]:
+    """Return scores, means of several seeds, by the models' titles."""
     name, _, shown = row.partition(", ")
     task, _, metric = name.partition(": ")
-    values: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    values: dict[str, list[_Score]] = defaultdict(list)
     for entry in stored:
         if entry.run.task != _TASKS[task] or (entry.shown != shown if shown else not entry.whole):
             continue
         value = entry.run.scores.value(_METRICS[metric])
         if value is not None:
-            values[entry.title].append((value, entry.run.scores.examples))
+            values[entry.title].append(_Score(value, entry.run.scores.examples, entry.note))
     return {
-        title: (fsum(value for value, _ in pairs) / len(pairs), min(rows for _, rows in pairs))
-        for title, pairs in values.items()
+        title: _Score(
+            fsum(score.value for score in scores) / len(scores),
+            min(score.rows for score in scores),
+            scores[0].note,
+        )
+        for title, scores in values.items()
     }
 
 
@@ -133,7 +152,7 @@ def _by_length(table: TableRecipe, stored: Sequence[_Stored]) -> Iterator[Outcom
             "fault_localization": ("FL: medium against short", _word(scores[1], scores[0])),
             "code_edit": ("CE: long against medium", _word(scores[2], scores[1])),
         }[entry.run.task]
-        state = _state(entry.run.scores.examples)
+        state = _state(_Score(0.0, entry.run.scores.examples, entry.note))
         yield Outcome(entry.title, column, value, *state, facts)
 
 
@@ -168,5 +187,17 @@ def _stored_runs(context: Context) -> list[_Stored]:
                 continue
             removed = tuple(filter(None, str(run.record.settings.get(_ABLATE, "")).split("+")))
             shown = without(family, removed).name
-            stored.append(_Stored(workspace, run, model.title, shown, not removed))
-    return stored
+            name = run.record.protocol.name
+            note = "" if name == context.recipe.protocol else f"under the protocol {name}"
+            stored.append(_Stored(workspace, run, model.title, shown, not removed, note))
+    return _closest(stored)
+
+
+def _closest(stored: Sequence[_Stored]) -> list[_Stored]:
+    """Return the runs of each model and input under the paper's protocol, others where none is."""
+    as_printed = {_subject(entry) for entry in stored if not entry.note}
+    return [entry for entry in stored if not entry.note or _subject(entry) not in as_printed]
+
+
+def _subject(entry: _Stored) -> tuple[str, str, str]:
+    return entry.run.task, entry.title, entry.shown
