@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.errors import GitError, WorkspaceError
+import goldpan
+from goldpan.core.config import Settings
+from goldpan.core.errors import GitError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
+from goldpan.miners.history.bring import bring_histories
 from goldpan.miners.history.reading import NOWHERE
 from goldpan.miners.history.revisions import History, read_history
 from tests.git_repositories import FILES, LOST, ONE, REPO, Case, edited, write_tables
@@ -233,3 +237,27 @@ def test_without_tables_or_clone(case: Case) -> None:
     with pytest.raises(GitError, match="Run goldpan clone"):
         read_history(case.workspace, REPO, Notes())
     assert case.read() == History(REPO, 0, 0, {}, {}, (), 0, 0)
+
+
+def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Path) -> None:
+    head = case.head(1, edited(a="a = 2\n"))
+    case.tell(1, base_sha=case.start, head_sha=head, **ONE)
+    case.read()
+    mirrors, workspace = tmp_path / "mirrors", Workspace(tmp_path / "several")
+    names = ["o/first", "o/second", "p/third"]
+    for name in names:
+        shutil.copytree(case.repository.path, mirrors / f"{name}.git")
+        shutil.copytree(case.workspace.tables(REPO), workspace.tables(name))
+        for table in ("revisions", "changes"):
+            workspace.table(name, table).unlink()
+    settings = Settings(workspace=workspace.root, workers=2)
+    source = str(mirrors / "{owner}" / "{name}.git")
+    brought = bring_histories(settings, workspace, names, Notes(), source=source)
+    assert [(cloned.repo, history.pulls) for cloned, history in brought] == [
+        (name, 1) for name in names
+    ]
+    for table in ("revisions", "changes"):
+        wanted = case.workspace.table(REPO, table).read_bytes()
+        assert all(workspace.table(name, table).read_bytes() == wanted for name in names)
+    with pytest.raises(UsageError, match=r"holds one repository.*\{owner\}"):
+        goldpan.Workspace(workspace.root).clone(*names, source="/mirrors/first.git")

@@ -23,7 +23,10 @@ def clone(
     repo: Repos = None,
     source: Annotated[
         str | None,
-        typer.Option(help="A git address, a local mirror or a bundle, instead of GitHub."),
+        typer.Option(
+            help="A git address, a local mirror or a bundle, instead of GitHub; of several "
+            "repositories, with {owner} and {name} in it."
+        ),
     ] = None,
     network: Annotated[
         bool | None,

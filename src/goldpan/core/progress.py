@@ -53,7 +53,7 @@ class Task:
 
 
 class Reporter:
-    """Says on standard error how long work goes on; safe to use from one thread."""
+    """Says on standard error how long work goes on; threads may share it, but for its tasks."""
 
     def __init__(self, console: Console | None = None, *, quiet: bool = False) -> None:
         self._console = console or Terminal(stderr=True)

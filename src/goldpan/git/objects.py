@@ -112,13 +112,22 @@ class Objects:
 
     def root(self, commit: str) -> str | None:
         """Return the tree of a commit; a tree is its own."""
-        if commit not in self._roots and _ID.fullmatch(commit):
-            # The tree comes with its id, so that the commit itself need not be read.
-            (tree,) = self._answers("--batch", [f"{commit}^{{tree}}"], _MOST_TREE)
-            if tree is not None:
-                self._keep(tree.id, tree)
-            self._roots[commit] = tree.id if tree else None
+        if commit not in self._roots:
+            self.read_roots([commit])
         return self._roots.get(commit)
+
+    def read_roots(self, commits: Iterable[str]) -> None:
+        """Read the trees of many commits in few questions; `root` then knows them."""
+        waiting = iter(
+            sorted({id_ for id_ in commits if id_ not in self._roots and _ID.fullmatch(id_)})
+        )
+        while some := list(islice(waiting, _ASKED)):
+            # The tree comes with its id, so that the commit itself need not be read.
+            asked = [f"{id_}^{{tree}}" for id_ in some]
+            for id_, tree in zip(some, self._answers("--batch", asked, _MOST_TREE), strict=True):
+                if tree is not None:
+                    self._keep(tree.id, tree)
+                self._roots[id_] = tree.id if tree else None
 
     def find(self, commit: str, path: bytes) -> TreeEntry | None:
         """Return what stands at a path of a commit, a file or a folder; None for nothing."""

@@ -116,6 +116,12 @@ def find_remote(
     return Remote(text, "address", token if is_home and is_safe else None)
 
 
+def source_of(source: str, repo: str) -> str:
+    """Return a source with a repository's names in the place of ``{owner}`` and ``{name}``."""
+    owner, _, name = repo.partition("/")
+    return source.replace("{owner}", owner).replace("{name}", name)
+
+
 def origin(url: str) -> tuple[str, str, int | None]:
     """Return scheme, host and port of an address; raises `ValueError` for what is none."""
     parts = urlsplit(url)

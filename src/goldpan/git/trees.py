@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +18,9 @@ MOST_FILES = 1_000_000
 """A commit with more files is no real one: it is made to exhaust whoever unfolds it."""
 
 _DEEPEST = 200
+_ENTRY = re.compile(rb"([^ ]{1,6}) ([^\0]*+)\0(.{20})", re.DOTALL)
+_BESIDE = 22
+"""Bytes of an entry beside its mode and name: a space, a NUL and a digest."""
 _MOST_CACHED = 4_000_000
 
 
@@ -41,18 +45,13 @@ class TreeFile:
 
 def parse_tree(data: bytes) -> tuple[TreeEntry, ...]:
     """Parse a tree object; raises `ValueError` where it is cut off or no tree."""
-    entries = []
-    position = 0
-    while position < len(data):
-        space = data.index(b" ", position)
-        end = data.index(b"\0", space)
-        mode = data[position:space].decode("ascii").rjust(6, "0")
-        digest = data[end + 1 : end + 21]
-        if len(digest) < 20 or len(mode) > 6:
-            raise ValueError("the tree is cut off")
-        entries.append(TreeEntry(data[space + 1 : end], mode, digest.hex()))
-        position = end + 21
-    return tuple(entries)
+    parts = _ENTRY.findall(data)
+    if sum(len(mode) + len(name) + _BESIDE for mode, name, _ in parts) != len(data):
+        raise ValueError("the tree is cut off")
+    return tuple(
+        TreeEntry(name, mode.decode("ascii").rjust(6, "0"), digest.hex())
+        for mode, name, digest in parts
+    )
 
 
 class Listings:

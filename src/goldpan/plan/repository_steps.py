@@ -175,8 +175,11 @@ class CloneStep(Step):
         source = self.setting.file.plan.clone.source
         if source is None:
             return None
-        owner, _, name = self.setting.repository(self.unit.subject).partition("/")
-        return self.setting.file.source(source.replace("{owner}", owner).replace("{name}", name))
+        from goldpan.git.remote import source_of
+
+        return self.setting.file.source(
+            source_of(source, self.setting.repository(self.unit.subject))
+        )
 
 
 @dataclass(frozen=True, slots=True)

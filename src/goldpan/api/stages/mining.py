@@ -104,21 +104,23 @@ def clone(
 ) -> list[tuple[CloneResult, History]]:
     """Fetch the code's history, and find the states before and after each pull request.
 
-    `source` is a git address, a local mirror or a bundle of one repository, instead of GitHub.
-    GitHub is then asked for what git cannot tell of only with `network`, or a remote source.
+    `source` is a git address, a local mirror or a bundle, instead of GitHub; of several
+    repositories, with ``{owner}`` and ``{name}`` in it. GitHub is then asked for what git cannot
+    tell of only with `network`, or a remote source.
     """
-    from goldpan.miners.history.bring import bring_history
+    from goldpan.git.remote import source_of
+    from goldpan.miners.history.bring import bring_histories
 
     names = known_repositories(self.layout, repos, "tables")
-    if source is not None and len(names) != 1:
-        raise UsageError("--source holds one repository", "Give exactly one --repo")
+    if source is not None and len({source_of(source, name) for name in names}) < len(names):
+        raise UsageError(
+            f"--source {source} holds one repository",
+            "Write {owner} and {name} where their names stand, or give exactly one --repo",
+        )
     with self.reporting() as reporter:
-        return [
-            bring_history(
-                self.settings, self.layout, name, reporter, source=source, network=network
-            )
-            for name in names
-        ]
+        return bring_histories(
+            self.settings, self.layout, names, reporter, source=source, network=network
+        )
 
 
 def pair(self: Workspace, *repos: str, rules: str = "default") -> list[PairResult]:

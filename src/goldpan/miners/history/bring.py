@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import CloneResult, clone
-from goldpan.git.remote import find_remote
+from goldpan.git.remote import find_remote, source_of
 from goldpan.miners.github.connect import connect
 from goldpan.miners.history.revisions import History, read_history
+
+
+def bring_histories(
+    settings: Settings,
+    workspace: Workspace,
+    repos: Sequence[str],
+    reporter: Reporter,
+    *,
+    source: str | None = None,
+    network: bool | None = None,
+) -> list[tuple[CloneResult, History]]:
+    """Bring the histories of repositories as below, as many at once as settings allow processes.
+
+    In `source`, ``{owner}`` and ``{name}`` stand for those of each repository. Threads are enough
+    for it: most of the work is git's, in processes of its own. The first failure ends what has not
+    begun, and is raised when the rest has ended.
+    """
+
+    def bring(repo: str) -> tuple[CloneResult, History]:
+        own = None if source is None else source_of(source, repo)
+        said = reporter.named(repo) if len(repos) > 1 else reporter
+        return bring_history(settings, workspace, repo, said, source=own, network=network)
+
+    pool = ThreadPoolExecutor(min(settings.processes, len(repos)) or 1)
+    try:
+        return list(pool.map(bring, repos))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def bring_history(

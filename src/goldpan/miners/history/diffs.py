@@ -8,6 +8,7 @@ not: they say nothing that a later run would have to go on with.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from goldpan.core.archive import Archive, Record
@@ -23,6 +24,8 @@ PART = "diff"
 """What records of diffs are called in the archive."""
 MEDIA = "application/vnd.github.diff"
 
+_ASKING = threading.Lock()
+"""Held while GitHub is asked: each client knows the limits of its own requests alone."""
 
 Connect = Callable[[], GitHub]
 """Makes a client when one is needed."""
@@ -46,7 +49,8 @@ def read_diffs(
         if lacking and connect is not None and archive.runs:
             archive.begin(resume=True)
             try:
-                asyncio.run(_ask(journal, repo, lacking, connect, reporter))
+                with _ASKING:
+                    asyncio.run(_ask(journal, repo, lacking, connect, reporter))
             except MiningError as error:
                 reporter.note(f"Some diffs could not be fetched: {error}")
         records = {pull.number: journal.find(_key(pull)) for pull in pulls}

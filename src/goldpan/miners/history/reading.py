@@ -8,6 +8,7 @@ from pathlib import Path
 
 from goldpan.core.progress import Reporter
 from goldpan.git.ancestry import Ancestry
+from goldpan.git.clone import promisor
 from goldpan.git.comparison import Depth, Pair, Touched, compare
 from goldpan.git.objects import Objects
 from goldpan.git.prefetch import prefetch
@@ -85,22 +86,34 @@ class Reader:
         return list({**lost, **broken, **spare, **settled}.values())
 
     def _compare(self, pairs: Sequence[Pair]) -> Iterator[Compared | None]:
-        """Compare the folders of commits that have an end, fetch what differs, compare that."""
-        endless = {
-            commit
-            for commit in {commit_ for pair in pairs for commit_ in (pair.before, pair.after)}
-            if self.objects.is_endless(commit)
-        }
+        """Compare commits that have an end, and fetch first what a partial clone lacks for that."""
+        commits = {commit for pair in pairs for commit in (pair.before, pair.after)}
+        self.objects.read_roots(commits)
+        endless = {commit for commit in commits if self.objects.is_endless(commit)}
         fit = [pair for pair in pairs if not endless & {pair.before, pair.after}]
         compareds = self._compare_fit(fit)
         for pair in pairs:
             yield None if endless & {pair.before, pair.after} else next(compareds)
 
     def _compare_fit(self, pairs: Sequence[Pair]) -> Iterator[Compared | None]:
-        shallow = list(compare(self.clone, pairs, Depth.FOLDERS))
+        if self.network and promisor(self.clone) is not None:
+            self._bring_files(pairs)
+        compared = list(compare(self.clone, pairs, Depth.FILES))
+        unread = [pair for pair, files in zip(pairs, compared, strict=True) if files is None]
+        shallow = compare(self.clone, unread, Depth.FOLDERS)
+        for files in compared:
+            if files is not None:
+                yield Compared(files, count(files))
+            else:
+                folders = next(shallow)
+                nothing = Counts(None, None, None)
+                yield None if folders is None else Compared(folders, nothing)
+
+    def _bring_files(self, pairs: Sequence[Pair]) -> None:
+        """Fetch all files that differ in one go; folders tell which these are."""
         wanted = {
             blob
-            for touched in shallow
+            for touched in compare(self.clone, pairs, Depth.FOLDERS)
             for file in touched or ()
             for mode, blob in (
                 (file.mode_before, file.blob_before),
@@ -108,14 +121,8 @@ class Reader:
             )
             if blob is not None and mode != SUBMODULE
         }
-        if self.network:
-            came = prefetch(self.clone, wanted, self.reporter, token=self.token, host=self.host)
-            self.fetched += came.fetched
-        for known, better in zip(shallow, compare(self.clone, pairs, Depth.FILES), strict=True):
-            if better is not None:
-                yield Compared(better, count(better))
-            else:
-                yield None if known is None else Compared(known, Counts(None, None, None))
+        came = prefetch(self.clone, wanted, self.reporter, token=self.token, host=self.host)
+        self.fetched += came.fetched
 
 
 def _first(rest: Iterator[Candidate]) -> Iterator[Candidate]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -167,5 +167,6 @@ def _sorted_files(
 
 
 def _table(rows: Sequence[Revision] | Sequence[Change], table: Table) -> pa.Table:
-    columns = [field for field in table.schema if field.name != "repo"]
-    return pa.Table.from_pylist([asdict(row) for row in rows], schema=pa.schema(columns))
+    schema = pa.schema([field for field in table.schema if field.name != "repo"])
+    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in schema]
+    return pa.table(columns, schema=schema)
