@@ -7,24 +7,24 @@ in as many bands of the same shingles with two cores at hand. Each reads its own
 and ends with clusters; Goldpan also compares the texts that meet, and says how similar they are.
 
 datatrove lives in an environment of its own, which is named by ``--datatrove-python`` or the
-variable ``GOLDPAN_DATATROVE_PYTHON``::
+variable ``GOLDPAN_DATATROVE_PYTHON``.::
 
     python -m venv datatrove-venv
     datatrove-venv/bin/pip install "datatrove[processing]==0.10.1" orjson
     python -m benchmarks.duplicates --datatrove-python datatrove-venv/bin/python
+
+With ``--engine ray`` Goldpan works on two Ray nodes of one processor each, which are started on
+this machine and counted with it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import re
-import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.backup import watch
 from benchmarks.scale import base_world, mine_world, scratch
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -41,7 +42,7 @@ from goldpan.miners.tables.normalize import normalize
 
 WORKERS = 2
 BATCH = 5_000
-OWN = Path(__file__).with_name("duplicates_goldpan.py")
+OWN = "benchmarks.duplicates_goldpan"
 PEER = Path(__file__).with_name("duplicates_datatrove.py")
 RANGES = ((0.0, 0.5), (0.5, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.0), (1.0, 1.1))
 
@@ -155,18 +156,12 @@ def _table(rows: list[str], end: int, schema: pa.Schema) -> pa.Table:
 
 def measure(command: list[str], directory: str, name: str) -> Result:
     """Run a tool in a process of its own; its seconds include the start of the process."""
-    before = _processor()
-    started = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    seconds = time.perf_counter() - started
-    peak, clusters = json.loads((Path(directory) / f"{name}.json").read_text())
-    found = {number: str(cluster) for number, cluster in clusters}
-    return Result(seconds, _processor() - before, peak, found)
-
-
-def _processor() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=quiet, stderr=quiet) as process:
+        run = watch(process)
+    table = pq.read_table(Path(directory) / f"{name}.parquet")
+    named = dict(zip(table["number"].to_pylist(), table["cluster"].to_pylist(), strict=True))
+    return Result(run.clock, run.processor, run.proportional, named)
 
 
 def show(name: str, result: Result, count: int) -> None:
@@ -202,6 +197,7 @@ def main() -> None:
     """Measure both tools and print the comparison."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--texts", type=int, default=200_000)
+    parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument(
         "--datatrove-python", default=os.environ.get("GOLDPAN_DATATROVE_PYTHON", "")
     )
@@ -215,7 +211,9 @@ def main() -> None:
             f"{given.texts:,} texts, {size / 1e6:,.0f} MB, {len(planted):,} planted; "
             f"{settings.shingle_words}-word shingles, {settings.bands} bands of {settings.rows}"
         )
-        results = [measure([sys.executable, str(OWN), name, str(WORKERS)], name, "goldpan")]
+        results = [
+            measure([sys.executable, "-m", OWN, name, str(WORKERS), given.engine], name, "goldpan")
+        ]
         show("goldpan", results[0], given.texts)
         if given.datatrove_python:
             figures = (

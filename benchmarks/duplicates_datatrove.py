@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import resource
 import struct
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from datatrove.executor import LocalPipelineExecutor  # type: ignore[import-not-found]
 from datatrove.pipeline.dedup import (  # type: ignore[import-not-found]
     MinhashDedupBuckets,
@@ -66,17 +66,14 @@ def main() -> None:
             start_method="fork",
             logging_dir=str(work / f"log{number}"),
         ).run()
-    # Not what getrusage says of this process, which counts the process that started it.
-    status = Path("/proc/self/status").read_text()
-    own = int(status.partition("VmHWM:")[2].split()[0])
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     found = [
         [document * workers + int(path.stem), cluster]
         for path in sorted(Path(clusters).glob("*.clusters"))
         for document, cluster in struct.iter_unpack("<2I", path.read_bytes())
     ]
-    figures = [(own + workers * child) / 1024, found]  # all processes at their peaks at once
-    (directory / "datatrove.json").write_text(json.dumps(figures))
+    numbers, names = zip(*found, strict=True)
+    table = pa.table({"number": numbers, "cluster": list(map(str, names))})
+    pq.write_table(table, directory / "datatrove.parquet")
 
 
 if __name__ == "__main__":

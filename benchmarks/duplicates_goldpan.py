@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
-import json
-import resource
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goldpan.core.engine import open_engine
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
+from tests.ray_cluster import two_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some groups of rows of a file."""
+
+    path: Path
+    groups: tuple[int, ...]
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the texts."""
+        yield from pq.ParquetFile(self.path).iter_batches(5_000, row_groups=self.groups)
+
+
+def parts_of(path: Path, size: int) -> list[Part]:
+    """Return parts of about equal size in texts."""
+    file = pq.ParquetFile(path)
+    step = max(1, size // file.metadata.row_group(0).num_rows)
+    groups = range(file.metadata.num_row_groups)
+    return [Part(path, tuple(groups[start : start + step])) for start in groups[::step]]
 
 
 def main() -> None:
-    """Find the duplicates of a directory's texts and write figures beside them."""
-    directory, workers = Path(sys.argv[1]), int(sys.argv[2])
-    batches = pq.ParquetFile(directory / "texts.parquet").iter_batches(5_000)
-    found = find_duplicates(batches, DuplicateSettings(), scratch=directory, workers=workers)
-    # Not what getrusage says of this process, which counts the process that started it.
-    status = Path("/proc/self/status").read_text()
-    own = int(status.partition("VmHWM:")[2].split()[0])
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    clusters = list(zip(found["number"].to_pylist(), found["cluster"].to_pylist(), strict=True))
-    figures = [(own + workers * child) / 1024, clusters]  # all processes at their peaks at once
-    (directory / "goldpan.json").write_text(json.dumps(figures))
+    """Find the duplicates of a directory's texts and write clusters beside them."""
+    directory, workers, engine = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    parts = parts_of(directory / "texts.parquet", 10_000)
+    with ExitStack() as stack:
+        if engine == "ray":
+            address = stack.enter_context(two_nodes()).address
+            opened = stack.enter_context(open_engine("ray", workers, address))
+        else:
+            opened = stack.enter_context(open_engine("local", workers))
+        table = find_duplicates(parts, DuplicateSettings(), scratch=directory, engine=opened)
+    pq.write_table(table.select(["number", "cluster"]), directory / "goldpan.parquet")
 
 
 if __name__ == "__main__":

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.issue_type.near import KeptSketches, group_rows, sketch_rows
+from goldpan.builders.issue_type.near import KeptSketches, group_rows
+from goldpan.core.engine import open_engine
 from goldpan.filters.duplicates.find import find_duplicates
+from goldpan.filters.duplicates.kept import sketch_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.filters.duplicates.sketch import sketches
 
 SETTINGS = DuplicateSettings()
 
@@ -38,11 +41,17 @@ def made_up_texts(count: int, seed: int) -> list[str]:
 def sketched(directory: Path, texts: list[str], cuts: list[int]) -> list[KeptSketches]:
     units = []
     for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, len(texts)], strict=True)):
-        places = np.arange(end - start) * 3 + 5
-        path = directory / f"{number}.parquet"
-        pq.write_table(sketch_rows(pa.array(places), texts[start:end], SETTINGS), path)
-        units.append(KeptSketches(path, places))
+        path = directory / f"{number}.sketches"
+        with sketch_file(path) as target:
+            for some in sketches(texts[start:end], SETTINGS):
+                target.append(some)
+        units.append(KeptSketches(path, np.arange(end - start)))
     return units
+
+
+def grouped(units: list[KeptSketches], ages: np.ndarray, directory: Path) -> list[int]:
+    with open_engine("local", 1) as engine:
+        return list(map(int, group_rows(units, ages, directory, engine)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -51,10 +60,10 @@ def test_groups_are_those_of_the_whole(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     ages = np.array(chance.sample(range(300), 300))
     cuts = sorted(chance.sample(range(300), 5))
-    stands = group_rows(sketched(tmp_path, texts, cuts), ages, tmp_path)
+    stands = grouped(sketched(tmp_path, texts, cuts), ages, tmp_path)
 
     rows = pa.table({"repo": ["o/r"] * 300, "number": ages, "text": texts})
-    whole = find_duplicates([rows], SETTINGS)
+    whole = find_duplicates([partial(list, [rows])], SETTINGS)
     columns = (whole[name].to_pylist() for name in ("number", "representative_number"))
     expected = {age: age for age in ages.tolist()} | dict(zip(*columns, strict=True))
     assert {int(age): int(ages[row]) for age, row in zip(ages, stands, strict=True)} == expected
@@ -64,11 +73,11 @@ def test_groups_are_those_of_the_whole(tmp_path: Path, seed: int) -> None:
 def test_only_kept_rows_count(tmp_path: Path) -> None:
     text = " ".join(f"word{number}" for number in range(40))
     units = sketched(tmp_path, [text, "other " * 20, text, text], [2])
-    without_first = [KeptSketches(units[0].path, units[0].places[1:]), units[1]]
-    assert group_rows(units, np.arange(4), tmp_path).tolist() == [0, 1, 0, 0]
-    assert group_rows(without_first, np.arange(3), tmp_path).tolist() == [0, 1, 1]
+    without_first = [KeptSketches(units[0].path, units[0].rows[1:]), units[1]]
+    assert grouped(units, np.arange(4), tmp_path) == [0, 1, 0, 0]
+    assert grouped(without_first, np.arange(3), tmp_path) == [0, 1, 1]
 
 
 def test_nothing_to_compare(tmp_path: Path) -> None:
-    assert group_rows([], np.arange(0), tmp_path).tolist() == []
-    assert group_rows(sketched(tmp_path, ["", " "], [1]), np.arange(2), tmp_path).tolist() == [0, 1]
+    assert grouped([], np.arange(0), tmp_path) == []
+    assert grouped(sketched(tmp_path, ["", " "], [1]), np.arange(2), tmp_path) == [0, 1]

@@ -8,6 +8,7 @@ import random
 import re
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -29,7 +30,7 @@ def batches(texts: list[str]) -> Iterator[pa.Table]:
 
 
 def clusters(texts: list[str]) -> tuple[dict[int, str], pa.Table]:
-    answer = find_duplicates(batches(texts), DuplicateSettings())
+    answer = find_duplicates([partial(batches, texts)], DuplicateSettings())
     columns = (answer[name].to_pylist() for name in ("number", "cluster"))
     return dict(zip(*columns, strict=True)), answer
 
@@ -143,7 +144,7 @@ def test_real_duplicates() -> None:
             entry = entry.get("issue") or entry["pull"]
             texts[entry["number"]] = f"{entry['title']}\n{entry.get('body') or ''}"
     rows = {"repo": ["o/r"] * len(texts), "number": list(texts), "text": list(texts.values())}
-    answer = find_duplicates([pa.table(rows)], DuplicateSettings())
+    answer = find_duplicates([partial(list, [pa.table(rows)])], DuplicateSettings())
     columns = (answer[name].to_pylist() for name in ("number", "cluster"))
     cluster = dict(zip(*columns, strict=True))
     for left, right in ((15, 19), (791, 1299), (1057, 1058), (1259, 1469), (1598, 1599)):

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+import pyarrow as pa
 import pytest
 from rich.progress import TaskID
 
@@ -30,6 +31,9 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.execution.outcome import Proof
 from goldpan.execution.verify_all import verify_all
+from goldpan.filters.duplicates import shuffle
+from goldpan.filters.duplicates.find import Source, find_duplicates
+from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.plan.cluster import PlanCluster, open_cluster
 from goldpan.plan.file import load_plan
 from tests.console import run
@@ -38,6 +42,7 @@ from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring
 from tests.integration.test_gharchive_mine import files as shards
 from tests.integration.test_issue_type_build import files
+from tests.integration.test_issue_type_near import made_up_texts
 from tests.integration.test_verify import QUICK, Lab
 from tests.issue_hours import made_up_hours, write_hours
 from tests.mining import Notes
@@ -264,11 +269,12 @@ def test_fixes_are_proved_on_two_nodes(cluster: TwoNodes, tmp_path: Path) -> Non
 
 
 class LosingANode:
-    """An engine under which a node dies after the third result."""
+    """An engine under which a node dies after so many results."""
 
-    def __init__(self, engine: Engine, cluster: TwoNodes) -> None:
+    def __init__(self, engine: Engine, cluster: TwoNodes, results: int = 3) -> None:
         self._engine = engine
         self._cluster = cluster
+        self._left = results
 
     def __enter__(self) -> Self:
         return self
@@ -282,10 +288,29 @@ class LosingANode:
         return
 
     def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
-        for count, result in enumerate(self._engine.map(work, units)):
-            if count == 2:
+        for result in self._engine.map(work, units):
+            self._left -= 1
+            if not self._left:
                 self._cluster.kill(min(self._cluster.names))
             yield result
+
+
+def test_a_node_dies_while_near_duplicates_are_found(
+    cluster: TwoNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies while partitions of a band are searched, after portions and their shuffle."""
+    monkeypatch.setattr(shuffle, "_TEXTS", 100)
+    texts = made_up_texts(500, seed=1)
+    rows = pa.table({"repo": ["o/r"] * 500, "number": range(500), "text": texts})
+    sources: list[Source] = [partial(list, [batch]) for batch in rows.to_batches(max_chunksize=100)]
+    expected = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path)
+    assert len(expected) > 100
+    with open_engine("ray", 1, cluster.address) as engine:
+        losing = LosingANode(engine, cluster, len(sources) + 12)
+        answer = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path, engine=losing)
+        assert len(cluster.names) == 1
+    assert answer.equals(expected)
+    assert list(tmp_path.iterdir()) == []
 
 
 def build(root: Path, engine: Engine, directory: str) -> Path:

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import random
 import re
+import resource
+import signal
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.core.engine import open_engine
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import DUPLICATES
+from goldpan.filters.duplicates import link as link_module
 from goldpan.filters.duplicates import settings as settings_module
-from goldpan.filters.duplicates.find import find_duplicates, group_ids
+from goldpan.filters.duplicates import shingles as shingles_module
+from goldpan.filters.duplicates import shuffle
+from goldpan.filters.duplicates.find import Source, find_duplicates, group_ids
 from goldpan.filters.duplicates.leaks import Leak, find_leaks
 from goldpan.filters.duplicates.normalize import fold, words
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import ShingleFile
 from goldpan.filters.duplicates.signatures import signatures
 
 Row = tuple[str, int, str]
@@ -42,7 +48,7 @@ def table(rows: Sequence[Row]) -> pa.Table:
 def found(
     rows: Sequence[Row], settings: DuplicateSettings | None = None
 ) -> dict[tuple[str, int], dict[str, object]]:
-    answer = find_duplicates([table(rows)], settings or DuplicateSettings())
+    answer = find_duplicates([texts_of(table(rows))], settings or DuplicateSettings())
     return {(row["repo"], row["number"]): row for row in answer.to_pylist()}
 
 
@@ -54,6 +60,10 @@ def shingles(text: str, width: int = 3) -> set[tuple[str, ...]]:
 def jaccard(left: str, right: str) -> float:
     one, other = shingles(left), shingles(right)
     return len(one & other) / len(one | other)
+
+
+def texts_of(*batches: pa.Table | pa.RecordBatch) -> Source:
+    return partial(list, batches)
 
 
 def prose(chance: random.Random, count: int) -> list[str]:
@@ -134,7 +144,7 @@ def test_the_earliest_text_represents() -> None:
     columns = table([("a/a", 1, CRASH), ("b/b", 2, CRASH), ("c/c", 3, CRASH)])
     times = [None, datetime(2024, 5, 2, tzinfo=UTC), datetime(2024, 5, 1, tzinfo=UTC)]
     dated = columns.append_column("created_at", pa.array(times, pa.timestamp("us", tz="UTC")))
-    answer = find_duplicates([dated], DuplicateSettings())
+    answer = find_duplicates([texts_of(dated)], DuplicateSettings())
     assert set(answer["cluster"].to_pylist()) == {"c/c#3"}
     assert set(answer["representative_number"].to_pylist()) == {3}
 
@@ -151,7 +161,7 @@ def test_texts_that_say_nothing_are_no_duplicates() -> None:
     assert found([("a/a", 1, ""), ("a/a", 2, " \n"), ("a/a", 3, "<!-- -->")]) == {}
     nothing = pa.table({"repo": ["a/a", "a/a"], "number": [1, 2], "text": [None, None]})
     nothing = nothing.set_column(2, "text", nothing["text"].cast(pa.string()))
-    assert len(find_duplicates([nothing], DuplicateSettings())) == 0
+    assert len(find_duplicates([texts_of(nothing)], DuplicateSettings())) == 0
     assert find_duplicates([], DuplicateSettings()).schema == DUPLICATES.schema
 
 
@@ -183,9 +193,11 @@ def test_order_and_batches_change_nothing(
     texts: list[str], chance: random.Random, size: int
 ) -> None:
     rows = [(f"o/{number % 3}", number, text) for number, text in enumerate(texts)]
-    answer = find_duplicates([table(rows)], SURE)
+    answer = find_duplicates([texts_of(table(rows))], SURE)
     chance.shuffle(rows)
-    shuffled = find_duplicates(table(rows).to_batches(max_chunksize=size), SURE)
+    shuffled = find_duplicates(
+        [texts_of(batch) for batch in table(rows).to_batches(max_chunksize=size)], SURE
+    )
     assert written(shuffled) == written(answer)
     assert answer.schema == DUPLICATES.schema
     keys = list(zip(answer["repo"].to_pylist(), answer["number"].to_pylist(), strict=True))
@@ -223,12 +235,14 @@ def test_clusters_are_the_chains_of_similar_texts(texts: list[str]) -> None:
 
 def test_processes_change_nothing() -> None:
     chance = random.Random(2)
-    texts = [" ".join(prose(chance, 9_000)) for _ in range(40)]
+    texts = [" ".join(prose(chance, 900)) for _ in range(40)]
     texts += [text.replace("word1", "word2", 40) for text in texts]
-    batches = table([("o/r", at, text) for at, text in enumerate(texts)]).to_batches(20)
-    answers = [find_duplicates(batches, DuplicateSettings(), workers=count) for count in (1, 2)]
-    assert len(answers[0]) == 80
-    assert written(answers[0]) == written(answers[1])
+    rows = table([("o/r", at, text) for at, text in enumerate(texts)])
+    sources = [texts_of(batch) for batch in rows.to_batches(20)]
+    with open_engine("local", 2) as engine:
+        answer = find_duplicates(sources, DuplicateSettings(), engine=engine)
+    assert len(answer) == 80
+    assert written(answer) == written(find_duplicates(sources, DuplicateSettings()))
 
 
 def test_a_text_that_comes_twice_is_refused() -> None:
@@ -238,7 +252,7 @@ def test_a_text_that_comes_twice_is_refused() -> None:
 
 def test_group_ids() -> None:
     rows = [("a/a", 1, CRASH), ("b/b", 2, CRASH), ("b/b", 3, "something else")]
-    answer = find_duplicates([table(rows)], DuplicateSettings())
+    answer = find_duplicates([texts_of(table(rows))], DuplicateSettings())
     subjects = [("b/b", 3), ("b/b", 2), ("a/a", 1), ("c/c", 9), ("b/b", 1)]
     assert group_ids(answer, subjects) == ["b/b#3", "a/a#1", "a/a#1", "c/c#9", "b/b#1"]
 
@@ -282,11 +296,38 @@ def test_signatures_are_the_same_everywhere() -> None:
     ]
 
 
+def test_partitions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor do many files, of which few are open at once."""
+    chance = random.Random(3)
+    base = prose(chance, 60)
+    texts = [" ".join([*base[:at], f"other{at}", *base[at:]]) for at in range(60)]
+    texts += [" ".join(prose(chance, 40)) for _ in range(20)]
+    texts += [text.replace("word1", "word2", 1) for text in texts[60:]]
+    rows = table([(f"o/{at % 7}", at, text) for at, text in enumerate(texts)])
+    sources = [texts_of(batch) for batch in rows.to_batches(9)]
+    answer = find_duplicates(sources, DuplicateSettings())
+    assert len(answer) == 100
+    monkeypatch.setattr(shuffle, "_TEXTS", 8)
+    monkeypatch.setattr(shingles_module, "_OPEN", 2)
+    monkeypatch.setattr(link_module, "_PAIRS", 7)
+    assert written(find_duplicates(sources, DuplicateSettings())) == written(answer)
+
+
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    with Path("/dev/full").open("r+b", buffering=0) as file:
-        shingle_file = ShingleFile(file, tmp_path)
-        with pytest.raises(WorkspaceError, match=f"{tmp_path} .*No space left on device"):
-            shingle_file.append(np.arange(4, dtype=np.uint64), np.array([4]))
+    """A limit of the size of files stands for it; the signal of the limit is left alone."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    text = " ".join(prose(random.Random(1), 20_000))
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, limits[1]))
+        with pytest.raises(WorkspaceError, match=rf"{tmp_path}/.*/0\.sketches cannot be used: "):
+            find_duplicates(
+                [texts_of(table([("a/a", 1, text)]))], DuplicateSettings(), scratch=tmp_path
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_leaks() -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goldpan.core.engine import Engine, EngineName, open_engine
 from goldpan.core.parquet import read_metadata, read_table, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.query import open_tables
@@ -19,6 +24,7 @@ from goldpan.core.workspace import Workspace, publish
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.siblings import Name, Task, mark_siblings
+from goldpan.filters.issue_texts import deal_out
 
 _INPUTS_KEY = b"goldpan.inputs"
 _BATCH = 4_096
@@ -26,19 +32,24 @@ _TASKS = """
 SELECT epoch_us(created_at), repo, number, coalesce(title, ''), coalesce(body, '')
 FROM entries WHERE (repo, number) IN (SELECT repo, number FROM wanted)
 """
-_TEXTS = """
-SELECT repo, number, created_at, coalesce(title, '') || chr(10) || coalesce(body, '') AS text
-FROM entries WHERE kind = 'issue'
-"""
+_NEAR = 5_000
+"""Near duplicates whose texts one process holds, as far as one cluster allows."""
 
 
 def workspace_duplicates(
-    workspace: Workspace, settings: DuplicateSettings, reporter: Reporter, *, workers: int = 1
+    workspace: Workspace,
+    settings: DuplicateSettings,
+    reporter: Reporter,
+    *,
+    workers: int = 1,
+    engine: EngineName = "local",
+    address: str = "",
 ) -> pa.Table:
     """Return the table `duplicates` over the issues of all mined repositories.
 
-    It lies where `duplicates_path` says and is found anew only when an issue changed. Raises
-    `WorkspaceError` where a table cannot be read.
+    It lies where `duplicates_path` says and is found anew only when an issue changed; the engine
+    makes no difference to it (`open_engine`). Raises `WorkspaceError` where a table cannot be
+    read.
     """
     repos = [
         repo
@@ -49,12 +60,17 @@ def workspace_duplicates(
     path = duplicates_path(workspace, settings)
     if path.exists() and read_metadata(path).get(_INPUTS_KEY) == inputs:
         return read_table(path)
-    with workspace.scratch() as scratch:
-        with named(scratch), reporter.task("near duplicates", len(repos)) as task:
+    portions = deal_out(workspace, repos)
+    processes = min(workers, len(portions)) if engine == "local" else workers
+    with (
+        workspace.scratch() as scratch,
+        open_engine(engine, max(1, processes), address) as opened,
+    ):
+        with named(scratch), reporter.task("near duplicates", len(portions)) as task:
             duplicates = find_duplicates(
-                _texts(workspace, repos, task.advance), settings, scratch=scratch, workers=workers
+                portions, settings, scratch=scratch, engine=opened, done=task.advance
             )
-            duplicates = mark_siblings(duplicates, _tasks(workspace, repos, duplicates))
+            duplicates = _told_apart(workspace, duplicates, opened)
         unfinished = scratch / path.name
         with writer(unfinished, DUPLICATES) as target:
             target.add_key_value_metadata({_INPUTS_KEY: inputs})
@@ -69,16 +85,40 @@ def duplicates_path(workspace: Workspace, settings: DuplicateSettings) -> Path:
     return workspace.root / "verdicts" / f"duplicates{own}.parquet"
 
 
-def _texts(
-    workspace: Workspace, repos: Sequence[str], done: Callable[[], None]
-) -> Iterator[pa.RecordBatch]:
-    for repo in repos:
-        with open_tables(workspace, repo, ["entries"]) as connection:
-            yield from connection.sql(_TEXTS).to_arrow_reader(_BATCH)
-        done()
+def _told_apart(workspace: Workspace, duplicates: pa.Table, engine: Engine) -> pa.Table:
+    """Return duplicates with their siblings marked, which takes the texts of whole clusters."""
+    if not len(duplicates):
+        return duplicates
+    clusters = duplicates.sort_by([("representative_repo", "ascending"), ("cluster", "ascending")])
+    near = pc.equal(clusters["relation"], "near").to_numpy()
+    names = clusters["cluster"].combine_chunks().dictionary_encode().indices.to_numpy()
+    starts = np.flatnonzero(np.diff(names, prepend=-1))
+    before = (np.cumsum(near) - near)[starts] // _NEAR
+    cuts = [0, *starts[1:][np.diff(before) > 0].tolist(), len(clusters)]
+    parts = [Clusters(clusters.slice(start, end - start)) for start, end in pairwise(cuts)]
+    marked = pa.concat_tables(engine.map(partial(_mark, workspace), parts))
+    return marked.sort_by([(name, "ascending") for name in DUPLICATES.order]).combine_chunks()
 
 
-def _tasks(workspace: Workspace, repos: Sequence[str], duplicates: pa.Table) -> dict[Name, Task]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """Rows of `DUPLICATES` of whole clusters."""
+
+    rows: pa.Table
+
+    def __str__(self) -> str:
+        return f"near duplicates of {self.rows['cluster'][0]}"
+
+    def __reduce__(self) -> tuple[Callable[[pa.Table], Clusters], tuple[pa.Table]]:
+        """Leave behind the rows of the table that this is a part of."""
+        return Clusters, (self.rows.take(pa.array(np.arange(len(self.rows)))),)
+
+
+def _mark(workspace: Workspace, clusters: Clusters) -> pa.Table:
+    return mark_siblings(clusters.rows, _tasks(workspace, clusters.rows))
+
+
+def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, Task]:
     """Return what near duplicates and their representatives say, the earliest first."""
     near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
     wanted = pa.table(
@@ -91,9 +131,7 @@ def _tasks(workspace: Workspace, repos: Sequence[str], duplicates: pa.Table) -> 
         }
     )
     titles: list[tuple[int | None, str, int, Task]] = []
-    if not len(wanted):
-        return {}
-    for repo in repos:
+    for repo in pc.unique(wanted["repo"]).to_pylist():
         with open_tables(workspace, repo, ["entries"]) as connection:
             connection.register("wanted", wanted)
             rows = connection.execute(_TASKS)

@@ -248,7 +248,7 @@ def run_call(call: Call) -> Outcome:
     # Ray gives one processor to a unit.
     lab = open_workspace(file, call.workspace, api_url=call.api_url, workers=1)
     store = store_of(file, lab)
-    setting = make_setting(file, lab, lambda unit: read_record(store.record(unit)))
+    setting = make_setting(file, lab, lambda unit: read_record(store.record(unit)), "ray")
     repos = repositories_of(file.plan.repositories, read_selection(store.selection))
     steps = make_steps(setting, store, repos)
     step = next((step for step in steps if step.unit.name == call.unit), None)

@@ -41,11 +41,11 @@ class DuplicatesStep(Step):
         return {ISSUES: self.setting.issues()}
 
     def run(self) -> Outcome:
-        """Find them."""
+        """Find them; on a cluster with all its machines, which this task hands its portions."""
         from goldpan.filters.clusters import duplicates_path
 
         setting = self.setting
-        count = len(setting.lab.near_duplicates(self.profile))
+        count = len(setting.lab.near_duplicates(self.profile, engine=setting.engine))
         settings = setting.profiles[self.profile].settings["near-duplicates"]
         made = (duplicates_path(setting.lab.layout, settings),)
         return Outcome(f"{count:,} issues have duplicates", made)

@@ -97,7 +97,10 @@ class IssueTypeStep(_RepositoriesStep):
             directory=lab.layout.dataset(self.wanted.name),
             projects=options.corrections,
         )
-        with lab.reporting() as reporter, open_engine("local", lab.settings.processes) as engine:
+        with (
+            lab.reporting() as reporter,
+            open_engine(self.setting.engine, lab.settings.processes) as engine,
+        ):
             built = build_issue_types(request, engine, reporter)
         rows = sum(written.rows for written in built.written)
         return Outcome(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldpan.api.workspace import Workspace
+from goldpan.core.engine import EngineName
 from goldpan.filters.profile import load_profile
 from goldpan.plan.dataset_steps import DatasetStep, DuplicatesStep, ReviewStep
 from goldpan.plan.family_sections import FAMILIES
@@ -85,11 +86,14 @@ def store_of(file: PlanFile, lab: Workspace) -> Store:
 
 
 def make_setting(
-    file: PlanFile, lab: Workspace, record_of: Callable[[str], Record | None]
+    file: PlanFile,
+    lab: Workspace,
+    record_of: Callable[[str], Record | None],
+    engine: EngineName = "local",
 ) -> Setting:
-    """Return what all steps work with."""
+    """Return what all steps work with; on a machine of a cluster with the engine of that."""
     profiles = {name: load_profile(name) for name in file.profiles}
-    return Setting(file, lab, record_of, profiles, told_profiles(profiles.values()))
+    return Setting(file, lab, record_of, profiles, told_profiles(profiles.values()), engine)
 
 
 def make_steps(setting: Setting, store: Store, repos: Sequence[str]) -> list[Step]:

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goldpan.core.engine import EngineName
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import read_lineage
 from goldpan.core.workspace import Workspace as Layout
@@ -39,6 +40,8 @@ class Setting:
     """By the names that the plan gives them."""
     told_profiles: Mapping[str, Any]
     """What verdicts depend on of the profiles: settings, and digests of the criteria."""
+    engine: EngineName = "local"
+    """Where a unit does what one process cannot hold: ``ray`` on a machine of a cluster."""
     memory: dict[str, str] = field(default_factory=dict)
     """What need not be computed again until a unit is run."""
 

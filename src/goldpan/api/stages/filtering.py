@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from goldpan.api.workspace import Workspace
+    from goldpan.core.engine import EngineName
     from goldpan.filters.basis import Basis
     from goldpan.filters.funnel import Funnel
     from goldpan.filters.pipeline import FilterResult
@@ -28,11 +29,17 @@ def basis(
     return find_basis(self.layout.by_rules(rules), names, chosen)
 
 
-def near_duplicates(self: Workspace, profile: str | Path = "default") -> pa.Table:
+def near_duplicates(
+    self: Workspace,
+    profile: str | Path = "default",
+    *,
+    engine: EngineName = "local",
+    address: str = "",
+) -> pa.Table:
     """Find the near duplicates among all issues of the workspace, as `filter` uses them.
 
     A row each issue that has one (docs/filtering.md). They are found anew when an issue
-    changed.
+    changed. The engine ``ray`` searches on the cluster at `address` (docs/clusters.md).
     """
     from goldpan.filters.clusters import workspace_duplicates
     from goldpan.filters.profile import load_profile
@@ -40,7 +47,12 @@ def near_duplicates(self: Workspace, profile: str | Path = "default") -> pa.Tabl
     settings = load_profile(str(profile)).settings["near-duplicates"]
     with self.reporting() as reporter:
         return workspace_duplicates(
-            existing_layout(self.layout), settings, reporter, workers=self.settings.processes
+            existing_layout(self.layout),
+            settings,
+            reporter,
+            workers=self.settings.processes,
+            engine=engine,
+            address=address,
         )
 
 

@@ -140,7 +140,7 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
     with request.place.workspace.scratch() as scratch:
         search = Search(request.place, request.profile, scratch)
         results = _find(search, units, engine, reporter)
-        chosen = choose.choose(search, units, request.balance, request.seed, scratch)
+        chosen = choose.choose(search, units, request.balance, request.seed, scratch, engine)
         if not len(chosen.rows):
             raise DatasetError(_nothing(results, chosen), "Take more hours, or another profile")
         rows = RowSource(search, units, chosen.rows, issue_family(request.task))

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.builders.issue_type.closings import CLOSINGS, EventSource, Unit, digest
-from goldpan.builders.issue_type.near import SKETCHES, sketch_rows
 from goldpan.builders.issue_type.profile import IssueTypeProfile
-from goldpan.core.resources import named
+from goldpan.filters.duplicates.kept import replacing, sketch_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
+from goldpan.filters.duplicates.sketch import sketches
 from goldpan.text.language import detect_languages, model_languages
 from goldpan.text.redaction import may_be_private, redact
 
@@ -58,7 +56,7 @@ class Search:
 
     def sketches(self, unit: Unit) -> Path:
         """Return the file of their sketches, where near duplicates matter."""
-        return self.directory / f"{unit.name.replace('/', '+')}.sketches.parquet"
+        return self.directory / f"{unit.name.replace('/', '+')}.sketches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +73,22 @@ class Found:
 
 def find_candidates(search: Search, unit: Unit) -> Found:
     """Write the candidates of a unit and their sketches; the same each time, by renames."""
-    sketched = search.profile.near_duplicates != "keep"
-    files = {search.candidates(unit): CANDIDATES}
-    if sketched:
-        files[search.sketches(unit)] = SKETCHES
     dropped: Counter[str] = Counter()
     closings = 0
-    parts = {path: path.with_name(f"{path.name}.{os.getpid()}-{uuid4().hex}") for path in files}
-    with named(search.candidates(unit)), ExitStack() as stack:
-        targets = [
-            stack.enter_context(pq.ParquetWriter(parts[path], schema, compression="zstd"))
-            for path, schema in files.items()
-        ]
+    with ExitStack() as stack:
+        path = stack.enter_context(replacing(search.candidates(unit)))
+        target = stack.enter_context(pq.ParquetWriter(path, CANDIDATES, compression="zstd"))
+        sketched = None
+        if search.profile.near_duplicates != "keep":
+            sketched = stack.enter_context(sketch_file(search.sketches(unit)))
         for batch in search.place.read(unit):
             closings += len(batch)
             rows = _select(batch, search.profile, dropped)
             if len(rows):
-                if sketched:
-                    texts = rows["text"].to_pylist()
-                    targets[1].write_table(sketch_rows(rows["place"], texts, DuplicateSettings()))
-                targets[0].write_table(_published(rows, search.profile, unit))
-    for path, part in parts.items():
-        part.replace(path)
+                if sketched is not None:
+                    for some in sketches(rows["text"].to_pylist(), DuplicateSettings()):
+                        sketched.append(some)
+                target.write_table(_published(rows, search.profile, unit))
     return Found(unit, digest(unit.path), closings, dict(dropped))
 
 

@@ -10,11 +10,13 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from goldpan.builders.issue_type.balance import Balance
 from goldpan.builders.issue_type.candidates import Search
 from goldpan.builders.issue_type.closings import Unit
 from goldpan.builders.issue_type.near import KeptSketches, group_rows
+from goldpan.core.engine import Engine
 from goldpan.core.query import connect_alone
 
 EXPLAINED = {
@@ -74,7 +76,12 @@ class Chosen:
 
 
 def choose(
-    search: Search, units: Sequence[Unit], balance: Balance, seed: int, scratch: Path
+    search: Search,
+    units: Sequence[Unit],
+    balance: Balance,
+    seed: int,
+    scratch: Path,
+    engine: Engine,
 ) -> Chosen:
     """Choose among the candidates of all units, which lie in files; texts are not looked at.
 
@@ -87,7 +94,7 @@ def choose(
         if profile.repeated_closings == "last":
             keys.keep("repeated-closing", _LAST)
         if profile.near_duplicates != "keep":
-            keys.group(search, units)
+            keys.group(search, units, engine)
         if profile.near_duplicates == "first":
             keys.keep("near-duplicate", _FIRST)
         if balance.kind != "none":
@@ -138,20 +145,19 @@ class _Keys:
         if lost := before - self._count():
             self.dropped[reason] += lost
 
-    def group(self, search: Search, units: Sequence[Unit]) -> None:
+    def group(self, search: Search, units: Sequence[Unit], engine: Engine) -> None:
         """Give the rows of a group of near duplicates the id of its earliest one."""
         rows = self.table(_AGES)
         if not len(rows):
             return
         places = rows["place"].to_numpy()
         bounds = np.searchsorted(rows["unit"].to_numpy(), np.arange(len(units) + 1))
-        kept = (
-            KeptSketches(
-                search.sketches(unit), places[bounds[unit.number] : bounds[unit.number + 1]]
-            )
-            for unit in units
-        )
-        stands = group_rows(kept, rows["age"].to_numpy(), self._scratch)
+        kept = []
+        for unit in units:
+            wanted = places[bounds[unit.number] : bounds[unit.number + 1]]
+            whole = pq.read_table(search.candidates(unit), columns=["place"])["place"].to_numpy()
+            kept.append(KeptSketches(search.sketches(unit), np.searchsorted(whole, wanted)))
+        stands = group_rows(kept, rows["age"].to_numpy(), self._scratch, engine)
         alone = np.bincount(stands, minlength=len(stands))[stands] == 1
         near = rows["id"].combine_chunks().take(pa.array(stands, mask=alone))
         positions = rows.select(["unit", "place"]).append_column("near", near)

@@ -3,53 +3,64 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.errors import UsageError
+from goldpan.core.engine import Engine, open_engine
+from goldpan.core.engine_units import EngineError
 from goldpan.core.schemas import DUPLICATES
-from goldpan.filters.duplicates.index import NO_TEXT, TextIndex
+from goldpan.filters.duplicates.kept import NO_TEXT, Ids, sketch_file
 from goldpan.filters.duplicates.link import Links, link
+from goldpan.filters.duplicates.named import Names, names_of, read_names, write_names
+from goldpan.filters.duplicates.numbering import number_texts
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Ids, ShingleFile
+from goldpan.filters.duplicates.shingles import Portions
+from goldpan.filters.duplicates.sketch import sketches
 
-_NAMES = pa.schema(
-    [
-        ("repo", pa.string()),
-        ("number", pa.int64()),
-        ("created_at", pa.timestamp("us", tz="UTC")),
-    ]
-)
+Source = Callable[[], Iterable[pa.Table | pa.RecordBatch]]
+"""Reads some of the texts: batches with the columns `repo`, `number`, `text` and, if wanted,
+`created_at`. It can be pickled, and `str` says what it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Portion:
+    number: int
+    source: Source
+
+    def __str__(self) -> str:
+        return str(self.source)
 
 
 def find_duplicates(
-    batches: Iterable[pa.Table | pa.RecordBatch],
+    sources: Sequence[Source],
     settings: DuplicateSettings,
     *,
     scratch: Path | None = None,
-    workers: int = 1,
+    engine: Engine | None = None,
+    done: Callable[[], None] = lambda: None,
 ) -> pa.Table:
     """Return `DUPLICATES`: one row for each text that has a duplicate, exact or near.
 
-    Batches have the columns `repo`, `number`, `text` and, if wanted, `created_at`. The
-    representative of a cluster is its earliest text, then the lowest (repo, number). The result
-    depends neither on the order of the rows nor on how they are cut into batches. Texts are not
-    kept: memory follows their number (about 1 KB each), and their shingles go to a temporary
-    file in `scratch`. Raises `UsageError` where a (repo, number) comes twice.
+    The representative of a cluster is its earliest text, then the lowest (repo, number). The
+    result depends neither on the engine, nor on the order of the rows, nor on how they are cut
+    into sources and batches. Texts are not kept: memory follows their number (about 0.2 KB each,
+    docs/scale.md), and their sketches go to files in `scratch`, about 2.5 KB each, which all
+    machines of a cluster must see. Each source is one unit of work, after which `done` is called;
+    it should have no more than some 50,000 texts. Raises `UsageError` where a (repo, number) comes
+    twice.
     """
-    with tempfile.TemporaryFile(dir=scratch) as file:
-        shingles = ShingleFile(file, scratch)
-        index = TextIndex(settings, shingles, workers)
-        rows = _read(batches, index)
-        bands = index.finish()
-        text = rows["text"].to_numpy()
-        first, _ = _two_rows(text, len(bands))
-        links = link(shingles, bands, np.argsort(first), settings)
-    return _table(rows, text, links, settings)
+    with tempfile.TemporaryDirectory(dir=scratch) as name:
+        folder = Path(name)
+        if engine is not None:
+            return _find(sources, settings, folder, engine, done)
+        with open_engine("local", 1) as alone:
+            return _find(sources, settings, folder, alone, done)
 
 
 def group_ids(duplicates: pa.Table, subjects: Iterable[tuple[str, int]]) -> list[str]:
@@ -62,34 +73,46 @@ def group_ids(duplicates: pa.Table, subjects: Iterable[tuple[str, int]]) -> list
     return [clusters.get((repo, number)) or f"{repo}#{number}" for repo, number in subjects]
 
 
-def _read(batches: Iterable[pa.Table | pa.RecordBatch], index: TextIndex) -> pa.Table:
-    """Put all texts into the index; return the rows, representatives first, `text` numbered."""
-    names: list[pa.Table] = [_NAMES.empty_table()]
-    numbers = index.read(_texts(batches, names))
-    rows = pa.concat_tables(names).append_column("text", pa.array(numbers))
-    counted = rows.group_by(["repo", "number"]).aggregate([([], "count_all")])
-    if len(counted) < len(rows):
-        twice = counted.filter(pc.greater(counted["count_all"], 1))
-        twice = twice.sort_by([("repo", "ascending"), ("number", "ascending")])
-        raise UsageError(
-            f"{twice['repo'][0]}#{twice['number'][0]} comes twice among the texts",
-            "Give each text once",
-        )
-    return rows.sort_by([(name, "ascending") for name in ("created_at", "repo", "number")])
+def _find(
+    sources: Sequence[Source],
+    settings: DuplicateSettings,
+    folder: Path,
+    engine: Engine,
+    done: Callable[[], None],
+) -> pa.Table:
+    units = [_Portion(number, source) for number, source in enumerate(sources)]
+    counts = []
+    for count in engine.map(partial(_sketch, folder, settings), units):
+        counts.append(count)
+        done()
+    portions = Portions.of([_path(folder, unit) for unit in units], counts)
+    for path in portions.paths:
+        if not path.exists():
+            raise EngineError(
+                f"What a machine wrote to {folder} is not there",
+                "Put the workspace where all machines of the cluster see the same files",
+            )
+    names = read_names(portions)
+    numbering = number_texts(portions, names.slots)
+    links = link(portions, numbering, settings, folder, engine)
+    return _table(names, numbering.text, links, settings)
 
 
-def _texts(
-    batches: Iterable[pa.Table | pa.RecordBatch], names: list[pa.Table]
-) -> Iterator[list[str | None]]:
-    """Yield the texts of each batch; what names them is put aside in `names`."""
-    for batch in batches:
-        if "created_at" in batch.schema.names:
-            created = batch["created_at"]
-        else:
-            created = pa.nulls(len(batch), pa.null())
-        columns = [batch["repo"], batch["number"], created]
-        names.append(pa.table(columns, _NAMES.names).cast(_NAMES))
-        yield batch["text"].to_pylist()
+def _sketch(folder: Path, settings: DuplicateSettings, unit: _Portion) -> int:
+    """Write the sketches of a portion and what names its texts; return how many are distinct."""
+    path, count = _path(folder, unit), 0
+    names = []
+    with sketch_file(path) as target:
+        for batch in unit.source():
+            names.append(names_of(batch))
+            for sketched in sketches(batch["text"].to_pylist(), settings):
+                count = max(count, 1 + int(target.append(sketched).max(initial=NO_TEXT)))
+    write_names(path, names)
+    return count
+
+
+def _path(folder: Path, unit: _Portion) -> Path:
+    return folder / f"{unit.number}.sketches"
 
 
 def _two_rows(text: Ids, count: int) -> tuple[Ids, Ids]:
@@ -101,7 +124,7 @@ def _two_rows(text: Ids, count: int) -> tuple[Ids, Ids]:
     return rows[first], rows[first + more]
 
 
-def _table(rows: pa.Table, text: Ids, links: Links, settings: DuplicateSettings) -> pa.Table:
+def _table(names: Names, text: Ids, links: Links, settings: DuplicateSettings) -> pa.Table:
     first, second = _two_rows(text, len(links.root))
     at = np.flatnonzero(text != NO_TEXT)
     root = links.root[text[at]]
@@ -115,18 +138,17 @@ def _table(rows: pa.Table, text: Ids, links: Links, settings: DuplicateSettings)
     representative = first[root]
     same = np.where(mine == root, "exact", "near")
     relation = np.where(representative == at, "representative", same)
-    repo, number = rows["repo"], rows["number"]
-    names = pc.binary_join_element_wise(repo, number.cast(pa.string()), "#")
+    repo, number = names.repos(at), pa.array(names.number[at])
+    represented = names.repos(representative), pa.array(names.number[representative])
     columns = [
-        repo.take(at),
-        number.take(at),
-        names.take(representative),
-        repo.take(representative),
-        number.take(representative),
+        repo,
+        number,
+        pc.binary_join_element_wise(represented[0], represented[1].cast(pa.string()), "#"),
+        *represented,
         pa.array(relation.tolist(), pa.string()),
         pa.array(links.similarity[mine]),
-        repo.take(nearest),
-        number.take(nearest),
+        names.repos(nearest),
+        pa.array(names.number[nearest]),
         pa.array(np.where(twin, 1.0, links.nearest_similarity[mine])),
         pa.array(size[root]),
         pa.repeat(pa.scalar(settings.digest(), pa.string()), len(at)),

@@ -5,17 +5,24 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from goldpan.core.engine import open_engine
 from goldpan.filters.duplicates.best import Best
-from goldpan.filters.duplicates.index import NO_TEXT, TextIndex
-from goldpan.filters.duplicates.neighbours import near_pairs
+from goldpan.filters.duplicates.kept import NO_TEXT, Ids, sketch_file
+from goldpan.filters.duplicates.neighbours import search_band
+from goldpan.filters.duplicates.numbering import number_texts
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Ids, ShingleFile
+from goldpan.filters.duplicates.shingles import Portions
+from goldpan.filters.duplicates.shuffle import bring_together
+from goldpan.filters.duplicates.sketch import sketches
+
+_TEXTS = 20_000
+"""Distinct texts after which another file is begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +41,13 @@ def find_leaks(
     settings: DuplicateSettings,
     *,
     scratch: Path | None = None,
-    workers: int = 1,
 ) -> list[Leak]:
     """Return a leak for each text of `asked` that has a duplicate in `corpus`, in order.
 
     `corpus` comes in batches and is not kept; `found` counts through them all. Among equally
     similar texts the first is named.
     """
-    return find_leaks_of_batches(corpus, [asked], settings, scratch=scratch, workers=workers)
+    return find_leaks_of_batches(corpus, [asked], settings, scratch=scratch)
 
 
 def find_leaks_of_batches(
@@ -50,31 +56,54 @@ def find_leaks_of_batches(
     settings: DuplicateSettings,
     *,
     scratch: Path | None = None,
-    workers: int = 1,
 ) -> list[Leak]:
     """Return leaks as `find_leaks` does, of texts that come in batches and are not kept either.
 
     `corpus` is read to its end before `asked` is.
     """
-    with tempfile.TemporaryFile(dir=scratch) as file:
-        shingles = ShingleFile(file, scratch)
-        index = TextIndex(settings, shingles, workers)
-        stands = index.read(corpus)
-        wanted = index.read(asked)
-        bands = index.finish()
-        first = _first_places(stands, len(bands))
-        missing = np.zeros(len(bands), np.bool_)
+    with tempfile.TemporaryDirectory(dir=scratch) as name, open_engine("local", 1) as engine:
+        folder = Path(name)
+        files: list[tuple[Path, int]] = []
+        stands = _keep(corpus, settings, folder, files)
+        wanted = _keep(asked, settings, folder, files)
+        portions = Portions.of([path for path, _ in files], [count for _, count in files])
+        numbering = number_texts(portions, np.concatenate([stands, wanted]))
+        text, count = numbering.text, len(numbering.slot)
+        first = _first_places(text[: len(stands)], count)
+        wanted = text[len(stands) :]
+        missing = np.zeros(count, np.bool_)
         missing[wanted[wanted != NO_TEXT]] = True
         missing &= first < 0
-        texts = np.flatnonzero(shingles.sizes)
-        looking, there = missing[texts], Best(len(texts))
+        # A text that is asked for is compared with the corpus, and with no other.
+        groups, there = missing.astype(np.int64), Best(count)
+        for parts in bring_together(portions, numbering, settings.bands, folder, engine):
+            for pairs in search_band(parts, groups, portions, settings, engine, joins=False):
+                there.offer(pairs)
+    return _leaks(wanted, first, there)
 
-        def across(left: Ids, right: Ids) -> NDArray[np.bool_]:
-            return np.asarray(looking[left] != looking[right])
 
-        for pairs in near_pairs(shingles, bands, texts, settings, across):
-            there.offer(pairs)
-    return _leaks(wanted, first, texts, there)
+def _keep(
+    batches: Iterable[Sequence[str]],
+    settings: DuplicateSettings,
+    folder: Path,
+    files: list[tuple[Path, int]],
+) -> Ids:
+    """Write the sketches of texts to files of a folder, and return the slot of each text."""
+    slots = [np.empty(0, np.int64)]
+    stream, offset = iter(batches), sum(count for _, count in files)
+    for batch in stream:
+        path, count = folder / f"{len(files)}.sketches", 0
+        with sketch_file(path) as target:
+            for texts in chain([batch], stream):
+                for sketched in sketches(texts, settings):
+                    rows = target.append(sketched)
+                    count = max(count, 1 + int(rows.max(initial=NO_TEXT)))
+                    slots.append(np.where(rows == NO_TEXT, NO_TEXT, rows + offset))
+                if count >= _TEXTS:
+                    break
+        files.append((path, count))
+        offset += count
+    return np.concatenate(slots)
 
 
 def _first_places(stands: Ids, count: int) -> Ids:
@@ -84,17 +113,14 @@ def _first_places(stands: Ids, count: int) -> Ids:
     return first
 
 
-def _leaks(wanted: Ids, first: Ids, texts: Ids, there: Best) -> list[Leak]:
-    position = np.full(len(first), -1)
-    position[texts] = np.arange(len(texts))
+def _leaks(wanted: Ids, first: Ids, there: Best) -> list[Leak]:
     leaks: list[Leak] = []
     for at, text in enumerate(wanted.tolist()):
         if text == NO_TEXT:
             continue
         if first[text] >= 0:
             leaks.append(Leak(at, int(first[text]), "exact", 1.0))
-        elif position[text] >= 0 and there.text[position[text]] >= 0:
-            near = texts[there.text[position[text]]]
-            value = float(there.similarity[position[text]])
-            leaks.append(Leak(at, int(first[near]), "near", value))
+        elif there.text[text] >= 0:
+            value = float(there.similarity[text])
+            leaks.append(Leak(at, int(first[there.text[text]]), "near", value))
     return leaks

@@ -6,15 +6,24 @@ Clusters are chains of links: two members of one need not be near duplicates of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goldpan.core.engine import Engine
 from goldpan.filters.duplicates.best import Best
-from goldpan.filters.duplicates.neighbours import NearPairs, near_pairs
+from goldpan.filters.duplicates.kept import Ids
+from goldpan.filters.duplicates.neighbours import NearPairs, search_band
+from goldpan.filters.duplicates.numbering import Numbering
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.shingles import Ids, ShingleFile
-from goldpan.filters.duplicates.sketch import Hashes
+from goldpan.filters.duplicates.shingles import Portions, Shingles
+from goldpan.filters.duplicates.shuffle import bring_together
+from goldpan.filters.duplicates.unions import join
+
+_PAIRS = 20_000
+"""Pairs whose similarity one process tells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,48 +39,48 @@ class Links:
     nearest_similarity: NDArray[np.float64]
 
 
-def link(shingles: ShingleFile, bands: Hashes, order: Ids, settings: DuplicateSettings) -> Links:
-    """Link all texts; `order` lists them so that the first of a cluster is its root."""
-    texts = order[shingles.sizes[order] > 0]
-    parents = np.arange(len(texts))
-    best = Best(len(texts))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Pairs of slots."""
 
-    def apart(left: Ids, right: Ids) -> NDArray[np.bool_]:
-        return np.asarray(parents[left] != parents[right])
+    left: Ids
+    right: Ids
 
-    for pairs in near_pairs(shingles, bands, texts, settings, apart):
-        best.offer(pairs)
-        parents = _join(parents, pairs)
+    def __str__(self) -> str:
+        return f"{len(self.left):,} pairs of texts"
 
-    to_root = np.ones(len(texts))
-    members = np.flatnonzero(parents != np.arange(len(texts)))
-    to_root[members] = shingles.similarities(texts[members], texts[parents[members]])
+
+def link(
+    portions: Portions,
+    numbering: Numbering,
+    settings: DuplicateSettings,
+    folder: Path,
+    engine: Engine,
+) -> Links:
+    """Link all texts; the first of a cluster is its root. Files go to `folder`.
+
+    Texts that one band joined are not compared in those that follow.
+    """
+    count = len(numbering.slot)
+    parents = np.arange(count)
+    best = Best(count)
+    for parts in bring_together(portions, numbering, settings.bands, folder, engine):
+        for pairs in search_band(parts, parents, portions, settings, engine, joins=True):
+            best.offer(pairs)
+            parents = join(parents, pairs.left, pairs.right)
+
+    to_root = np.ones(count)
+    members = np.flatnonzero(parents != np.arange(count))
+    cuts = [members[start : start + _PAIRS] for start in range(0, len(members), _PAIRS)]
+    slot = numbering.slot
+    ends = [_Pairs(slot[texts], slot[parents[texts]]) for texts in cuts]
+    for texts, values in zip(cuts, engine.map(partial(_compare, portions), ends), strict=True):
+        to_root[texts] = values
     near = members[to_root[members] >= settings.threshold]
     best.offer(NearPairs(near, parents[near], to_root[near]))
-
-    count = len(shingles.sizes)
-    links = Links(np.arange(count), np.ones(count), np.full(count, -1), np.zeros(count))
-    links.root[texts] = texts[parents]
-    links.similarity[texts] = to_root
-    links.nearest[texts] = np.where(best.text >= 0, texts[best.text], -1)
-    links.nearest_similarity[texts] = best.similarity
-    return links
+    return Links(parents, to_root, best.text, best.similarity)
 
 
-def _join(parents: Ids, pairs: NearPairs) -> Ids:
-    """Unite the clusters of each pair; each text's parent is then its cluster's first text."""
-    above: dict[int, int] = {}
-    ends = (parents[pairs.left].tolist(), parents[pairs.right].tolist())
-    for left, right in zip(*ends, strict=True):
-        this, other = _root(above, left), _root(above, right)
-        if this != other:
-            above[max(this, other)] = min(this, other)
-    joined = list(above)
-    parents[joined] = [_root(above, text) for text in joined]
-    return np.asarray(parents[parents])
-
-
-def _root(above: dict[int, int], text: int) -> int:
-    while (higher := above.get(text, text)) != text:
-        above[text] = text = above.get(higher, higher)
-    return text
+def _compare(portions: Portions, pairs: _Pairs) -> NDArray[np.float64]:
+    with Shingles(portions) as shingles:
+        return shingles.similarities(pairs.left, pairs.right)

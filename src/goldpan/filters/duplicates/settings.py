@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from goldpan.core.errors import UsageError
 from goldpan.filters.duplicates.signatures import ALGORITHM
 
-_METHOD = 2
+_METHOD = 3
 """Raised when the same settings give other clusters than before."""
 
 

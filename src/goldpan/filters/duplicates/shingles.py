@@ -1,83 +1,134 @@
-"""Keeps the shingles of all texts in a file, and tells the true similarity of pairs from them."""
+"""Tells the true similarity of texts from their sets of shingles, which lie in many files."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from types import TracebackType
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.core.errors import WorkspaceError
+from goldpan.filters.duplicates.kept import Ids, SketchFile
 from goldpan.filters.duplicates.sketch import HASH_BITS, Hashes
-
-Ids = NDArray[np.int64]
 
 _AT_ONCE = 2**21
 """Shingles that are compared at once, as far as one pair allows."""
 _LEAST = 64
 """What a small pair counts as, so that 16 bits always tell the pairs of one step apart."""
 _WIDTH = 8
+_OPEN = 100
+"""Files that are open at once."""
 
 
-class ShingleFile:
-    """Shingle sets, numbered from 0 on, in a temporary file."""
+@dataclass(frozen=True, slots=True)
+class Portions:
+    """The files of all texts. A slot is a row of one of them, counted through them all."""
 
-    def __init__(self, file: IO[bytes], place: Path | None = None) -> None:
-        """Take a file that lies in `place`, by default where the system has such files."""
-        self._file = file
-        self._place = place or Path(tempfile.gettempdir())
-        self.sizes = np.empty(0, np.int64)
-        """The size of each set, after `finish`."""
-        self._parts: list[Ids] = []
-        self._starts = np.empty(0, np.int64)
+    paths: tuple[Path, ...]
+    offsets: Ids
+    """The first slot of each file, and the number of slots."""
 
-    def append(self, shingles: Hashes, sizes: Ids) -> None:
-        """Add sets, one after the other in `shingles`; raises `WorkspaceError` without room."""
-        try:
-            self._file.write(shingles.tobytes())
-            self._file.flush()
-        except OSError as error:
-            raise WorkspaceError(
-                f"{self._place} cannot hold the shingles of near duplicates: {error.strerror}",
-                "Free some space on its disk",
-            ) from None
-        self._parts.append(sizes)
+    @classmethod
+    def of(cls, paths: Sequence[Path], counts: Sequence[int]) -> Self:
+        """Take files with their numbers of rows."""
+        return cls(tuple(paths), np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]))
 
-    def finish(self) -> None:
-        """End the adding."""
-        self.sizes = np.concatenate([self.sizes, *self._parts])
-        self._starts = np.cumsum(self.sizes) - self.sizes
+    @property
+    def slots(self) -> int:
+        """How many slots there are."""
+        return int(self.offsets[-1])
+
+
+class Shingles:
+    """Reads the sets of slots; a context manager that closes the files."""
+
+    def __init__(self, portions: Portions) -> None:
+        self._portions = portions
+        self._open: OrderedDict[int, tuple[SketchFile, Ids, Ids]] = OrderedDict()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with ExitStack() as stack:
+            for file, _, _ in self._open.values():
+                stack.enter_context(file)
+        self._open.clear()
 
     def similarities(self, left: Ids, right: Ids) -> NDArray[np.float64]:
-        """Return the Jaccard similarity of each pair of sets, given by their numbers."""
+        """Return the Jaccard similarity of each pair of sets, given by their slots."""
+        if not len(left):
+            return np.empty(0)
+        slots, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+        sizes = self._sizes(slots)
+        one, other = places[: len(left)], places[len(left) :]
         common = np.empty(len(left), np.int64)
-        total = self.sizes[left] + self.sizes[right]
+        total = sizes[one] + sizes[other]
         steps = np.cumsum(np.maximum(total, _LEAST)) // _AT_ONCE
         bounds = np.flatnonzero(np.diff(steps)) + 1
         for start, end in zip([0, *bounds], [*bounds, len(left)], strict=True):
-            common[start:end] = self._common(left[start:end], right[start:end])
+            common[start:end] = self._common(slots, sizes, one[start:end], other[start:end])
         return np.asarray(common / np.maximum(total - common, 1))
 
-    def _common(self, left: Ids, right: Ids) -> Ids:
+    def _common(self, slots: Ids, sizes: Ids, left: Ids, right: Ids) -> Ids:
         """Count the shingles that the two sets of each pair share."""
-        keys = np.concatenate([self._read(left), self._read(right)])
+        sets = self._sets(slots, np.unique(np.concatenate([left, right])))
+        positions = np.arange(len(left), dtype=np.uint64) << HASH_BITS
+        keys = np.concatenate(
+            [_flat(sets, side) | np.repeat(positions, sizes[side]) for side in (left, right)]
+        )
         keys.sort()
         twice = keys[1:][keys[1:] == keys[:-1]] >> HASH_BITS
         return np.bincount(twice.astype(np.int64), minlength=len(left))
 
-    def _read(self, ids: Ids) -> Hashes:
-        """Read sets, one after the other, with their positions among `ids` in the high bits."""
-        hashes = np.frombuffer(b"".join(self._chunks(ids)), np.uint64)
-        positions = np.arange(len(ids), dtype=np.uint64) << HASH_BITS
-        return hashes | np.repeat(positions, self.sizes[ids])
+    def _sizes(self, slots: Ids) -> Ids:
+        sizes = np.empty(len(slots), np.int64)
+        for number, start, end in self._files(slots):
+            _, _, known = self._file(number)
+            sizes[start:end] = known[slots[start:end] - self._portions.offsets[number]]
+        return sizes
 
-    def _chunks(self, ids: Ids) -> Iterator[bytes]:
-        descriptor = self._file.fileno()
-        starts = (self._starts[ids] * _WIDTH).tolist()
-        sizes = (self.sizes[ids] * _WIDTH).tolist()
-        for start, size in zip(starts, sizes, strict=True):
-            yield os.pread(descriptor, size, start)
+    def _sets(self, slots: Ids, chosen: Ids) -> dict[int, bytes]:
+        """Read the sets of some slots, by their places in `slots`."""
+        sets: dict[int, bytes] = {}
+        wanted = slots[chosen]
+        for number, start, end in self._files(wanted):
+            file, starts, sizes = self._file(number)
+            rows = wanted[start:end] - self._portions.offsets[number]
+            bounds = ((starts[rows] * _WIDTH).tolist(), (sizes[rows] * _WIDTH).tolist())
+            for place, first, size in zip(chosen[start:end].tolist(), *bounds, strict=True):
+                sets[place] = file.read(first, size)
+        return sets
+
+    def _files(self, slots: Ids) -> list[tuple[int, int, int]]:
+        """Return each file that sorted slots are in, with the first of them and the last."""
+        file = np.searchsorted(self._portions.offsets, slots, side="right") - 1
+        first = np.flatnonzero(np.diff(file, prepend=-1))
+        ends = np.append(first[1:], len(slots))
+        return list(zip(file[first].tolist(), first.tolist(), ends.tolist(), strict=True))
+
+    def _file(self, number: int) -> tuple[SketchFile, Ids, Ids]:
+        if number not in self._open:
+            if len(self._open) >= _OPEN:
+                _, (oldest, _, _) = self._open.popitem(last=False)
+                oldest.__exit__(None, None, None)
+            file = SketchFile(self._portions.paths[number])
+            sizes: Ids = file.column("sizes")
+            self._open[number] = file, np.cumsum(sizes) - sizes, sizes
+        self._open.move_to_end(number)
+        return self._open[number]
+
+
+def _flat(sets: dict[int, bytes], places: Ids) -> Hashes:
+    """Return sets one after the other."""
+    return np.frombuffer(b"".join(map(sets.__getitem__, places.tolist())), np.uint64)

@@ -5,7 +5,7 @@ All of it is a function of the texts and the settings: no hash depends on the pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
@@ -27,6 +27,8 @@ _MASK = np.uint64(2**48 - 1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _REMEMBERED = 2**19
 _LONG = 64
+_CHARACTERS = 2**21
+"""Characters that are sketched at once, as far as one text allows."""
 
 
 class WordHashes(dict[str, int]):
@@ -60,6 +62,18 @@ class Sketches:
     shingles: Hashes
     sizes: NDArray[np.int64]
     bands: Hashes
+
+
+def sketches(texts: Sequence[str | None], settings: DuplicateSettings) -> Iterator[Sketches]:
+    """Sketch any number of texts, some at a time."""
+    start = size = 0
+    for at, text in enumerate(texts):
+        size += len(text or "")
+        if size >= _CHARACTERS or at - start + 1 == MAX_TEXTS:
+            yield sketch(texts[start : at + 1], settings)
+            start, size = at + 1, 0
+    if start < len(texts):
+        yield sketch(texts[start:], settings)
 
 
 def sketch(texts: Sequence[str | None], settings: DuplicateSettings) -> Sketches:
