@@ -152,7 +152,7 @@ def prepare_once(installation: Path, above: Path) -> Path:
     return directory
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def studio(
     tmp_path_factory: pytest.TempPathFactory, installed: Path, prepared: Path
 ) -> Iterator[Annotators]:

@@ -14,12 +14,10 @@ import pytest
 from goldpan.annotation.review.stored import write_reviews
 from goldpan.annotation.studio.adjudicate import adjudication_name
 from goldpan.annotation.studio.project import open_project
-from goldpan.core.config import Settings
-from goldpan.core.progress import Reporter
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace
-from goldpan.demo.pipeline import run_demo
 from tests.console import run
+from tests.demo_workspace import make_demo
 from tests.program import Done
 from tests.studio import Annotators, task_numbers
 
@@ -32,9 +30,7 @@ Goldpan = Callable[..., Done]
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
     """Return the demo's workspace with its datasets."""
-    found = Workspace(tmp_path / "place")
-    run_demo(Settings(workspace=found.root), Reporter(quiet=True))
-    return found
+    return Workspace(make_demo(tmp_path / "place"))
 
 
 @pytest.fixture
