@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.execution.isolation import IsolationError, find_isolation
+from goldpan.execution.command import IsolationError
+from goldpan.execution.isolation import find_isolation
 
 
 def is_isolated() -> bool:

@@ -21,7 +21,8 @@ from goldpan.code.split_patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.execution.checkout import applies, check_out
-from goldpan.execution.isolation import IsolationError, find_isolation
+from goldpan.execution.command import IsolationError
+from goldpan.execution.isolation import find_isolation
 from goldpan.execution.records import (
     RECORD,
     Instance,
@@ -89,7 +90,7 @@ class Lab:
 
     def verify(self, instance: Instance, settings: Settings = QUICK, again: bool = False) -> Record:
         """Run one instance with the recipe of these repositories."""
-        if not is_isolated():
+        if settings.isolation == "auto" and not is_isolated():
             settings = replace(settings, isolation="none")
         return verify_all(
             self.workspace, [instance], settings, Notes(), recipes=[self.recipe], again=again

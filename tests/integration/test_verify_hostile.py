@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from goldpan.core import secrets
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.execution import isolation
+from goldpan.execution import command as running
 from goldpan.execution.checkout import applies, check_out, committed_at, make_accessible
-from goldpan.execution.isolation import Command, Finished, Limits, NoIsolation, find_isolation
+from goldpan.execution.command import Command, Finished, Limits
+from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.python_env import build_python_env
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import Settings, instance_of
@@ -160,6 +162,8 @@ class Planting:
     """An isolation in which installing puts a program in the interpreter's place."""
 
     name = "planting"
+    is_own_system = True
+    image_id = ""
 
     def __init__(self, program: str) -> None:
         self.program = program
@@ -168,6 +172,10 @@ class Planting:
     def testbed(self, directory: Path) -> str:
         """Return the path under which a command sees its testbed."""
         return str(directory)
+
+    def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
+        """Return no program."""
+        return ()
 
     def run(self, command: Command, limits: Limits, log: Path) -> Finished:
         """Note a command; foreign code of it writes into what it may write."""
@@ -233,8 +241,8 @@ def test_what_isolated_code_can_fill_is_bounded_and_its_variables_stay_unlisted(
 def test_a_log_without_end_is_stopped_and_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "_MOST_FILE", 1 << 20)
-    monkeypatch.setattr(isolation, "_MOST_LOG", 1 << 10)
+    monkeypatch.setattr(running, "MOST_FILE", 1 << 20)
+    monkeypatch.setattr(running, "_MOST_LOG", 1 << 10)
     command = Command(["/bin/sh", "-c", "while :; do head -c 99999 /dev/zero; done"], tmp_path)
     finished = NoIsolation().run(command, Limits(60), tmp_path / "log")
     assert finished.exceeded == "output"

@@ -7,46 +7,49 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.execution.interpreters import Finder, find_pythons
+from goldpan.execution.isolation import NoIsolation
 from goldpan.execution.python_env import EnvironmentBuildError, choose_python, declared
 from goldpan.execution.recipe import load_recipes
 
 
 @pytest.fixture
-def uv(tmp_path: Path) -> str:
+def find(tmp_path: Path) -> Finder:
     """A uv that finds Python 3.11 alone."""
     path = tmp_path / "uv"
     path.write_text(f'#!/bin/sh\ncase "$*" in *" 3.11") echo {sys.executable};; *) exit 2;; esac\n')
     path.chmod(0o755)
-    return str(path)
+    return find_pythons(NoIsolation(), str(path))
 
 
 def test_the_newest_python_of_half_a_year_is_wanted_and_the_nearest_taken(
-    tmp_path: Path, uv: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "none"))
-    wanted, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", uv)
+    wanted, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
     assert (wanted, version) == ("3.10", "3.11")  # 3.11 was out for ten weeks
-    wanted, version, _ = choose_python(tmp_path, "2026-01-01T00:00:00Z", uv)
+    wanted, version, _ = choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
     assert (wanted, version) == ("3.13", "3.11")
 
 
 def test_what_the_project_admits_is_held(
-    tmp_path: Path, uv: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "none"))
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nrequires-python = ">=3.12"\n')
     with pytest.raises(EnvironmentBuildError):
-        choose_python(tmp_path, "2024-01-01T00:00:00Z", uv)
+        choose_python(tmp_path, "2024-01-01T00:00:00Z", find, tmp_path / "log")
+    assert ">=3.12" in (tmp_path / "log").read_text()
 
 
 def test_the_versions_of_pyenv_are_found(
-    tmp_path: Path, uv: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "pyenv" / "versions" / "3.10.13" / "bin"
     home.mkdir(parents=True)
     (home / "python").symlink_to(sys.executable)
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
-    wanted, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", uv)
+    wanted, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
     assert (wanted, version) == ("3.10", "3.10")
 
 

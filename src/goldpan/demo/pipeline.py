@@ -47,7 +47,7 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.errors import StatisticsError
-from goldpan.execution.isolation import IsolationError
+from goldpan.execution.command import IsolationError
 from goldpan.execution.records import Settings as VerificationSettings
 from goldpan.execution.records import instance_of
 from goldpan.execution.verify_all import verify_all

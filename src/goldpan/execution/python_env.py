@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
@@ -22,20 +21,11 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.extras import install_remedy
-from goldpan.execution.isolation import Command, Exceeded, Isolation, Limits
+from goldpan.execution.command import Command, Exceeded, Limits
+from goldpan.execution.interpreters import RELEASED, Finder, find_pythons
+from goldpan.execution.isolation import Isolation
 from goldpan.execution.recipe import Recipe
 
-_RELEASED = {
-    "3.6": "2016-12-23",
-    "3.7": "2018-06-27",
-    "3.8": "2019-10-14",
-    "3.9": "2020-10-05",
-    "3.10": "2021-10-04",
-    "3.11": "2022-10-24",
-    "3.12": "2023-10-02",
-    "3.13": "2024-10-07",
-    "3.14": "2025-10-07",
-}
 _SETTLED = timedelta(days=180)
 _EDITABLE = "2023-01-01T00:00:00Z"
 """By then these installed projects so that a patch takes effect (PEP 660: setuptools 64,
@@ -118,9 +108,8 @@ def build_python_env(
     `EnvironmentBuildError`.
     """
     uv = find_uv()
-    wanted, found, interpreter = choose_python(testbed, date, uv)
-    base = Path(os.path.realpath(interpreter)).parent.parent
-    readable = tuple(path for path in (base, Path(uv)) if not path.is_relative_to("/usr"))
+    wanted, found, interpreter = choose_python(testbed, date, find_pythons(isolation, uv), log)
+    readable = _needed(isolation, uv, interpreter)
     python = directory / "bin" / "python"
     settings = {
         name: os.environ[name] for name in (*_INDEX, *map(str.lower, _INDEX)) if name in os.environ
@@ -181,6 +170,15 @@ def build_python_env(
     return PythonEnv(str(python), found, wanted, packages, (directory, *readable), is_copied)
 
 
+def _needed(isolation: Isolation, uv: str, interpreter: str) -> tuple[Path, ...]:
+    """Return what of this machine isolated code has to see; an image has its own interpreter."""
+    if isolation.is_own_system:
+        base = Path(os.path.realpath(interpreter)).parent.parent
+        return tuple(path for path in (base, Path(uv)) if not path.is_relative_to("/usr"))
+    authorities = Path(os.environ.get("SSL_CERT_FILE", ""))  # a lab's own, which the image lacks
+    return (Path(uv), authorities) if authorities.is_file() else (Path(uv),)
+
+
 def editable_cutoffs(date: str) -> tuple[str, ...]:
     """Return the arguments of uv that let a project of a date be installed in place."""
     if date >= _EDITABLE:
@@ -208,43 +206,27 @@ def declared(
     )
 
 
-def choose_python(testbed: Path, date: str, uv: str) -> tuple[str, str, str]:
+def choose_python(testbed: Path, date: str, find: Finder, log: Path) -> tuple[str, str, str]:
     """Return the version that the date and the project ask for, the nearest one at hand, its path.
 
-    Raises `EnvironmentBuildError` where no Python of this machine is admitted.
+    Raises `EnvironmentBuildError` where none at hand is admitted, and says so in `log`.
     """
     moment = datetime.fromisoformat(date)
     admitted = _requires(testbed)
-    versions = [version for version in _RELEASED if admitted.contains(f"{version}.99")]
-    if not versions:
-        raise EnvironmentBuildError
+    versions = [version for version in RELEASED if admitted.contains(f"{version}.99")]
     settled = [
         version
         for version in versions
-        if datetime.fromisoformat(f"{_RELEASED[version]}T00:00:00+00:00") + _SETTLED <= moment
+        if datetime.fromisoformat(f"{RELEASED[version]}T00:00:00+00:00") + _SETTLED <= moment
     ]
-    wanted = settled[-1] if settled else versions[0]
-    at = versions.index(wanted)
-    for version in (*versions[at:], *reversed(versions[:at])):
-        if interpreter := _installed(version, uv):
-            return wanted, version, interpreter
+    if versions:
+        wanted = settled[-1] if settled else versions[0]
+        at = versions.index(wanted)
+        for version in (*versions[at:], *reversed(versions[:at])):
+            if interpreter := find(version):
+                return wanted, version, interpreter
+    log.write_text(f"No Python is installed that the project admits: {admitted or 'any'}\n")
     raise EnvironmentBuildError
-
-
-def _installed(version: str, uv: str) -> str | None:
-    """Return the interpreter of a version such as 3.11, by uv or else of pyenv, if there is one."""
-    ended = subprocess.run(  # noqa: S603 - uv with our own arguments
-        [uv, "python", "find", "--no-config", "--system", "--no-python-downloads", version],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ended.returncode == 0:
-        return os.path.realpath(ended.stdout.strip())
-    # pyenv's shims run only the version that is switched on, so uv takes the others for broken.
-    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    known = sorted(root.glob(f"versions/{version}.*/bin/python"))
-    return os.path.realpath(known[-1]) if known else None
 
 
 def _requires(testbed: Path) -> SpecifierSet:

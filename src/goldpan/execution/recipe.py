@@ -15,7 +15,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from goldpan.core.errors import UsageError
-from goldpan.execution.isolation import SYSTEM_PATH
+from goldpan.execution.command import SYSTEM_PATH
 from goldpan.execution.reports import ReportFormat
 
 _SHIPPED = files("goldpan.execution") / "recipes"
@@ -83,6 +83,12 @@ class Recipe:
     is_own: bool = False
     """Whether it is the user's, which is taken before the shipped ones."""
 
+    def in_image(self) -> Recipe:
+        """Return the recipe for an image, which has programs and settings of its own."""
+        kept = {name: value for name, value in self.fields.variables.items() if value[:2] != "~/"}
+        update = {"programs": (), "readable": (), "variables": kept}
+        return replace(self, fields=self.fields.model_copy(update=update))
+
     def fits(self, names: Collection[str]) -> bool:
         """Say whether a repository with these files at its root is of this ecosystem."""
         return any(name in names for name in self.fields.files)
@@ -137,11 +143,6 @@ class Recipe:
         """Where the programs lie that are installed."""
         paths = (shutil.which(name) for name in self.fields.programs)
         return tuple(Path(path) for path in paths if path)
-
-    @property
-    def lacking(self) -> tuple[str, ...]:
-        """The programs that this machine lacks."""
-        return tuple(name for name in self.fields.programs if shutil.which(name) is None)
 
     @property
     def readable(self) -> tuple[Path, ...]:

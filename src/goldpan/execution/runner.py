@@ -7,7 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from goldpan.execution.isolation import Command, Isolation, Limits
+from goldpan.execution.command import Command, Limits
+from goldpan.execution.isolation import Isolation
 from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
 from goldpan.execution.recipe import Recipe
@@ -36,12 +37,10 @@ class Runner:
         self._home = scratch / "home"
         self._reports = scratch / "reports"
         self._command: int | None = None
-        self.python = os.path.realpath(sys.executable)
-        self.readable: tuple[Path, ...] = (
-            Path(self.python).parent.parent,
-            *recipe.scripts,
-            *recipe.readable,
-        )
+        is_own = isolation.is_own_system
+        self.python = os.path.realpath(sys.executable) if is_own else "python3"
+        interpreter = (Path(self.python).parent.parent,) if is_own else ()
+        self.readable: tuple[Path, ...] = (*interpreter, *recipe.scripts, *recipe.readable)
         self.variables = {"HOME": str(self._home), **recipe.variables(str(self._home))}
         """What is set when tests run."""
         for path in (self._home, self._reports):

@@ -23,7 +23,8 @@ from goldpan.execution.checkout import (
     make_accessible,
     nearest_version,
 )
-from goldpan.execution.isolation import Isolation, Limits, find_isolation
+from goldpan.execution.command import Limits
+from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.outcome import Run
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import Recipe, choose_recipe, load_recipes
@@ -176,9 +177,10 @@ class Trial:
         recipe = choose_recipe(self._recipes, names, self._instance.test_files)
         if recipe is None:
             raise EndedError("no-recipe")
+        if missing := self._isolation.lacking(recipe.fields.programs):
+            raise EndedError("no-recipe", f"{', '.join(missing)} not installed")
+        recipe = recipe if self._isolation.is_own_system else recipe.in_image()
         self._recipe = recipe
-        if recipe.lacking:
-            raise EndedError("no-recipe", f"{', '.join(recipe.lacking)} not installed")
         self.environment |= {"recipe": recipe.name, "recipe_digest": recipe.digest}
         patches = {"the test patch": self._instance.test_patch, "the fix": self._instance.patch}
         with self._copy() as trial:
@@ -206,6 +208,8 @@ def open_trial(job: Job, logs: Path) -> Iterator[Trial]:
     with job.workspace.scratch() as scratch:
         trial = Trial(job, isolation, scratch, logs)
         trial.environment["isolation"] = isolation.name
+        if isolation.image_id:
+            trial.environment["image_id"] = isolation.image_id
         try:
             yield trial
         finally:
