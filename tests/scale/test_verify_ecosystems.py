@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import http.server
 import shutil
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,8 +34,48 @@ class Project:
     test: bytes
     test_content: bytes
     proved: str
+    recipe: str = ""
+    """A recipe of one's own, which may name a file beside it."""
+    beside: dict[str, str] = field(default_factory=dict)
+    """That file, in which ADDRESS stands for a mirror that is there while building alone."""
+    needs: tuple[str, ...] = ()
+    """Files of this machine without which it cannot run."""
 
 
+DEBIAN = "/usr/share/maven-repo"
+"""The Maven repository of Debian's own packages, which builds them without a network."""
+SUM = b"package o;\npublic class Sum { public static int add(int a, int b) { return a - b; } }\n"
+SUM_TEST = b"""package o;
+import static org.junit.Assert.assertEquals;
+import org.junit.Test;
+public class SumTest {
+  @Test public void adds() { assertEquals(3, Sum.add(1, 2)); }
+  @Test public void keeps() { assertEquals(1, Sum.add(1, 0)); }
+}
+"""
+POM = b"""<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>o</groupId><artifactId>n</artifactId><version>1.0</version>
+  <properties>
+    <maven.compiler.source>11</maven.compiler.source>
+    <maven.compiler.target>11</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies><dependency>
+    <groupId>junit</groupId><artifactId>junit</artifactId><version>4.13.2</version>
+    <scope>test</scope>
+  </dependency></dependencies>
+</project>
+"""
+MIRROR = """<settings><mirrors><mirror>
+  <id>debian</id><mirrorOf>*</mirrorOf><url>ADDRESS</url>
+</mirror></mirrors></settings>
+"""
+REPOSITORIES = """allprojects { repositories {
+  all { repository -> if (repository.url.toString() != 'ADDRESS') remove repository }
+  maven { url 'ADDRESS' }
+} }
+"""
 PROJECTS = {
     "node": Project(
         "npm",
@@ -80,15 +124,55 @@ PROJECTS = {
         b'\tif Add(1, 2) != 3 {\n\t\tt.Fatal("wrong")\n\t}\n}\n',
         "example.org/n.TestAdd",
     ),
+    "maven": Project(
+        "mvn",
+        {b"pom.xml": POM, b"src/main/java/o/Sum.java": SUM},
+        b"src/main/java/o/Sum.java",
+        b"src/test/java/o/SumTest.java",
+        SUM_TEST,
+        "o.SumTest.adds",
+        'extends = "maven"\n[variables]\nMAVEN_SETTINGS = "{recipe}/settings.xml"\n',
+        {"settings.xml": MIRROR},
+        (f"{DEBIAN}/junit/junit/4.13.2", f"{DEBIAN}/org/apache/maven/surefire/surefire-junit4"),
+    ),
+    "gradle": Project(
+        "gradle",
+        {
+            b"build.gradle": b"apply plugin: 'java'\nrepositories { mavenCentral() }\n"
+            b"dependencies { testCompile 'junit:junit:4.13.2' }\n",
+            b"src/main/java/o/Sum.java": SUM,
+        },
+        b"src/main/java/o/Sum.java",
+        b"src/test/java/o/SumTest.java",
+        SUM_TEST,
+        "o.SumTest.adds",
+        'extends = "gradle"\n[variables]\nGRADLE_INIT = "{recipe}/mirror.gradle"\n',
+        {"mirror.gradle": REPOSITORIES},
+        (f"{DEBIAN}/junit/junit/4.13.2",),
+    ),
 }
+
+
+@pytest.fixture
+def mirror() -> Iterator[str]:
+    """Debian's Maven repository behind an address, which isolated tests do not reach."""
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=DEBIAN)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", list(PROJECTS))
-def test_a_fix_is_proved(tmp_path: Path, name: str) -> None:
+def test_a_fix_is_proved(tmp_path: Path, name: str, mirror: str) -> None:
     project = PROJECTS[name]
     if shutil.which(project.program) is None:
         pytest.skip(f"{project.program} is not installed")
+    if missing := [path for path in project.needs if not Path(path).exists()]:
+        pytest.skip(f"Debian's {' and '.join(missing)} is not there")
     repository = Repository.create(tmp_path / "source.git")
     base = repository.commit(project.files, ref="refs/heads/main")
     right = project.files[project.code].replace(b"a - b", b"a + b")
@@ -103,7 +187,13 @@ def test_a_fix_is_proved(tmp_path: Path, name: str) -> None:
     test = project.test.decode()
     instance = Instance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, (test,))
     settings = SETTINGS if is_isolated() else replace(SETTINGS, isolation="none")
-    (record,) = verify_all(workspace, [instance], settings, Notes()).records
+    recipes = [tmp_path / "recipe" / f"{name}.toml"] if project.recipe else []
+    for path in recipes:
+        path.parent.mkdir()
+        path.write_text(project.recipe)
+        for beside, text in project.beside.items():
+            path.with_name(beside).write_text(text.replace("ADDRESS", mirror))
+    (record,) = verify_all(workspace, [instance], settings, Notes(), recipes=recipes).records
     logs = [path.read_text(errors="replace")[-2_000:] for path in tmp_path.rglob("*.log")]
     assert record.proof.verdict == "verified", "\n".join((record.detail, *logs))
     assert record.proof.fail_to_pass == (project.proved,)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tomllib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
@@ -33,8 +33,8 @@ class _Fields(BaseModel):
     environment: Literal["uv", "commands"] = "commands"
     """`uv`: a virtual environment as of the date. `commands`: what `build` says."""
     build: tuple[tuple[str, ...], ...] = ()
-    """Commands that fetch and build, with network access; ``{testbed}``, ``{home}`` and ``{date}``,
-    the moment of the base commit, in them."""
+    """Commands that fetch and build, with network access; ``{testbed}``, ``{home}``, ``{date}``,
+    the moment of the base commit, and ``{recipe}/NAME`` in them."""
     extras: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class _Fields(BaseModel):
     """What the commands need to see beside the system's own folders, such as a compiler's."""
     variables: dict[str, str] = {}
     """Set when building and testing; ``{home}`` stands for a home directory of its own, ``~`` for
-    that of whoever runs Goldpan."""
+    that of whoever runs Goldpan, ``{recipe}/NAME`` for a file beside this one."""
     programs: tuple[str, ...] = ()
     """Programs of this machine that the commands need; their folders are on PATH and readable."""
     format: tuple[ReportFormat, ...]
@@ -111,15 +111,19 @@ class Recipe:
             for pattern in self.fields.steering
         )
 
+    def build_commands(self, testbed: str, home: str, date: str) -> list[list[str]]:
+        """Return the commands that fetch and build; `date` is the moment of the base commit."""
+        values = {"{testbed}": testbed, "{home}": home, "{date}": date}
+        return [[self._filled(part, values) for part in line] for line in self.fields.build]
+
     def test_commands(self, python: str, report: str, paths: Sequence[str]) -> list[list[str]]:
         """Return the commands that run the tests of some files, of all where there are none."""
+        values = {"{python}": python, "{report}": report}
         return [
             [
                 argument
                 for part in command
-                for argument in (
-                    paths if part == "{files}" else [self._filled(part, python, report)]
-                )
+                for argument in (paths if part == "{files}" else [self._filled(part, values)])
             ]
             for command in self.fields.tests
         ]
@@ -132,7 +136,7 @@ class Recipe:
         """Return what is set for the commands, PATH with the folders of the programs."""
         folders = [str(path.parent) for path in self.program_paths]
         own = {
-            name: _in_home(value.replace("{home}", home))
+            name: _in_home(self._filled(value, {"{home}": home}))
             for name, value in self.fields.variables.items()
         }
         path = {"PATH": ":".join((*dict.fromkeys(folders), SYSTEM_PATH))} if folders else {}
@@ -152,18 +156,14 @@ class Recipe:
 
     @property
     def scripts(self) -> tuple[Path, ...]:
-        """The files beside the recipe that its commands name."""
-        names = {
-            part.removeprefix("{recipe}/")
-            for command in (*self.fields.build, *self.fields.tests)
-            for part in command
-            if part.startswith("{recipe}/")
-        }
+        """The files beside the recipe that its commands and variables name."""
+        commands = (*self.fields.build, *self.fields.tests, tuple(self.fields.variables.values()))
+        parts = (part for command in commands for part in command)
+        names = {part.removeprefix("{recipe}/") for part in parts if part.startswith("{recipe}/")}
         return tuple(self.directory / name for name in sorted(names))
 
-    def _filled(self, part: str, python: str, report: str) -> str:
-        values = {"{python}": python, "{report}": report, "{recipe}": str(self.directory)}
-        for name, value in values.items():
+    def _filled(self, part: str, values: Mapping[str, str]) -> str:
+        for name, value in {**values, "{recipe}": str(self.directory)}.items():
             part = part.replace(name, value)
         return part
 
@@ -203,10 +203,33 @@ def _in_home(value: str) -> str:
     return str(Path(value).expanduser()) if value.startswith("~/") else value
 
 
+def _shipped(path: Path, name: object) -> bytes:
+    """Return the shipped recipe that a recipe extends; raises `UsageError` where there is none."""
+    known = {entry.name.removesuffix(".toml"): entry for entry in _SHIPPED.iterdir()}
+    if name not in known:
+        raise UsageError(
+            f"The recipe {path} extends {name!r}, which is no shipped recipe",
+            f"Name one of {', '.join(sorted(known))}",
+        )
+    return known[str(name)].read_bytes()
+
+
+def _merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    variables = own.get("variables", {})
+    if isinstance(variables, dict):  # else validation tells
+        variables = {**base.get("variables", {}), **variables}
+    return {**base, **own, "variables": variables}
+
+
 def _read(path: Path) -> Recipe:
     try:
         content = path.read_bytes()
-        fields = _Fields.model_validate(tomllib.loads(content.decode()))
+        table = tomllib.loads(content.decode())
+        if "extends" in table:
+            base = _shipped(path, table.pop("extends"))
+            content = base + content
+            table = _merged(tomllib.loads(base.decode()), table)
+        fields = _Fields.model_validate(table)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}", "Check the recipe") from None
     except ValidationError as error:

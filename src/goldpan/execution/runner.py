@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from goldpan.execution.command import Command, Limits
@@ -51,13 +51,8 @@ class Runner:
 
         `date` is the moment of the base commit, in ISO 8601.
         """
-        values = {
-            "{testbed}": self._isolation.testbed(testbed),
-            "{home}": str(self._home),
-            "{date}": date,
-        }
-        for command in self._recipe.fields.build:
-            arguments = [_filled(part, values) for part in command]
+        there = self._isolation.testbed(testbed)
+        for arguments in self._recipe.build_commands(there, str(self._home), date):
             ended = self._isolation.run(
                 Command(
                     arguments,
@@ -117,9 +112,3 @@ class Runner:
         if outcomes:
             kept.write_bytes(content)
         return outcomes
-
-
-def _filled(part: str, values: Mapping[str, str]) -> str:
-    for name, value in values.items():
-        part = part.replace(name, value)
-    return part
