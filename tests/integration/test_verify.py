@@ -277,6 +277,26 @@ def test_building_that_exceeds_a_limit_is_told(lab: Lab) -> None:
     assert (record.proof.verdict, record.detail) == ("limit-exceeded", "time, build")
 
 
+def test_packages_of_any_date_are_taken_where_those_of_the_date_fail_and_this_is_told(
+    lab: Lab,
+) -> None:
+    instance = lab.instance("test -f made && grep -q 2 value")
+    dated = '["/bin/sh", "-c", "echo no packages before {date}; exit 1"]'
+    for build, fallback, limited in (
+        (dated, '["/bin/touch", "made"]', ""),
+        ('["/bin/sh", "-c", "echo {date} > made"]', '["/bin/false"]', "2"),
+    ):
+        lab.recipe.write_text(f"build = [{build}]\nfallback = [{fallback}]\n{RECIPE}")
+        record = lab.verify(instance)
+        assert record.proof.verdict == "verified", record.detail
+        assert record.environment["newest_packages"][:1] == limited
+        assert record.environment.get("fallback", False) == (not limited)
+        log = (lab.kept / "build.log").read_text()
+        assert ("goldpan: this failed, so packages are not limited to 2" in log) == (not limited)
+    lab.recipe.write_text(f"build = [{dated}]\nfallback = [{dated}]\n{RECIPE}")
+    assert lab.verify(instance).proof.verdict == "does-not-build"
+
+
 def test_a_fix_applies_where_building_writes_files_of_the_commit(lab: Lab) -> None:
     """Some projects generate their README from the code, and commit it."""
     lab.recipe.write_text(

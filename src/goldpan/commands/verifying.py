@@ -40,7 +40,9 @@ Isolated = Annotated[
     IsolationChoice,
     typer.Option(help="How to isolate the repositories' code; none runs it as you."),
 ]
-Image = Annotated[str, typer.Option(help="The image for docker or podman.")]
+Image = Annotated[
+    str, typer.Option(help="The image for docker or podman, with what the tests need.")
+]
 Recipes = Annotated[
     list[Path] | None,
     typer.Option(help="A TOML file that says how to run tests, tried before the shipped ones."),
@@ -163,6 +165,11 @@ def print_verified(result: Verification) -> None:
         table.add_row(verdict, f"{count:,}", EXPLAINED[verdict])
     console.print(table)
     console.print(clean(f"Isolated by: {result.isolation}"))
+    if later := sum(bool(record.environment.get("fallback")) for record in result.records):
+        console.print(
+            f"{later:,} rows have packages of any date, because those of their commit's date "
+            "cannot be installed (build.log says why)"
+        )
     if result.counts.get("verified"):
         console.print("Next: goldpan build issue-resolution --profile verified --verified")
 

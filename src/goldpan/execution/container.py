@@ -41,6 +41,12 @@ for file in memory.events memory/memory.oom_control pids.events pids/pids.events
 done
 exit $code
 """
+_CHECK = """
+cd /sys/fs/cgroup && for file in memory.max memory/memory.limit_in_bytes; do
+  [ -r $file ] && read -r limit < $file && echo "memory $limit"
+done
+touch /testbed/a && echo ready
+"""
 _LACKING = 'for name do command -v "$name" > /dev/null || echo "$name"; done'
 
 
@@ -68,15 +74,22 @@ class Container:
         return tuple(name for name in programs if name in names)
 
     def check(self) -> None:
-        """Raise `IsolationError` where no container of the image can run and write to a folder.
+        """Raise `IsolationError` where a container cannot run, write to a folder or be bounded.
 
         The engine fetches the image where it has to.
         """
-        lines = self._output(["/bin/sh", "-c", "touch a && echo ready"], Limits(_PULL_SECONDS))
+        limits = Limits(_PULL_SECONDS)
+        lines = self._output(["/bin/sh", "-c", _CHECK], limits)
         if "ready" not in lines:
             raise IsolationError(
                 f"{self.name} cannot run the image {self.image}: {_end_of(lines)}",
                 f"See whether {self.name} run --rm {self.image} /bin/sh -c true works",
+            )
+        if f"memory {limits.memory}" not in lines:
+            raise IsolationError(
+                f"{self.name} does not limit the memory of containers here",
+                "Run it as root, or where the kernel has control groups of version 2; or give "
+                "--isolation bubblewrap",
             )
 
     @property

@@ -73,7 +73,7 @@ def find_isolation(name: IsolationName = "auto", image: str = "") -> Isolation:
     if name in ("docker", "podman") and not image:
         raise IsolationError(
             f"{name} needs an image that has what the repository's tests need",
-            "Give one with --image, such as python:3.13",
+            "Give one with --image, such as docker.io/library/python:3.13",
         )
     # Which image has the repository's language, only its user knows.
     automatic = ("docker", "podman", "bubblewrap") if image else ("bubblewrap",)

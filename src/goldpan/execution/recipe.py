@@ -35,6 +35,9 @@ class _Fields(BaseModel):
     build: tuple[tuple[str, ...], ...] = ()
     """Commands that fetch and build, with network access; ``{testbed}``, ``{home}``, ``{date}``,
     the moment of the base commit, and ``{recipe}/NAME`` in them."""
+    fallback: tuple[tuple[str, ...], ...] = ()
+    """Commands that build where those of `build` fail, with packages of any date; the record says
+    that they were taken."""
     extras: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -111,10 +114,25 @@ class Recipe:
             for pattern in self.fields.steering
         )
 
-    def build_commands(self, testbed: str, home: str, date: str) -> list[list[str]]:
-        """Return the commands that fetch and build; `date` is the moment of the base commit."""
+    def builds(self, testbed: str, home: str, date: str) -> list[list[list[str]]]:
+        """Return the commands that fetch and build, then those of the fallback if there is one.
+
+        `date` is the moment of the base commit.
+        """
         values = {"{testbed}": testbed, "{home}": home, "{date}": date}
-        return [[self._filled(part, values) for part in line] for line in self.fields.build]
+        ways = (
+            (self.fields.build, self.fields.fallback)
+            if self.fields.fallback
+            else (self.fields.build,)
+        )
+        return [[[self._filled(part, values) for part in line] for line in way] for way in ways]
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether `build` takes packages as of the date of the base commit."""
+        return self.fields.environment == "uv" or any(
+            "{date}" in part for command in self.fields.build for part in command
+        )
 
     def test_commands(self, python: str, report: str, paths: Sequence[str]) -> list[list[str]]:
         """Return the commands that run the tests of some files, of all where there are none."""
@@ -157,7 +175,12 @@ class Recipe:
     @property
     def scripts(self) -> tuple[Path, ...]:
         """The files beside the recipe that its commands and variables name."""
-        commands = (*self.fields.build, *self.fields.tests, tuple(self.fields.variables.values()))
+        commands = (
+            *self.fields.build,
+            *self.fields.fallback,
+            *self.fields.tests,
+            tuple(self.fields.variables.values()),
+        )
         parts = (part for command in commands for part in command)
         names = {part.removeprefix("{recipe}/") for part in parts if part.startswith("{recipe}/")}
         return tuple(self.directory / name for name in sorted(names))

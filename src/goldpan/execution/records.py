@@ -28,7 +28,7 @@ from goldpan.execution.outcome import Proof
 
 RECORD = "record.json"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_VERSION = 3
+_VERSION = 4
 """Raised where the same instance and settings would give another record."""
 
 

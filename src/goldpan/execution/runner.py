@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from goldpan.execution.command import Command, Limits
+from goldpan.execution.command import Command, Finished, Limits
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.outcome import Run, Verdict
 from goldpan.execution.python_env import EnvironmentBuildError
@@ -46,27 +46,33 @@ class Runner:
         for path in (self._home, self._reports):
             path.mkdir()
 
-    def build(self, testbed: Path, date: str, log: Path) -> None:
-        """Run the recipe's own commands of building; raises `EnvironmentBuildError`.
+    def build(self, testbed: Path, date: str, log: Path) -> bool:
+        """Run the recipe's own commands of building; say whether those of the fallback were needed.
 
-        `date` is the moment of the base commit, in ISO 8601.
+        `date` is the moment of the base commit, in ISO 8601. Raises `EnvironmentBuildError`.
         """
         there = self._isolation.testbed(testbed)
-        for arguments in self._recipe.build_commands(there, str(self._home), date):
-            ended = self._isolation.run(
-                Command(
-                    arguments,
-                    testbed,
-                    (self._home,),
-                    self.readable,
-                    self.variables,
-                    network=True,
-                ),
-                self._limits,
-                log,
+        for number, commands in enumerate(self._recipe.builds(there, str(self._home), date)):
+            if number:
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(f"goldpan: this failed, so packages are not limited to {date}\n")
+            ended = self._build_by(commands, testbed, log)
+            if ended.code == 0:
+                return number > 0
+            if ended.exceeded:
+                break
+        raise EnvironmentBuildError(ended.exceeded)
+
+    def _build_by(self, commands: Sequence[Sequence[str]], testbed: Path, log: Path) -> Finished:
+        ended = Finished(0)
+        for arguments in commands:
+            command = Command(
+                arguments, testbed, (self._home,), self.readable, self.variables, network=True
             )
+            ended = self._isolation.run(command, self._limits, log)
             if ended.code != 0:
-                raise EnvironmentBuildError(ended.exceeded)
+                break
+        return ended
 
     def run(self, testbed: Path, files: Sequence[str], name: str) -> Run:
         """Run the tests of those files that are there, all where none is for the runner.

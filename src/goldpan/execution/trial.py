@@ -81,6 +81,7 @@ class Trial:
         date = committed_at(self._clone, self._instance.base_commit)
         version = nearest_version(self._clone, self._instance.base_commit)
         log = self._logs / "build.log"
+        is_fallback = False
         try:
             if recipe.fields.environment == "uv":
                 made = build_python_env(
@@ -105,7 +106,7 @@ class Trial:
                     "in_place": not made.is_copied,
                 }
             else:
-                runner.build(self._base, date, log)
+                is_fallback = runner.build(self._base, date, log)
         except EnvironmentBuildError as error:
             if error.exceeded:
                 raise EndedError("limit-exceeded", f"{error.exceeded}, build") from None
@@ -115,7 +116,10 @@ class Trial:
             if log.exists():  # what builds sees the address of the index
                 write_whole(log, mask(log.read_bytes()))
         self._check_out()  # building may have written files of the commit, such as its README
-        self.environment |= {"newest_packages": date, "version": version}
+        is_limited = recipe.is_dated and not is_fallback
+        self.environment |= {"newest_packages": date if is_limited else "", "version": version}
+        if is_fallback:
+            self.environment["fallback"] = True
         self._runner = runner
 
     def run(self, name: str, change: Callable[[Path], None]) -> Run:
