@@ -210,3 +210,17 @@ def test_what_is_not_there_is_named(
 ) -> None:
     with pytest.raises(GoldpanError, match=message):
         run(write_recipe(tmp_path), *arguments, "--workspace", tmp_path / "w")
+
+
+def test_a_model_that_cannot_run_is_a_problem(tmp_path: Path) -> None:
+    recipe, data = write_recipe(tmp_path), write_data(tmp_path / "data")
+    code, told = run(
+        recipe,
+        *("--data", data, "--workspace", tmp_path / "w"),
+        *("--models", "big", "--tasks", "requirement_type"),
+    )
+    assert code == 3, "so that a cluster shows a job as failed"
+    (problem,) = told["tables"][0]["problems"]
+    assert problem.startswith("Big did not run on requirement_type: nobody/big@0123456789")
+    assert "Fetch it with --download" in problem
+    assert cells(told, 0)["requirement_type", "Big"]["state"] == "untested"

@@ -109,7 +109,7 @@ def reproduce(
     wanted = find_tasks(recipe, split_names(tasks)) if tasks else ()
     if models or tasks:
         running = tuple(filter(_can_run, chosen))
-        if not running:
+        if not running and (models or not table):
             raise UsageError(
                 f"No {'named table' if table else 'table'} of {recipe.name} runs models by itself",
                 "Leave out --models and --tasks: its cells come from finished runs of goldpan"

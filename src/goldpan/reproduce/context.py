@@ -48,6 +48,8 @@ class Context:
     """Files that were asked for and are not there: what, and how to get it, by key."""
     notes: list[str] = field(default_factory=list)
     """What computations want readers to know, in order."""
+    problems: list[str] = field(default_factory=list)
+    """What kept single cells of the table at hand from being computed, a sentence each."""
     used: dict[str, FoundFile] = field(default_factory=dict)
     """Files of the table at hand, by key."""
 
@@ -85,6 +87,11 @@ class Context:
         if lacking is not None:
             raise lacking
         return there
+
+    def problem(self, text: str) -> None:
+        """Tell what kept a cell from being computed, once; others go on."""
+        if text not in self.problems:
+            self.problems.append(text)
 
     def note(self, text: str) -> None:
         """Tell readers something of the table at hand, once."""

@@ -48,7 +48,8 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
     results = []
     for table in tables:
         outcomes: list[Outcome] = []
-        problems: list[str] = []
+        problems = context.problems
+        problems.clear()
         context.notes.clear()
         context.used.clear()
         for computation in table.compute:
@@ -61,8 +62,7 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
                 except StoppedError:
                     raise
                 except GoldpanError as error:
-                    if str(error) not in problems:
-                        problems.append(str(error))
+                    context.problem(str(error))
                 progress.advance()
         problems += [
             f"{sentence}, by their SHA-256. Get them anew, or judge the cells with that in mind."

@@ -95,8 +95,12 @@ def _outcomes(table: TableRecipe, split: str, row: str, runs: list[Run]) -> Iter
     tasks = shipped_splits()[split].paper
     if tasks is not None and rows < tasks[1] * _ROWS:
         notes.append(f"{rows:,} of up to {tasks[1] * _ROWS:,} rows")
+    weights = sorted({str(run.record.settings.get("weights", "")) for run in runs} - {""})
+    if len(weights) > 1:
+        notes.append(f"the mean is over {len(weights)} commits of the weights")
     state: State = "in part" if notes else "run"
+    facts = {"rows": rows, "weights": weights}
     for metric, mean in mean_scores(runs).items():
         column = f"{split} {metric}"
         if row in table.rows and column in table.columns:
-            yield Outcome(row, column, mean, state, "; ".join(notes), {"rows": rows})
+            yield Outcome(row, column, mean, state, "; ".join(notes), facts)

@@ -82,6 +82,7 @@ def _outcome(
     try:
         ran = run_of(context, ready.data, model, find_protocol(context.recipe.protocol))
     except (EvaluationError, UsageError) as error:
+        context.problem(f"{model.title} did not run on {task.task}: {error}")
         return Outcome(*cell, None, "untested", str(error))
     if ran is None:
         return Outcome(*cell, None, "untested", "it was not run here")
