@@ -94,11 +94,21 @@ def test_code_in_a_container_reaches_neither_network_nor_secrets_nor_files(
     ],
 )  # fmt: skip
 def test_code_in_a_container_is_bounded(
-    lab: Lab, settings: Settings, test: str, limits: Settings, exceeded: str
+    lab: Lab,
+    settings: Settings,
+    test: str,
+    limits: Settings,
+    exceeded: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
     bounded = replace(limits, isolation=settings.isolation, image=settings.image)
     record = lab.verify(lab.instance(test), bounded)
     assert (record.proof.verdict, record.detail) == ("limit-exceeded", f"{exceeded}, after-1")
+    assert list(here.iterdir()) == []
 
 
 def test_programs_are_those_of_the_image(lab: Lab, settings: Settings) -> None:

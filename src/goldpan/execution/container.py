@@ -130,13 +130,16 @@ class Container:
         for name, value in variables.items():
             arguments += ["--env", f"{name}={value}" if name in own else name]
         try:
-            finished = run_limited(
-                [*arguments, self.image, "/bin/sh", "-c", _BOUNDED, "sh", *command.arguments],
-                command,
-                limits,
-                log,
-                environment={**variables, **own},
-            )
+            # Where memory lacked, Podman's monitor leaves a file in the folder that it began in.
+            with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
+                finished = run_limited(
+                    [*arguments, self.image, "/bin/sh", "-c", _BOUNDED, "sh", *command.arguments],
+                    command,
+                    limits,
+                    log,
+                    environment={**variables, **own},
+                    directory=Path(folder),
+                )
             return finished if finished.exceeded else self._ended(label, finished, log)
         finally:
             self._ask("rm", "--force", label)
