@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from docs.generate.markdown import page, table
-from goldpan.builders.build import RECIPES
 from goldpan.builders.code_comments.family import CODE_COMMENTS
+from goldpan.builders.recipes import RECIPES
 from goldpan.core import schemas
 from goldpan.core.schemas import Table
 from goldpan.datasets.family import Family

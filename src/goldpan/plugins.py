@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
-from goldpan.builders.build import Recipe
 from goldpan.builders.context import BuildContext
+from goldpan.builders.recipes import Recipe
 from goldpan.core import plugins
 from goldpan.core.errors import UsageError
 from goldpan.datasets.family import Column, Family

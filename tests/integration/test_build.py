@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.build import BuildResult, build, find_recipe
+from goldpan.builders.build import BuildResult, build
+from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace

@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.builders.build import build, find_recipe
+from goldpan.builders.build import build
+from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace

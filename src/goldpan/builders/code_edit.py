@@ -7,7 +7,7 @@ for every row. Files stay as they are, so a pair whose file holds a secret gives
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -42,8 +42,9 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         waiting = fix_pairs(context, "code-edit")
         while some := list(islice(waiting, _AT_ONCE)):
             spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in some]
+            texts = _texts(objects, [pair for pair, _ in some])
             for (pair, shared), patch in zip(some, patches(clone, spans), strict=True):
-                change = _change(objects, pair)
+                change = _change(pair, texts)
                 if isinstance(change, str):
                     context.dropped[change] += 1
                     continue
@@ -58,21 +59,39 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                 }
 
 
-def _change(objects: Objects, pair: dict[str, Any]) -> dict[str, Any] | str:
-    """Return the columns on the file, or why there is no example."""
-    if pair["kind"] != "text" or not pair["encoding"]:
+def _is_text(pair: dict[str, Any]) -> bool:
+    return pair["kind"] == "text" and bool(pair["encoding"])
+
+
+def _texts(objects: Objects, pairs: Iterable[dict[str, Any]]) -> Iterator[bytes | None]:
+    """Yield the file before and after of each pair with a text, as those are asked for.
+
+    Git is asked for many at once. None stands for what it does not have.
+    """
+    blobs = [
+        pair[name] for pair in pairs if _is_text(pair) for name in ("blob_before", "blob_after")
+    ]
+    read = objects.read(blob for blob in blobs if blob)
+    for blob in blobs:
+        if not blob:
+            yield b""  # the file was added or deleted
+            continue
+        object_ = next(read)
+        yield object_.data if object_ and object_.kind == "blob" else None
+
+
+def _change(pair: dict[str, Any], texts: Iterator[bytes | None]) -> dict[str, Any] | str:
+    """Return the columns on the file, or why there is no example; `texts` has its two versions."""
+    if not _is_text(pair):
         return "no-text"
-    versions = []
-    for blob in (pair["blob_before"], pair["blob_after"]):
-        data = objects.blob(blob) if blob else b""
-        if data is None:
-            return "missing-file"
-        versions.append(data)
-    before, after = (data.decode(pair["encoding"]) for data in versions)
+    old, new = next(texts), next(texts)
+    if old is None or new is None:
+        return "missing-file"
+    before, after = (data.decode(pair["encoding"]) for data in (old, new))
     edits = find_edits(before, after)
     if not edits:
         return "no-change"
-    if apply_edits(before, edits).encode(pair["encoding"]) != versions[1]:
+    if apply_edits(before, edits).encode(pair["encoding"]) != new:
         return "not-exact"
     if find_private(before, SECRETS_ONLY) or find_private(after, SECRETS_ONLY):
         return "secret-in-file"

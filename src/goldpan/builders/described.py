@@ -1,18 +1,13 @@
-"""What provenance and card tell of how rows came to be: mining, pairing rules, reviews."""
+"""What provenance and card tell of how rows came to be: mining and pairing rules."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-import pyarrow.compute as pc
-
-from goldpan.annotation.review.stored import read_reviewers, read_reviews, review_path
-from goldpan.annotation.studio.project import open_project, projects
 from goldpan.core.archive import Archive
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
@@ -22,9 +17,9 @@ from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.pairing import find_rules
 
 
-def mined_source(workspace: Workspace, repo: str) -> Source:
-    """Return what provenance says of a mined repository."""
-    archive = Archive(workspace.raw(repo))
+def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None) -> Source:
+    """Return what provenance says of a mined repository; its `archive`, where that is open."""
+    archive = archive or Archive(workspace.raw(repo))
     times = sorted(record.meta["at"] for record in archive.records if record.meta.get("at"))
     inputs = {"tables": inputs_digest(workspace, repo)}
     for path in sorted({record.path for record in archive.records}):
@@ -42,7 +37,7 @@ def mined_source(workspace: Workspace, repo: str) -> Source:
     )
     if not archive.records:  # tables without replies: what GitHub announced is not known
         return source
-    coverage = measure_coverage(workspace, repo)
+    coverage = measure_coverage(workspace, repo, archive.records)
     return replace(
         source,
         via=coverage.via,
@@ -59,35 +54,3 @@ def described_rules(names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
         rule.name: {**asdict(rule), "signals": list(rule.signals), "texts": list(rule.texts)}
         for rule in rules
     }
-
-
-def described_reviews(
-    workspace: Workspace, repos: Sequence[str], profile: str, names: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Return who did the required reviews, by review.
-
-    Of models their names, prompt and samples, and how many subjects they kept; of people, by
-    project, how many annotators there were and how their decisions came about.
-    """
-    reviews: dict[str, dict[str, Any]] = {name: {} for name in names}
-    for repo in repos:
-        if names and review_path(workspace, repo, profile).exists():
-            verdicts = read_reviews(workspace, repo, profile)
-            for name, who in read_reviewers(workspace, repo, profile).items():
-                if name in reviews:
-                    keeps = verdicts.filter(pc.equal(verdicts["criterion"], name))["keep"]
-                    models = reviews[name].setdefault("models", {**who, "subjects": 0, "kept": 0})
-                    models["subjects"] += len(keeps)
-                    models["kept"] += pc.sum(keeps).as_py() or 0
-    for title in projects(workspace) if names else ():
-        project = open_project(workspace, title)
-        path = project.path("decisions.parquet")
-        if project.facts.form in reviews and path.exists():
-            table = read_table(path, columns=["how", "annotators"])
-            people = {login for logins in table["annotators"].to_pylist() for login in logins}
-            reviews[project.facts.form].setdefault("people", {})[project.name] = {
-                "annotators": len(people),
-                "subjects": len(table),
-                **dict(sorted(Counter(table["how"].to_pylist()).items())),
-            }
-    return reviews

@@ -57,7 +57,7 @@ def write_dataset(
     Raises `DatasetError` where there are no rows, an id stands twice or is missing, or the
     directory holds something else than a dataset.
     """
-    _refuse_foreign(directory)
+    refuse_foreign(directory)
     batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
     try:
         with workspace.replacing(directory) as building:
@@ -209,7 +209,7 @@ def _write_provenance(written: Written, provenance: Provenance) -> None:
     write_provenance(directory, provenance, about, files)
 
 
-def _refuse_foreign(directory: Path) -> None:
+def refuse_foreign(directory: Path) -> None:
     """Raise `DatasetError` where the directory holds what Goldpan did not write."""
     remedy = "Choose another directory, or empty this one"
     try:

@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 from goldpan.annotation.review.run import estimate_review, run_review
 from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.builders import issue_resolution
-from goldpan.builders.build import build, find_recipe
+from goldpan.builders.build import build
 from goldpan.builders.issue_type.build import build_issue_types, make_request
 from goldpan.builders.issue_type.closings import EventSource
 from goldpan.builders.issue_type.profile import load_profile as load_issue_profile
+from goldpan.builders.recipes import find_recipe
 from goldpan.commands import (
     building,
     comparing,

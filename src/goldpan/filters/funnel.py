@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -60,6 +61,39 @@ WITH subjects AS (
 )
 SELECT first, count(*), count(*) FILTER (drops = 1) FROM subjects GROUP BY first
 """
+
+
+def sum_funnels(funnels: Sequence[Funnel], decide: Sequence[str]) -> Funnel:
+    """Return the funnel over all that funnels of the same kind of subject count, one at least."""
+    known = {step.criterion for funnel in funnels for step in funnel.steps}
+    ordered = [name for name in decide if name in known]
+    steps = tuple(
+        _sum(funnels, name, ordered) for name in (*ordered, *sorted(known - set(ordered)))
+    )
+    rows, kept = (sum(getattr(funnel, name) for funnel in funnels) for name in ("rows", "kept"))
+    return Funnel(funnels[0].subject, rows, kept, steps)
+
+
+def _sum(funnels: Sequence[Funnel], criterion: str, ordered: Sequence[str]) -> Step:
+    steps = [step for funnel in funnels for step in funnel.steps if step.criterion == criterion]
+    reasons: Counter[str] = sum((Counter(step.reasons) for step in steps), Counter())
+    decides = any(step.decides for step in steps)
+    before = ordered[: ordered.index(criterion) + 1] if decides else ()
+    return Step(
+        criterion,
+        decides,
+        sum(step.out for step in steps),
+        sum(step.undecided for step in steps),
+        sum(step.only for step in steps),
+        sum(_left(funnel, before) for funnel in funnels) if decides else None,
+        dict(sorted(reasons.items(), key=lambda item: (item[0] is None, item[0]))),
+    )
+
+
+def _left(funnel: Funnel, criteria: Sequence[str]) -> int:
+    """Return how many subjects are left after these criteria, not all of which need be known."""
+    left = [step.left for step in funnel.steps if step.criterion in criteria]
+    return next((count for count in reversed(left) if count is not None), funnel.rows)
 
 
 _SUBJECT = ("repo", "issue", "pull_repo", "pull")

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table
@@ -55,13 +54,16 @@ def read_verdicts(
         ) from error
 
 
-def profile_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Table:
+def profile_verdicts(
+    workspace: Workspace, repo: str, profile: Profile, columns: Sequence[str] | None = None
+) -> pa.Table:
     """Return a repository's verdicts, of which the same criteria decide as in the profile.
 
-    Raises `WorkspaceError` where there are none, or others decided when they were made.
+    Of some `columns`, `criterion` and `decides` have to be two. Raises `WorkspaceError` where there
+    are none, or others decided when they were made.
     """
-    verdicts = read_verdicts(workspace, repo, profile.name)
-    decided = set(verdicts.filter(pc.field("decides"))["criterion"].unique().to_pylist())
+    verdicts = read_verdicts(workspace, repo, profile.name, columns)
+    decided = set(verdicts.filter(verdicts["decides"])["criterion"].unique().to_pylist())
     others = set(verdicts["criterion"].unique().to_pylist()) - decided
     if not decided <= set(profile.decide) or others & set(profile.decide):
         raise WorkspaceError(

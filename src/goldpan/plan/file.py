@@ -92,7 +92,7 @@ def check_plan(file: PlanFile) -> None:
     Plugins of the workspace have to be loaded.
     """
     from goldpan.annotation.review.settings import load_review_settings
-    from goldpan.builders.build import find_recipe
+    from goldpan.builders.recipes import find_recipe
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.models.catalogue import find_model
     from goldpan.evaluation.protocol import find_protocol

@@ -41,7 +41,8 @@ def build(
     `verify` proved. Of more rows than `limit`, so many are drawn by `seed`.
     """
     from goldpan.api.dataset import Dataset, load
-    from goldpan.builders.build import build, find_recipe
+    from goldpan.builders.build import build
+    from goldpan.builders.recipes import find_recipe
     from goldpan.datasets.gold import read_gold
     from goldpan.datasets.splits import SplitPlan
     from goldpan.filters.profile import load_profile
@@ -67,6 +68,7 @@ def build(
             since=older.path if older else None,
             verified=verified,
             limit=limit,
+            processes=self.settings.processes,
         )
     return Dataset(directory, built=built, workspace=self)
 

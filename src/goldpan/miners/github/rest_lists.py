@@ -23,9 +23,6 @@ _RESTARTS = 3
 _FAILED_IN_A_ROW = 3  # pages after which it is the list that fails
 _SMALLER = (100, 25, 5, 1)
 
-PART_OF_LIST = {"pull_comments": "review_comments"}
-"""Lists of one entry that another part's rows come from."""
-
 RELATIONS = {
     "sub_issues": "sub_issues",
     "blocked_by": "dependencies/blocked_by",

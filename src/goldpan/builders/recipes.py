@@ -1,0 +1,49 @@
+"""Which datasets are built of issues and fix pairs, and how their rows are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
+from goldpan.builders.context import BuildContext
+from goldpan.core.errors import UsageError
+from goldpan.core.plugins import with_plugins
+from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
+from goldpan.datasets.family import Family
+from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
+from goldpan.filters.criterion import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the rows of a family are made."""
+
+    family: Family
+    subject: Subject
+    """What the filters judged, a row of the dataset each."""
+    rows: Callable[[BuildContext], Iterator[dict[str, Any]]]
+    explained: Mapping[str, str]
+    """Why a subject that passed the filters may give no row, by reason."""
+    required: tuple[str, ...] = ()
+    """Criteria that every row has to pass, whether or not the profile lets them decide."""
+
+
+RECIPES = {
+    recipe.family.name: recipe
+    for recipe in (
+        Recipe(QA, "issue", qa.rows, qa.EXPLAINED, required=("answered", "answer")),
+        Recipe(FAULT_LOCALIZATION, "pair", fault_localization.rows, fault_localization.EXPLAINED),
+        Recipe(CODE_EDIT, "pair", code_edit.rows, code_edit.EXPLAINED),
+        Recipe(ISSUE_RESOLUTION, "pair", issue_resolution.rows, issue_resolution.EXPLAINED),
+    )
+}
+
+
+def find_recipe(name: str) -> Recipe:
+    """Return the recipe of a family; raises `UsageError` that lists those there are."""
+    known = with_plugins(RECIPES, "dataset")
+    if name not in known:
+        raise UsageError(f"There is no dataset {name!r}", f"Choose {', '.join(known)}")
+    return known[name]

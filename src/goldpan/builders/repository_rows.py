@@ -1,0 +1,215 @@
+"""Makes the rows of repositories, each in whichever process, and says how they came to be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.builders import qa
+from goldpan.builders.context import BuildContext
+from goldpan.builders.described import mined_source
+from goldpan.builders.recipes import Recipe, find_recipe
+from goldpan.core.archive import Archive
+from goldpan.core.engine import open_engine
+from goldpan.core.parquet import count_rows, read_table
+from goldpan.core.plugins import blamed
+from goldpan.core.progress import Reporter, Task
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.drawing import drawn
+from goldpan.datasets.family import GROUP
+from goldpan.datasets.provenance import Source
+from goldpan.filters.answers import named_comment
+from goldpan.filters.clusters import duplicates_path, workspace_duplicates
+from goldpan.filters.criterion import Subject
+from goldpan.filters.funnel import Funnel, count_funnel
+from goldpan.filters.profile import Profile
+from goldpan.filters.repo_view import open_material
+from goldpan.filters.stored import current_verdicts
+from goldpan.miners.sources import sources_in
+
+_WORTH_PROCESSES = 20_000  # entries; starting processes takes as long as building of some thousands
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRequest:
+    """How the rows of each repository are made; it goes to other processes."""
+
+    workspace: Workspace
+    family: str
+    profile: Profile
+    """By which the subjects were filtered."""
+    chosen: Profile
+    """The same, with the choice of answers that is asked for."""
+    required: tuple[str, ...]
+    """Criteria that every row has to pass."""
+    reviews: Mapping[str, Subject]
+    """Reviews that have to keep every row."""
+    verified: bool
+    by_review: bool
+    """Whether the answer is the reply that the review names."""
+    scratch: Path
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryRows:
+    """The rows of one repository, in a file, and how they came to be."""
+
+    path: Path
+    """An Arrow file."""
+    funnel: Funnel
+    source: Source
+    count: int
+    dropped: Counter[str]
+    redacted: Counter[str]
+
+
+def make_rows(
+    request: RowsRequest, repos: Sequence[str], processes: int, reporter: Reporter
+) -> list[RepositoryRows]:
+    """Make the rows of all repositories, in their order.
+
+    Where they are large enough, as many repositories are worked on at once as there are
+    `processes`; the rows are the same. Raises `WorkspaceError` as `build` does.
+    """
+    workspace, settings = request.workspace, request.profile.settings["near-duplicates"]
+    workspace_duplicates(workspace, settings, reporter, workers=processes)
+    work: Callable[[str], RepositoryRows] = partial(write_rows, request)
+    processes = min(processes, len(repos))
+    title = f"{request.family} of repositories"
+    if processes < 2 or _entries(workspace, repos) < _WORTH_PROCESSES:
+        with reporter.task(title, len(repos)) as task:
+            return list(_counted(map(work, repos), task))
+    with open_engine("local", processes) as engine, reporter.task(title, len(repos)) as task:
+        return list(_counted(engine.map(work, repos), task))
+
+
+def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
+    """Write the rows of one repository to a file of its own."""
+    workspace, profile = request.workspace, request.profile
+    recipe = find_recipe(request.family)
+    verdicts = current_verdicts(workspace, repo, profile)
+    funnel = count_funnel(verdicts, recipe.subject, profile.decide)
+    if request.reviews:
+        verdicts = _reviewed(request, repo, verdicts)
+    archive = Archive(workspace.raw(repo))
+    duplicates = _duplicates_of(request, repo)
+    clusters = _clusters(duplicates)
+    unfinished = request.scratch / uuid4().hex
+    with open_material(workspace, repo, profile.settings["bots"], duplicates, 1) as view:
+        context = BuildContext(
+            view,
+            request.chosen,
+            sources_in(archive.records),
+            only_verified=request.verified,
+            named=_named(verdicts) if qa.REVIEW in request.reviews else None,
+            by_review=request.by_review,
+        )
+        context.keep(verdicts, recipe.subject, (*request.required, *request.reviews))
+        with blamed("dataset", request.family):
+            count = _write(unfinished, recipe, _grouped(recipe.rows(context), clusters))
+    path = request.scratch / f"{repo.lower().replace('/', '+')}.arrow"
+    unfinished.replace(path)
+    source = mined_source(workspace, repo, archive)
+    return RepositoryRows(path, funnel, source, count, context.dropped, context.redacted)
+
+
+def draw_places(made: Sequence[RepositoryRows], most: int, seed: int) -> frozenset[int]:
+    """Return the places of at most so many rows, drawn by the seed and their ids."""
+    ids = [str(name) for batch in read_rows(made) for name in batch["id"].to_pylist()]
+    return frozenset(drawn(range(len(ids)), most, seed, ids.__getitem__))
+
+
+def read_rows(
+    made: Iterable[RepositoryRows], places: Container[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield all rows, or those at some places, a batch in memory at a time."""
+    start = 0
+    for repository in made:
+        with pa.OSFile(str(repository.path)) as file, pa.ipc.open_file(file) as rows:
+            for index in range(rows.num_record_batches):
+                batch = rows.get_batch(index)
+                yield batch if places is None else _taken(batch, start, places)
+                start += len(batch)
+
+
+def _taken(batch: pa.RecordBatch, start: int, places: Container[int]) -> pa.RecordBatch:
+    wanted = [place for place in range(len(batch)) if start + place in places]
+    return batch.take(pa.array(wanted, pa.int64()))
+
+
+def _counted(made: Iterable[RepositoryRows], task: Task) -> Iterator[RepositoryRows]:
+    for rows in made:
+        task.advance()
+        yield rows
+
+
+def _entries(workspace: Workspace, repos: Sequence[str]) -> int:
+    tables = [workspace.table(repo, "entries") for repo in repos]
+    return sum(count_rows(table) for table in tables if table.exists())
+
+
+def _reviewed(request: RowsRequest, repo: str, filtered: pa.Table) -> pa.Table:
+    """Return the filter's verdicts with those of the reviews that are required."""
+    from goldpan.annotation.review.stored import read_reviews, review_path, with_reviews
+    from goldpan.annotation.studio.decisions import read_people
+
+    workspace, profile = request.workspace, request.profile.name
+    name = str(filtered["repo"][0]) if len(filtered) else repo
+    people = read_people(workspace)
+    reviewed = [table.filter(pc.equal(table["repo"], name)) for table in people]
+    if review_path(workspace, repo, profile).exists() or not any(map(len, reviewed)):
+        reviewed.append(read_reviews(workspace, repo, profile))
+    return with_reviews(filtered, reviewed, request.reviews)
+
+
+def _named(verdicts: pa.Table) -> dict[int, int | None]:
+    """Return the reply that the review names as the answer, by issue; None where it names none."""
+    kept = verdicts.filter(pc.and_(pc.equal(verdicts["criterion"], qa.REVIEW), verdicts["keep"]))
+    issues, texts = (kept[name].to_pylist() for name in ("issue", "evidence"))
+    return {issue: named_comment(text) for issue, text in zip(issues, texts, strict=True)}
+
+
+def _duplicates_of(request: RowsRequest, repo: str) -> pa.Table:
+    """Return the near duplicates that touch a repository."""
+    path = duplicates_path(request.workspace, request.profile.settings["near-duplicates"])
+    status = path.stat()
+    table = _read_duplicates(path, status.st_mtime_ns, status.st_ino)
+    names = (pc.utf8_lower(table[name]) for name in ("repo", "representative_repo"))
+    own, other = (pc.equal(name, repo.lower()) for name in names)
+    return table.filter(pc.or_(own, other))
+
+
+@lru_cache(maxsize=1)
+def _read_duplicates(path: Path, _changed: int, _inode: int) -> pa.Table:
+    return read_table(path)
+
+
+def _clusters(duplicates: pa.Table) -> dict[tuple[str, int], str]:
+    columns = (duplicates[name].to_pylist() for name in ("repo", "number", "cluster"))
+    return {(repo, number): cluster for repo, number, cluster in zip(*columns, strict=True)}
+
+
+def _grouped(
+    rows: Iterable[dict[str, Any]], clusters: Mapping[tuple[str, int], str]
+) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
+
+
+def _write(path: Path, recipe: Recipe, rows: Iterable[dict[str, Any]]) -> int:
+    """Write rows to a file and return how many there are."""
+    schema = recipe.family.schema.append(pa.field(GROUP, pa.string()))
+    count = 0
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as sink:
+        for batch in recipe.family.batches(rows):
+            sink.write_batch(batch)
+            count += len(batch)
+    return count

@@ -1,0 +1,68 @@
+"""Building several repositories at once gives the dataset that building one by one gives."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goldpan.api.workspace import Workspace
+from goldpan.core.errors import WorkspaceError
+from tests.demo_workspace import make_demo
+
+REPO, OTHER = "prospector/sluice", "prospector/copy"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a filtered workspace of two repositories, the second of which copies the first."""
+    root = make_demo(tmp_path_factory.mktemp("processes") / "ws")
+    layout = Workspace(root).layout
+    layout.tables(OTHER).mkdir()
+    for path in layout.tables(REPO).glob("*.parquet"):
+        rows = pq.read_table(path)
+        for name in {"repo", "pull_repo"} & set(rows.column_names):
+            old = rows[name].to_pylist()
+            new = pa.array([OTHER if value == REPO else value for value in old])
+            rows = rows.set_column(rows.column_names.index(name), name, new)
+        pq.write_table(rows, layout.tables(OTHER) / path.name)
+    shutil.copytree(layout.clone(REPO), layout.clone(OTHER))
+    Workspace(root).filter(REPO, OTHER)
+    return root
+
+
+def content(directory: Path) -> dict[str, bytes]:
+    """Return all files of a dataset."""
+    paths = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_the_same_bytes_by_one_process_and_by_two(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("goldpan.builders.repository_rows._WORTH_PROCESSES", 0)
+    alone, both = Workspace(place, workers=1), Workspace(place, workers=2)
+    for family, limit in (("qa", 2), ("code-edit", None)):
+        results = []
+        for name, lab in (("one", alone), ("two", both)):
+            data = lab.build(family, OTHER, REPO, limit=limit, output=tmp_path / name)
+            assert data.built is not None
+            results.append(replace(data.built, seconds=0.0, written=None, replaced=None))  # type: ignore[arg-type]
+        files = content(tmp_path / "one")
+        assert files == content(tmp_path / "two"), family
+        assert results[0] == results[1]
+        if limit is None:
+            repos = data.sql("SELECT DISTINCT repo FROM data")["repo"].to_pylist()
+            assert sorted(repos) == [OTHER, REPO]
+        else:
+            assert len(data) == limit
+
+
+def test_what_is_not_filtered_is_told_before_anything_is_built(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="was not filtered by the profile faun-eval"):
+        Workspace(place).build("qa", profile="faun-eval", output=tmp_path / "qa")
+    assert not (tmp_path / "qa").exists()
