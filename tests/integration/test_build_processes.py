@@ -31,7 +31,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
             rows = rows.set_column(rows.column_names.index(name), name, new)
         pq.write_table(rows, layout.tables(OTHER) / path.name)
     shutil.copytree(layout.clone(REPO), layout.clone(OTHER))
-    Workspace(root).filter(REPO, OTHER)
+    (root / "own.toml").write_text('decide = ["bots"]\n', encoding="utf-8")  # copies are kept
+    Workspace(root).filter(REPO, OTHER, profile=root / "own.toml")
     return root
 
 
@@ -49,7 +50,8 @@ def test_the_same_bytes_by_one_process_and_by_two(
     for family, limit in (("qa", 2), ("code-edit", None)):
         results = []
         for name, lab in (("one", alone), ("two", both)):
-            data = lab.build(family, OTHER, REPO, limit=limit, output=tmp_path / name)
+            own = place / "own.toml"
+            data = lab.build(family, OTHER, REPO, profile=own, limit=limit, output=tmp_path / name)
             assert data.built is not None
             results.append(replace(data.built, seconds=0.0, written=None, replaced=None))  # type: ignore[arg-type]
         files = content(tmp_path / "one")
