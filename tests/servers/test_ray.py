@@ -209,8 +209,7 @@ def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> N
         assert made(there / "lab") == made(here / "lab")
         scores = [sorted(lab.glob("lab/runs/**/result.json")) for lab in (here, there)]
         assert len(scores[0]) == 2
-        counts = goldpan.Workspace(there / "lab").normalize(engine="ray", address=cluster.address)
-        assert set(counts) == {SLUICE, PAN}
+        work_again(goldpan.Workspace(there / "lab"), cluster.address, tmp_path)
         assert made(there / "lab") == made(here / "lab")
         assert [path.relative_to(here) for path in scores[0]] == [
             path.relative_to(there) for path in scores[1]
@@ -218,6 +217,19 @@ def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> N
         asked = twin.count
         again = run_json(twin, there)
         assert (again["ran"], again["complete"], twin.count) == (0, True, asked)
+
+
+def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
+    """Take the stages of two repositories one by one; nothing differs from what the plan made."""
+    (lab.path / "verdicts" / "duplicates.parquet").unlink()
+    source = str(sources / "{name}.git")
+    assert set(lab.normalize(engine="ray", address=address)) == {SLUICE, PAN}
+    paired = lab.pair(engine="ray", address=address)
+    assert {result.repo for result in paired} == {SLUICE, PAN}
+    histories = lab.clone(source=source, engine="ray", address=address)
+    assert {history.repo for _, history in histories} == {SLUICE, PAN}
+    judged = lab.filter(engine="ray", address=address)
+    assert [result.issues.rows > 0 for result in judged] == [True, True]
 
 
 def test_a_machine_that_does_not_see_the_plan_is_named(cluster: TwoNodes, tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from typing import TypeVar
 
 from goldpan.core.config import repository_name
+from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace as Layout
+
+R = TypeVar("R")
 
 
 def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) -> list[str]:
@@ -32,6 +38,26 @@ def existing_layout(layout: Layout) -> Layout:
     if not layout.root.is_dir():
         raise UsageError(f"There is no workspace {layout.root}", "Give its directory")
     return layout
+
+
+def absolute_layout(layout: Layout) -> Layout:
+    """Return the layout by its absolute path, which machines that see the same files share."""
+    return replace(layout, root=layout.root.absolute())
+
+
+def map_repositories(
+    work: Callable[[str], R], repos: Sequence[str], engine: EngineName, address: str
+) -> list[R]:
+    """Return what work gives of each repository: here, one after the other, or on a cluster.
+
+    `work` can be pickled. Raises as `open_engine` does.
+    """
+    if engine == "local" and not address:
+        return [work(repo) for repo in repos]
+    if not repos:
+        return []
+    with open_engine(engine, os.cpu_count() or 1, address) as machines:
+        return list(machines.map(work, repos))
 
 
 def _how_to_get(name: str, there: list[str]) -> str:

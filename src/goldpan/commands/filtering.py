@@ -13,7 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from goldpan.commands.basis import print_basis
-from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
+from goldpan.commands.shared import (
+    Address,
+    Directory,
+    Engine,
+    EngineChoice,
+    Json,
+    Repos,
+    opened,
+    print_result,
+)
 from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import
@@ -48,6 +57,8 @@ def filter(
     only_list: Annotated[
         bool, typer.Option("--list", help="Only list the criteria and which ones decide.")
     ] = False,
+    engine: Engine = EngineChoice.LOCAL,
+    address: Address = "",
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -67,7 +78,9 @@ def filter(
         return
     names = repo or ()
     with opened(json, workspace=workspace) as lab:
-        results = lab.filter(*names, profile=profile, rules=rules)
+        results = lab.filter(
+            *names, profile=profile, rules=rules, engine=engine.value, address=address
+        )
         count = lab.rejects(rejects, *names, profile=profile, rules=rules) if rejects else 0
     print_result(json, [asdict(result) for result in results], lambda: print_filtered(results))
     if rejects and not json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,10 @@ import typer
 from rich.table import Table
 
 from goldpan.commands.shared import (
+    Address,
     Directory,
+    Engine,
+    EngineChoice,
     Json,
     finish,
     print_result,
@@ -28,11 +30,6 @@ if TYPE_CHECKING:  # these take long to import
 _MOST_RUNS = 20
 
 
-class _Engine(StrEnum):
-    LOCAL = "local"
-    RAY = "ray"
-
-
 def gharchive(
     first: Annotated[str, typer.Option("--from", help="The first day, such as 2022-01-01.")],
     last: Annotated[str, typer.Option("--to", help="The last day, such as 2022-09-30.")],
@@ -45,15 +42,11 @@ def gharchive(
     events: Annotated[
         str, typer.Option(help="The event types to keep, separated by commas.")
     ] = "IssuesEvent",
-    engine: Annotated[_Engine, typer.Option(help="This machine, or a Ray cluster.")] = (
-        _Engine.LOCAL
-    ),
+    engine: Engine = EngineChoice.LOCAL,
     processes: Annotated[
         int | None, typer.Option(help="How many local processes to use. (default: one per core)")
     ] = None,
-    address: Annotated[
-        str, typer.Option(help="The Ray cluster's address, such as auto or HOST:6379.")
-    ] = "",
+    address: Address = "",
     concurrency: Annotated[
         int | None, typer.Option(help="Files fetched at once. (default: 2)")
     ] = None,

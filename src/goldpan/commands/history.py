@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from goldpan.commands.shared import Directory, Json, Repos, opened, print_result
+from goldpan.commands.shared import (
+    Address,
+    Directory,
+    Engine,
+    EngineChoice,
+    Json,
+    Repos,
+    opened,
+    print_result,
+)
 from goldpan.core.terminal import Terminal, titled
 
 if TYPE_CHECKING:  # these take long to import
@@ -35,6 +44,8 @@ def clone(
             help="Ask GitHub for what git cannot tell of. (default: unless --source is local)",
         ),
     ] = None,
+    engine: Engine = EngineChoice.LOCAL,
+    address: Address = "",
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -44,7 +55,13 @@ def clone(
     it again after goldpan mine and goldpan pair.
     """
     with opened(json, workspace=workspace) as lab:
-        histories = lab.clone(*(repo or ()), source=source, network=network)
+        histories = lab.clone(
+            *(repo or ()),
+            source=source,
+            network=network,
+            engine=engine.value,
+            address=address,
+        )
     print_result(
         json,
         [{**asdict(cloned), **asdict(history)} for cloned, history in histories],

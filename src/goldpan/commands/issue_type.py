@@ -11,7 +11,10 @@ from rich.table import Table
 
 from goldpan.api.repositories import known_repositories
 from goldpan.commands.shared import (
+    Address,
     Directory,
+    Engine,
+    EngineChoice,
     Json,
     Repos,
     names_of,
@@ -31,11 +34,6 @@ if TYPE_CHECKING:  # these take long to import
 class _Origin(StrEnum):
     GHARCHIVE = "gharchive"
     MINED = "mined"
-
-
-class _Engine(StrEnum):
-    LOCAL = "local"
-    RAY = "ray"
 
 
 def issue_type(
@@ -61,15 +59,11 @@ def issue_type(
         typer.Option(help="none, project:300 or project-label:100. (default: the profile's)"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split and the balance.")] = 0,
-    engine: Annotated[_Engine, typer.Option(help="This machine, or a Ray cluster.")] = (
-        _Engine.LOCAL
-    ),
+    engine: Engine = EngineChoice.LOCAL,
     processes: Annotated[
         int | None, typer.Option(help="How many local processes to use. (default: one per core)")
     ] = None,
-    address: Annotated[
-        str, typer.Option(help="The Ray cluster's address, such as auto or HOST:6379.")
-    ] = "",
+    address: Address = "",
     corrections: Corrected = None,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")

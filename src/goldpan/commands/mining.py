@@ -207,6 +207,8 @@ def pair(
     rules: Annotated[
         str, typer.Option(help="default, faun-eval or unconfirmed (see docs/pairing.md).")
     ] = "default",
+    engine: Engine = EngineChoice.LOCAL,
+    address: Address = "",
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -215,7 +217,7 @@ def pair(
     Pairs by other rules stay beside these; what comes after takes the newest, or those by --rules.
     """
     with opened(json, workspace=workspace) as lab:
-        results = lab.pair(*(repo or ()), rules=rules)
+        results = lab.pair(*(repo or ()), rules=rules, engine=engine.value, address=address)
         beside = lab.basis(*(repo or ()))
 
     def for_people() -> None:

@@ -48,7 +48,9 @@ class EngineChoice(StrEnum):
 
 
 Engine = Annotated[EngineChoice, typer.Option(help="This machine, or a Ray cluster.")]
-Address = Annotated[str, typer.Option(help="The address of a Ray cluster.")]
+Address = Annotated[
+    str, typer.Option(help="The address of a Ray cluster, such as auto or HOST:6379.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _QUIET, _JSON, _WORKSPACE = "--quiet", "--json", "--workspace"

@@ -95,6 +95,11 @@ def use(file: str | Path) -> None:
     _import(path.stem, str(file), f"Fix {file}, or leave it out")
 
 
+def named_files() -> tuple[str, ...]:
+    """Return the paths of the files that `use` imported, here or in the parent of this process."""
+    return tuple(filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))
+
+
 def registered(kind: Kind) -> dict[str, Any]:
     """Return what plugins registered of a kind, by name, sorted."""
     _seek()

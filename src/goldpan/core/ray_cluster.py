@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from goldpan.core.engine_units import AHEAD, Closing, EngineError, do, first_line, name_of
 from goldpan.core.extras import load
+from goldpan.core.plugins import named_files, use
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -103,7 +104,7 @@ class RayCluster(Closing):
         What `work` raises comes back as it is.
         """
         task = self._ray.remote(_call).options(max_retries=_RETRIES, num_gpus=gpus)
-        return Submitted(self._ray, unit, task.remote(work, unit))
+        return Submitted(self._ray, unit, task.remote(partial(_with, named_files(), work), unit))
 
     def submit_to(self, node: str, work: Callable[[T], R], unit: T) -> Submitted[R]:
         """Have a unit done at once on one of `machines`, and on no other if that is lost."""
@@ -154,6 +155,13 @@ class Submitted(Generic[R]):
     def cancel(self) -> None:
         """Give it up, where it is not done."""
         self._ray.cancel(self._reference)
+
+
+def _with(plugins: Sequence[str], work: Callable[[T], R], unit: T) -> R:
+    """Do work with the files of plugins that were in use where it was handed in."""
+    for plugin in plugins:
+        use(plugin)
+    return work(unit)
 
 
 def _call(work: Callable[[T], R], unit: T) -> R:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -60,7 +60,7 @@ def workspace_duplicates(
     path = duplicates_path(workspace, settings)
     if path.exists() and read_metadata(path).get(_INPUTS_KEY) == inputs:
         return read_table(path)
-    portions = deal_out(workspace, repos)
+    portions = deal_out(replace(workspace, root=workspace.root.absolute()), repos)
     processes = min(workers, len(portions)) if engine == "local" else workers
     with (
         workspace.scratch() as scratch,
@@ -68,7 +68,7 @@ def workspace_duplicates(
     ):
         with named(scratch), reporter.task("near duplicates", len(portions)) as task:
             duplicates = find_duplicates(
-                portions, settings, scratch=scratch, engine=opened, done=task.advance
+                portions, settings, scratch=scratch.absolute(), engine=opened, done=task.advance
             )
             duplicates = _told_apart(workspace, duplicates, opened)
         unfinished = scratch / path.name
@@ -89,6 +89,7 @@ def _told_apart(workspace: Workspace, duplicates: pa.Table, engine: Engine) -> p
     """Return duplicates with their siblings marked, which takes the texts of whole clusters."""
     if not len(duplicates):
         return duplicates
+    absolute = replace(workspace, root=workspace.root.absolute())
     clusters = duplicates.sort_by([("representative_repo", "ascending"), ("cluster", "ascending")])
     near = pc.equal(clusters["relation"], "near").to_numpy()
     names = clusters["cluster"].combine_chunks().dictionary_encode().indices.to_numpy()
@@ -96,7 +97,7 @@ def _told_apart(workspace: Workspace, duplicates: pa.Table, engine: Engine) -> p
     before = (np.cumsum(near) - near)[starts] // _NEAR
     cuts = [0, *starts[1:][np.diff(before) > 0].tolist(), len(clusters)]
     parts = [Clusters(clusters.slice(start, end - start)) for start, end in pairwise(cuts)]
-    marked = pa.concat_tables(engine.map(partial(_mark, workspace), parts))
+    marked = pa.concat_tables(engine.map(partial(_mark, absolute), parts))
     return marked.sort_by([(name, "ascending") for name in DUPLICATES.order]).combine_chunks()
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.engine import open_engine
+from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.parquet import count_rows, read_metadata, read_table, write, writer
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter
@@ -65,31 +66,40 @@ def run_filters(
     reporter: Reporter,
     *,
     workers: int = 1,
+    engine: EngineName = "local",
+    address: str = "",
 ) -> list[FilterResult]:
     """Judge the issues and fix pairs of repositories and write their verdicts.
 
-    With `workers` above 1 as many repositories are judged at once, where they are large enough;
-    the verdicts are the same. Raises `WorkspaceError` where a repository was not mined.
+    With `workers` above 1 as many repositories are judged at once, where they are large enough,
+    and on a cluster each on a processor of its own (`open_engine`); the verdicts are the same.
+    Raises `WorkspaceError` where a repository was not mined.
     """
     settings = profile.settings["near-duplicates"]
-    duplicates = workspace_duplicates(workspace, settings, reporter, workers=workers)
-    processes = min(workers, len(repos))
-    sizes = {repo: _entries(workspace, repo) for repo in repos}
-    if processes < 2 or sum(sizes.values()) < _WORTH_PROCESSES:
-        return [_filter(workspace, repo, profile, duplicates, reporter, workers) for repo in repos]
-    del duplicates
-    results: dict[str, FilterResult] = {}
-    # The largest first: at the end no process waits long for another.
-    largest = sorted(sizes, key=lambda repo: -sizes[repo])
-    with (
-        open_engine("local", processes) as engine,
-        reporter.task("Filtering repositories", len(largest)) as task,
-    ):
-        judged = engine.map(partial(_filter_alone, workspace, profile), largest)
+    with ExitStack() as stack:
+        if engine == "ray":  # once for duplicates and criteria
+            stack.enter_context(open_engine(engine, workers, address))
+        duplicates = workspace_duplicates(
+            workspace, settings, reporter, workers=workers, engine=engine, address=address
+        )
+        processes = min(workers, len(repos))
+        sizes = {repo: _entries(workspace, repo) for repo in repos}
+        if engine == "local" and (processes < 2 or sum(sizes.values()) < _WORTH_PROCESSES):
+            return [
+                _filter(workspace, repo, profile, duplicates, reporter, workers) for repo in repos
+            ]
+        del duplicates
+        results: dict[str, FilterResult] = {}
+        # The largest first: at the end no process waits long for another.
+        largest = sorted(sizes, key=lambda repo: -sizes[repo])
+        machines = stack.enter_context(open_engine(engine, max(1, processes), address))
+        task = stack.enter_context(reporter.task("Filtering repositories", len(largest)))
+        absolute = replace(workspace, root=workspace.root.absolute())
+        judged = machines.map(partial(_filter_alone, absolute, profile), largest)
         for repo in largest:
             results[repo] = next(judged)
             task.advance()
-    return [results[repo] for repo in repos]
+        return [results[repo] for repo in repos]
 
 
 def _entries(workspace: Workspace, repo: str) -> int:

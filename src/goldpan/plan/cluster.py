@@ -22,7 +22,6 @@ from goldpan.api.workspace import Workspace
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.engine_units import AHEAD, EngineError
 from goldpan.core.errors import GoldpanError, StoppedError
-from goldpan.core.plugins import VARIABLE, use
 from goldpan.core.progress import Reporter
 from goldpan.core.ray_cluster import LostError, RayCluster, Submitted
 from goldpan.core.workspace import make_directory
@@ -78,7 +77,6 @@ class Call:
     plan: Path
     workspace: Path
     api_url: str
-    plugins: tuple[str, ...]
     probe: Probe
     unit: str
     part: int | None
@@ -109,8 +107,7 @@ class PlanCluster:
         root, plan = lab.path.absolute(), file.path.absolute()
         folder = store_of(file, lab).root.absolute() / "cluster"
         self._probe = Probe(folder, plan, secrets.token_hex(8))
-        plugins = tuple(filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))
-        self._call = partial(Call, plan, root, lab.settings.api_url, plugins, self._probe)
+        self._call = partial(Call, plan, root, lab.settings.api_url, self._probe)
 
     def takes(self, step: Step) -> bool:
         """Tell whether a unit is one for the machines."""
@@ -242,8 +239,6 @@ def answer(probe: Probe) -> str:
 def run_call(call: Call) -> Outcome:
     """Do a unit on the machine that Ray chose; raises what the unit raises."""
     call.probe.require()
-    for plugin in call.plugins:
-        use(plugin)
     file = load_plan(call.plan)
     # Ray gives one processor to a unit.
     lab = open_workspace(file, call.workspace, api_url=call.api_url, workers=1)

@@ -57,11 +57,17 @@ def near_duplicates(
 
 
 def filter(
-    self: Workspace, *repos: str, profile: str | Path = "default", rules: str | None = None
+    self: Workspace,
+    *repos: str,
+    profile: str | Path = "default",
+    rules: str | None = None,
+    engine: EngineName = "local",
+    address: str = "",
 ) -> list[FilterResult]:
     """Judge every issue and fix pair by every criterion; each verdict has a reason.
 
-    `profile` is ``default``, ``faun-eval``, or the path of a ``.toml`` of your own.
+    `profile` is ``default``, ``faun-eval``, or the path of a ``.toml`` of your own. The engine
+    ``ray`` does a repository a processor of the cluster at `address` (docs/clusters.md).
     """
     from goldpan.filters.pipeline import run_filters
     from goldpan.filters.profile import load_profile
@@ -69,8 +75,15 @@ def filter(
     chosen = load_profile(str(profile))
     names = known_repositories(self.layout, repos, "tables")
     with self.reporting() as reporter:
-        workers = self.settings.processes
-        return run_filters(self.layout.by_rules(rules), names, chosen, reporter, workers=workers)
+        return run_filters(
+            self.layout.by_rules(rules),
+            names,
+            chosen,
+            reporter,
+            workers=self.settings.processes,
+            engine=engine,
+            address=address,
+        )
 
 
 def rejects(

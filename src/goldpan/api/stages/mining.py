@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.api.repositories import known_repositories
+from goldpan.api.repositories import absolute_layout, known_repositories, map_repositories
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from goldpan.api.workspace import Workspace
     from goldpan.core.engine import EngineName
     from goldpan.core.errors import GoldpanError
+    from goldpan.core.workspace import Workspace as Layout
     from goldpan.git.clone import CloneResult
     from goldpan.miners.coverage import Coverage
     from goldpan.miners.estimate import Estimate
@@ -100,15 +102,21 @@ def normalize(
 
 
 def clone(
-    self: Workspace, *repos: str, source: str | None = None, network: bool | None = None
+    self: Workspace,
+    *repos: str,
+    source: str | None = None,
+    network: bool | None = None,
+    engine: EngineName = "local",
+    address: str = "",
 ) -> list[tuple[CloneResult, History]]:
     """Fetch the code's history, and find the states before and after each pull request.
 
     `source` is a git address, a local mirror or a bundle, instead of GitHub; of several
     repositories, with ``{owner}`` and ``{name}`` in it. GitHub is then asked for what git cannot
-    tell of only with `network`, or a remote source.
+    tell of only with `network`, or a remote source. The engine ``ray`` reads local sources on the
+    cluster at `address`; whatever GitHub is asked for stays here, where the tokens are.
     """
-    from goldpan.git.remote import source_of
+    from goldpan.git.remote import find_remote, source_of
     from goldpan.miners.history.bring import bring_histories
 
     names = known_repositories(self.layout, repos, "tables")
@@ -117,23 +125,65 @@ def clone(
             f"--source {source} holds one repository",
             "Write {owner} and {name} where their names stand, or give exactly one --repo",
         )
+    histories: dict[str, tuple[CloneResult, History]] = {}
+    if source is not None and (engine != "local" or address) and not network:
+        host = self.settings.git_host
+        sent = [
+            name
+            for name in names
+            if network is False or find_remote(name, source_of(source, name), None, host).is_local
+        ]
+        shared = source if "://" in source else str(Path(source).absolute())
+        there = partial(_clone_there, absolute_layout(self.layout), shared)
+        histories |= zip(sent, map_repositories(there, sent, engine, address), strict=True)
+    here = [name for name in names if name not in histories]
     with self.reporting() as reporter:
-        return bring_histories(
-            self.settings, self.layout, names, reporter, source=source, network=network
+        brought = bring_histories(
+            self.settings, self.layout, here, reporter, source=source, network=network
         )
+    histories |= zip(here, brought, strict=True)
+    return [histories[name] for name in names]
 
 
-def pair(self: Workspace, *repos: str, rules: str = "default") -> list[PairResult]:
+def _clone_there(layout: Layout, source: str, repo: str) -> tuple[CloneResult, History]:
+    """Read a local source on a machine that needs no token, with the settings of the workspace."""
+    from goldpan.core.config import load_settings
+    from goldpan.core.progress import Reporter
+    from goldpan.git.remote import source_of
+    from goldpan.miners.history.bring import bring_history
+
+    settings = load_settings({"workspace": layout.root})
+    quiet = Reporter(quiet=True)
+    return bring_history(
+        settings, layout, repo, quiet, source=source_of(source, repo), network=False
+    )
+
+
+def pair(
+    self: Workspace,
+    *repos: str,
+    rules: str = "default",
+    engine: EngineName = "local",
+    address: str = "",
+) -> list[PairResult]:
     """Find the pull requests that fix issues, with the evidence for each pair.
 
     Pairs by other rules stay beside these. The methods below take those by `rules`, by default
-    the newest, and `basis` tells which these are.
+    the newest, and `basis` tells which these are. The engine ``ray`` does a repository a processor
+    of the cluster at `address` (docs/clusters.md).
     """
+    from goldpan.miners.pairing import find_rules
+
+    find_rules(rules)  # what is unknown is told before anything is begun
+    names = known_repositories(self.layout, repos, "tables")
+    work = partial(_pair, absolute_layout(self.layout), rules)
+    return map_repositories(work, names, engine, address)
+
+
+def _pair(layout: Layout, rules: str, repo: str) -> PairResult:
     from goldpan.miners.pairing import find_rules, pair
 
-    chosen = find_rules(rules)
-    names = known_repositories(self.layout, repos, "tables")
-    return [pair(self.layout, name, chosen) for name in names]
+    return pair(layout, repo, find_rules(rules))
 
 
 def status(self: Workspace, *repos: str) -> list[Coverage]:
