@@ -53,6 +53,15 @@ def node_of(_: int) -> str:
     return str(import_module("ray").get_runtime_context().get_node_id())
 
 
+def take_gpus(directory: Path, _: int) -> str:
+    """Return which GPUs Ray shows, and note when work on them begins and ends."""
+    for word in ("begin\n", "end\n"):
+        with (directory / "gpus").open("a", encoding="utf-8") as log:
+            log.write(word)
+        time.sleep(0.2)
+    return os.environ["CUDA_VISIBLE_DEVICES"]
+
+
 def slow_line(directory: Path, number: int) -> str:
     """Say which node begins, then write a file by a rename; another attempt writes the same.
 

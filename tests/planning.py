@@ -11,6 +11,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import find_task
+from tests.crosscode_tasks import sample_rows, write_rows
 from tests.program import Done, goldpan
 from tests.twin import Twin
 from tests.twin.history import history_world
@@ -30,6 +33,34 @@ split = "random:0.5,0.5"
 since = "last"
 """
 )
+TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
+OTHER_FAMILIES = f"""
+[[dataset]]
+name = "types"
+family = "issue-type"
+split = "random:0.5,0.5"
+[[dataset]]
+name = "comments"
+family = "code-comments"
+[dataset.code-comments]
+languages = ["Python"]
+kinds = ["class", "module", "function"]
+[[dataset]]
+name = "unseen"
+family = "crosscode"
+[dataset.crosscode]
+tasks = {list(TASKS)}
+split = "Type-QA"
+"""
+"""Datasets that are not built of issues and pairs; they take the rows of `write_tasks`."""
+
+
+def write_tasks(lab: Path) -> None:
+    """Write some rows of the tasks from which `OTHER_FAMILIES` makes prompts."""
+    for name in TASKS:
+        task = find_task(name)
+        rows = sample_rows(task, 30)
+        write_rows(Workspace(lab), task, {"train": rows[:20], "test": rows[20:]})
 
 
 @contextmanager

@@ -37,6 +37,16 @@ class TwoNodes:
             self.nodes.append(self._node())
         self._cluster.wait_for_nodes()
 
+    @contextmanager
+    def another(self, **resources: float) -> Iterator[None]:
+        """Have one more node while the block runs, with what it says that it has."""
+        node = self._cluster.add_node(object_store_memory=_STORE, **resources)
+        self._cluster.wait_for_nodes()
+        try:
+            yield
+        finally:
+            self._cluster.remove_node(node, allow_graceful=False)
+
     def kill(self, name: str) -> None:
         """Kill a node at once, with the work on it."""
         (node,) = (node for node in self.nodes if node.node_id == name)

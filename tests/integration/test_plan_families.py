@@ -8,35 +8,26 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
-from goldpan.datasets.registry import find_task
 from goldpan.plan.file import check_plan, load_plan
-from tests.crosscode_tasks import sample_rows, write_rows
-from tests.planning import SLUICE, local_github, made, run, run_json, states, write_plan
+from tests.planning import (
+    OTHER_FAMILIES,
+    SLUICE,
+    local_github,
+    made,
+    run,
+    run_json,
+    states,
+    write_plan,
+    write_tasks,
+)
 from tests.twin import Twin
 
-TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
 FAMILIES = f"""
 [repositories]
 listed = ["{SLUICE}"]
 [clone]
 source = "{{name}}.git"
-[[dataset]]
-name = "types"
-family = "issue-type"
-split = "random:0.5,0.5"
-[[dataset]]
-name = "comments"
-family = "code-comments"
-[dataset.code-comments]
-languages = ["Python"]
-kinds = ["class", "module", "function"]
-[[dataset]]
-name = "unseen"
-family = "crosscode"
-[dataset.crosscode]
-tasks = {list(TASKS)}
-split = "Type-QA"
+{OTHER_FAMILIES}
 [pair]
 rules = ["default", "unconfirmed"]
 [[dataset]]
@@ -63,10 +54,7 @@ BAD = {
 def github(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Twin, Path]]:
     folder = tmp_path_factory.mktemp("families")
     with local_github(folder) as twin:
-        for name in TASKS:
-            task = find_task(name)
-            rows = sample_rows(task, 30)
-            write_rows(Workspace(folder / "lab"), task, {"train": rows[:20], "test": rows[20:]})
+        write_tasks(folder / "lab")
         write_plan(folder, FAMILIES)
         yield twin, folder
 

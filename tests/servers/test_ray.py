@@ -28,6 +28,7 @@ from goldpan.core.engine import Engine, EngineName, open_engine
 from goldpan.core.engine_units import EngineError, UnitError
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.ray_cluster import RayCluster
 from goldpan.core.workspace import Workspace
 from goldpan.execution.outcome import Proof
 from goldpan.execution.verify_all import verify_all
@@ -37,7 +38,7 @@ from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.plan.cluster import PlanCluster, open_cluster
 from goldpan.plan.file import load_plan
 from tests.console import run
-from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
+from tests.engine_work import break_three, node_of, refuse_three, slow_line, square, take_gpus
 from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring
 from tests.integration.test_gharchive_mine import files as shards
@@ -46,7 +47,16 @@ from tests.integration.test_issue_type_near import made_up_texts
 from tests.integration.test_verify import QUICK, Lab
 from tests.issue_hours import made_up_hours, write_hours
 from tests.mining import Notes
-from tests.planning import PAN, SLUICE, local_github, made, run_json, states
+from tests.planning import (
+    OTHER_FAMILIES,
+    PAN,
+    SLUICE,
+    local_github,
+    made,
+    run_json,
+    states,
+    write_tasks,
+)
 from tests.ray_cluster import TwoNodes, two_nodes
 from tests.verifying import needs_isolation
 
@@ -107,6 +117,22 @@ def attempts(directory: Path) -> list[tuple[str, str]]:
     log = directory / "attempts"
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     return [(number, node) for number, node in map(str.split, lines)]
+
+
+def test_work_waits_for_the_gpus_that_it_asks_for(cluster: TwoNodes, tmp_path: Path) -> None:
+    """Nobody has these GPUs: a machine says that it has two, beside processors for three."""
+    with (
+        cluster.another(num_cpus=3, num_gpus=2),
+        open_engine("ray", 1, cluster.address) as engine,
+    ):
+        assert isinstance(engine, RayCluster)
+        assert engine.gpus == 2
+        work = partial(take_gpus, tmp_path)
+        submitted = [engine.submit(work, number, gpus=2) for number in range(3)]
+        assert [unit.result() for unit in submitted] == ["0,1"] * 3
+    lines = (tmp_path / "gpus").read_text(encoding="utf-8").split()
+    assert lines[::2] == ["begin"] * 3
+    assert lines[1::2] == ["end"] * 3
 
 
 def test_no_cluster_answers() -> None:
@@ -177,6 +203,7 @@ source = "../{{name}}.git"
 name = "questions"
 family = "qa"
 split = "random:0.4,0.3,0.3"
+{OTHER_FAMILIES}
 [[evaluation]]
 name = "baselines"
 datasets = ["questions"]
@@ -189,7 +216,7 @@ gpus = 1
 def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> None:
     on_cluster = ("--engine", "ray", "--address", cluster.address)
     here, there = tmp_path / "here", tmp_path / "there"
-    (here / "lab").mkdir(parents=True)
+    write_tasks(here / "lab")
     (here / "plan.toml").write_text(PLAN, encoding="utf-8")
     (here / "waiting.py").write_text(WAITING, encoding="utf-8")
     (here / "lab" / "goldpan.toml").write_text('plugins = ["../waiting.py"]', encoding="utf-8")
@@ -209,6 +236,8 @@ def test_a_node_dies_while_a_plan_is_run(cluster: TwoNodes, tmp_path: Path) -> N
         assert made(there / "lab") == made(here / "lab")
         scores = [sorted(lab.glob("lab/runs/**/result.json")) for lab in (here, there)]
         assert len(scores[0]) == 2
+        names = {"questions", "types", "comments", "unseen"}
+        assert {path.split("/")[1] for path in made(here / "lab") if "datasets/" in path} > names
         work_again(goldpan.Workspace(there / "lab"), cluster.address, tmp_path)
         assert made(there / "lab") == made(here / "lab")
         assert [path.relative_to(here) for path in scores[0]] == [
