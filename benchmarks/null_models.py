@@ -9,9 +9,8 @@ import numpy as np
 from goldpan.evaluation.statistics.evidence import (
     TaskEvidence,
     Unit,
-    add_up,
     bins_of,
-    model_evidence,
+    models_evidence,
 )
 from goldpan.evaluation.statistics.randomization import macro_f1
 from goldpan.evaluation.statistics.scores import Floats
@@ -44,6 +43,9 @@ class Cell:
     lopsided: bool = False
     """Whether every other model errs towards the first class and the rest to the last, with
     equally good expected scores."""
+    uneven: bool = False
+    """Whether the rows of a document hang together for every other model alone; for the rest as
+    much varies by row."""
 
     def named(self) -> str:
         """Return it in a line."""
@@ -55,7 +57,7 @@ class Cell:
             parts.append("classes " + "/".join(f"{100 * share:g}" for share in self.shares))
         parts += [
             f"{name} {getattr(self, name):g}"
-            for name in ("gain", "seed_sd", "task_sd", "lopsided")
+            for name in ("gain", "seed_sd", "task_sd", "lopsided", "uneven")
             if getattr(self, name)
         ]
         return ", ".join(parts)
@@ -80,7 +82,7 @@ class Drawn:
 def draw(cell: Cell, random: np.random.Generator) -> Drawn:
     """Return the answers of models to test sets."""
     classes = len(cell.shares)
-    truths, rights, units, counts = [], [], [], []
+    truths, answers, rights, units = [], [], [], []
     chosen = cell.right + np.where(np.arange(cell.models) == 0, cell.gain, 0.0)
     for _ in range(cell.tasks):
         truth = random.choice(classes, cell.rows, p=cell.shares)
@@ -94,7 +96,10 @@ def draw(cell: Cell, random: np.random.Generator) -> Drawn:
         skill = skill + random.normal(0, 1, (cell.models, cell.seeds, 1)) * cell.seed_sd
         if cell.documents:
             pull = random.normal(0, cell.hang, (cell.models, 1, cell.documents))
-            skill = skill + pull[..., unit]
+            pull = pull[..., unit]
+            if cell.uneven:
+                pull[1::2] = random.normal(0, cell.hang, pull[1::2].shape)
+            skill = skill + pull
         if cell.lopsided:
             side = np.where(np.arange(cell.models) % 2 == 0, 1.0, -1.0)[:, None, None]
             skill = skill + side * np.where(truth == 0, 1.0, -1.0)
@@ -105,31 +110,45 @@ def draw(cell: Cell, random: np.random.Generator) -> Drawn:
         right = skill + luck > 0
         wrong = (truth + 1 + random.integers(0, classes - 1, (cell.models, 1, cell.rows))) % classes
         answer = np.where(right, truth, np.broadcast_to(wrong, size))
-        counts.append(_counts(truth, answer, classes))
+        answers.append(answer)
         truths.append(truth)
         rights.append(right.astype(np.float64))
         units.append(unit)
     starts = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
     bins = bins_of([unit + start for unit, start in zip(units, starts, strict=False)])
     tasks = []
-    for at, (columns, bin_of, unit) in enumerate(zip(counts, bins, units, strict=True)):
-        there, summed = add_up(columns, bin_of)
+    drawn = zip(truths, answers, bins, units, strict=True)
+    for number, (truth, answer, bin_of, unit) in enumerate(drawn):
+        there, summed = _counts(truth, answer, classes, bin_of)
         evidence = {
-            f"m{model:02}": model_evidence(summed[model], macro_f1) for model in range(cell.models)
+            f"m{at:02}": model for at, model in enumerate(models_evidence(summed, macro_f1))
         }
         kind: Unit = "documents" if cell.documents else "rows"
         many = len(np.unique(unit))
         tasks.append(
-            TaskEvidence(f"t{at:02}", f"s{at:02}", kind, many, cell.rows, there, evidence, macro_f1)
+            TaskEvidence(
+                f"t{number:02}", f"s{number:02}", kind, many, cell.rows, there, evidence, macro_f1
+            )
         )
     scores = np.array([[task.models[name].scores for task in tasks] for name in tasks[0].models])
     return Drawn(tuple(tasks), scores, tuple(rights))
 
 
-def _counts(truth: np.ndarray, answer: np.ndarray, classes: int) -> Floats:
-    """Return what each answer adds to true and false positives and false negatives."""
-    numbers = np.arange(classes)
-    having, given = truth[:, None] == numbers, answer[..., None] == numbers
-    parts = np.stack([having & given, ~having & given, having & ~given], axis=-1)
-    counts: Floats = parts.reshape(*answer.shape, 3 * classes).astype(np.float64)
-    return counts
+def _counts(
+    truth: np.ndarray, answer: np.ndarray, classes: int, bins: np.ndarray
+) -> tuple[np.ndarray, Floats]:
+    """Return the bins that occur and what the answers in each add to the counts of each class.
+
+    These are true and false positives and false negatives: models x seeds x bins x 3 a class.
+    """
+    there, place = np.unique(bins, return_inverse=True)
+    models, seeds, rows = answer.shape
+    starts = np.arange(models * seeds)[:, None] * len(there) + place
+    answer = answer.reshape(-1, rows)
+    of_truth, of_answer = (3 * (starts * classes + label) for label in (truth, answer))
+    right = answer == truth
+    size = models * seeds * len(there) * 3 * classes
+    counts = np.bincount(of_truth[right], minlength=size).astype(np.float64)
+    counts += np.bincount(of_answer[~right] + 1, minlength=size)
+    counts += np.bincount(of_truth[~right] + 2, minlength=size)
+    return there, counts.reshape(models, seeds, len(there), 3 * classes)

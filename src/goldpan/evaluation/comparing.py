@@ -21,6 +21,7 @@ from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.calibrated import (
     ROPE,
+    answer_on_new_rows,
     answer_questions,
     new_tasks_by_scores,
     no_rows,
@@ -223,13 +224,13 @@ def _calibrated(
     if 1 < count < FEWEST_TASKS and len(scores.models) <= _MOST_ALONE:
         # A table of each task shows so many times the pairs, so each gets its share of alpha.
         by_task = [
-            answer_questions(
+            answer_on_new_rows(
                 [task], scores.models, alpha=alpha / count, rope=rope, seed=question.seed
             )
             for task in evidence
         ]
         alone = tuple(
-            arrange(_of_task(scores, task.task), answered.new_rows)
+            arrange(_of_task(scores, task.task), answered)
             for task, answered in zip(evidence, by_task, strict=True)
         )
     comparison = arrange(scores, answers.new_rows)

@@ -59,11 +59,35 @@ def answer_questions(
 ) -> Answers:
     """Decide all pairs of models by their answers to these tasks, paired unless they say not."""
     parts = contributions(tasks, models)
-    tested = compare_on_rows(parts, alpha=alpha, seed=seed, rounds=rounds)
     return Answers(
-        _on_rows(tasks, parts, tested, alpha, rope, seed),
+        _on_rows(tasks, parts, alpha, rope, seed, rounds),
         _on_tasks(tasks, parts, alpha, rope, seed),
     )
+
+
+def answer_on_new_rows(
+    tasks: Sequence[TaskEvidence],
+    models: Sequence[str],
+    *,
+    alpha: float = 0.05,
+    rope: float = ROPE,
+    seed: int = 0,
+    rounds: int = ROUNDS,
+) -> Verdicts:
+    """Decide all pairs of models for new rows of these tasks."""
+    return _on_rows(tasks, contributions(tasks, models), alpha, rope, seed, rounds)
+
+
+def answer_on_new_tasks(
+    tasks: Sequence[TaskEvidence],
+    models: Sequence[str],
+    *,
+    alpha: float = 0.05,
+    rope: float = ROPE,
+    seed: int = 0,
+) -> Verdicts:
+    """Decide all pairs of models for new tasks like these."""
+    return _on_tasks(tasks, contributions(tasks, models), alpha, rope, seed)
 
 
 def new_tasks_by_scores(
@@ -88,11 +112,12 @@ def no_rows(models: int, why: str, alpha: float) -> Verdicts:
 def _on_rows(
     tasks: Sequence[TaskEvidence],
     parts: Contributions,
-    tested: RowsTest,
     alpha: float,
     rope: float,
     seed: int,
+    rounds: int,
 ) -> Verdicts:
+    tested = compare_on_rows(parts, alpha=alpha, seed=seed, rounds=rounds)
     units = sum(task.units for task in tasks)
     names = sorted({task.unit for task in tasks})
     unit = names[0] if len(names) == 1 else "rows, documents or projects"

@@ -85,14 +85,25 @@ def add_up(columns: Floats, bins: NDArray[np.intp]) -> tuple[NDArray[np.intp], F
 
 def model_evidence(seeds: Floats, measure: Measure) -> ModelEvidence:
     """Return what the runs of a model say, seeds x bins x columns."""
-    sums = seeds.sum(axis=1)
-    scores = defined(measure)(sums)
-    excess = 0.0
-    if len(seeds) > 1:
-        linear = seeds @ gradients(measure, sums.mean(axis=0)[None, :])[0]
-        by_chance = float(linear.var(axis=0, ddof=1).sum())
-        excess = max(0.0, float(scores.var(ddof=1)) - by_chance) / len(seeds)
-    return ModelEvidence(seeds.mean(axis=0), tuple(scores.tolist()), excess)
+    return models_evidence(seeds[None], measure)[0]
+
+
+def models_evidence(models: Floats, measure: Measure) -> list[ModelEvidence]:
+    """Return what the runs of each model say, models x seeds x bins x columns."""
+    count, seeds, _, columns = models.shape
+    sums = models.sum(axis=2)
+    scores = defined(measure)(sums.reshape(-1, columns)).reshape(count, seeds)
+    means = models.mean(axis=1)
+    excess = [0.0] * count
+    if seeds > 1:
+        slopes = gradients(measure, sums.mean(axis=1))
+        for at, slope in enumerate(slopes):
+            by_chance = float((models[at] @ slope).var(axis=0, ddof=1).sum())
+            excess[at] = max(0.0, float(scores[at].var(ddof=1)) - by_chance) / seeds
+    return [
+        ModelEvidence(mean, tuple(score.tolist()), variance)
+        for mean, score, variance in zip(means, scores, excess, strict=True)
+    ]
 
 
 def gradients(measure: Measure, sums: Floats) -> Floats:

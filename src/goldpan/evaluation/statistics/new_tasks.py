@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldpan.evaluation.statistics.errors import scipy_stats
 from goldpan.evaluation.statistics.paired import holm
@@ -69,30 +70,28 @@ def compare_over_sources(
         p=np.array(holm(p.tolist())),
         error=error,
         half_width=limit * error,
-        needed=tuple(
-            sources_needed(abs(float(mean[at])), float(error[at]) * math.sqrt(count), alpha / pairs)
-            for at in range(pairs)
-        ),
+        needed=sources_needed(np.abs(mean), error * math.sqrt(count), alpha / pairs),
     )
 
 
-def sources_needed(difference: float, spread: float, alpha: float) -> int | None:
-    """Return how many data sets a t test needs to find a difference of this spread (80 %)."""
-    if difference <= 0:
-        return None
+def sources_needed(differences: Floats, spreads: Floats, alpha: float) -> tuple[int | None, ...]:
+    """Return how many data sets a t test needs to find differences of these spreads (80 %)."""
     t = scipy_stats().t
-    low, high = FEWEST_SOURCES, MOST_SOURCES
 
-    def enough(count: int) -> bool:
-        reach = float(t.isf(alpha / 2, count - 1)) + POWER_QUANTILE
-        return reach * spread <= difference * math.sqrt(count)
+    def enough(counts: NDArray[np.intp]) -> NDArray[np.bool_]:
+        reach = t.isf(alpha / 2, counts - 1) + POWER_QUANTILE
+        shown: NDArray[np.bool_] = reach * spreads <= differences * np.sqrt(counts)
+        return shown
 
-    if not enough(high):
-        return None
-    while low < high:
+    low = np.full(len(differences), FEWEST_SOURCES)
+    high = np.full(len(differences), MOST_SOURCES)
+    possible = (differences > 0) & enough(high)
+    # All pairs are halved together, as one quantile for all costs little more than for one.
+    while (low < high).any():
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
+        shown = enough(middle) | ~possible
+        low, high = np.where(shown, low, middle + 1), np.where(shown, middle, high)
+    return tuple(int(count) if shown else None for count, shown in zip(low, possible, strict=True))
 
 
 def _flipped(differences: Floats, seed: int) -> Floats:
