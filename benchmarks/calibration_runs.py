@@ -119,10 +119,14 @@ class Runs:
         tally = Tally()
         if not self._file.exists():
             return tally
+        # Two processes may have run the same batch, with the same result.
+        batches = {}
         for line in self._file.read_text().splitlines():
             batch = json.loads(line)
             if batch["part"] == part and batch["cell"] == cell.named():
-                tally.add(Tally(batch["repeats"], batch["different"], batch["won"]))
+                batches[batch["first"]] = batch
+        for batch in batches.values():
+            tally.add(Tally(batch["repeats"], batch["different"], batch["won"]))
         return tally
 
     def _batch(self, part: str, cell: Cell, methods: list[str], first: int) -> Tally:
@@ -133,6 +137,7 @@ class Runs:
         line = {
             "part": part,
             "cell": cell.named(),
+            "first": first,
             "repeats": self.batch,
             "different": tally.different,
             "won": tally.won,

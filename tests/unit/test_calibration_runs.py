@@ -41,6 +41,14 @@ def test_a_stopped_run_and_a_whole_one_are_the_same(tmp_path: Path) -> None:
     assert whole.repeats == 60
 
 
+def test_a_batch_that_two_processes_ran_counts_once(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, 40, 40, batch=20)
+    first = runs.repeat("rows", CELL, [NEW_ROWS])
+    file = tmp_path / "results.jsonl"
+    file.write_text(2 * file.read_text())
+    assert runs.repeat("rows", CELL, [NEW_ROWS]) == first
+
+
 def test_a_clear_rate_ends_a_cell(tmp_path: Path) -> None:
     tally = Runs(tmp_path, 20, 1_000, batch=20).repeat_until_clear("rows", CELL, HIGHEST)
     assert tally.repeats == 20
