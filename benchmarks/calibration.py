@@ -19,7 +19,6 @@ import numpy as np
 from benchmarks.calibration_cells import NAMED, NULLS, POWER, TASKS
 from benchmarks.calibration_methods import METHODS, NEW_ROWS, NEW_TASKS, folds_and_projects
 from benchmarks.calibration_runs import LIMIT, Runs, Tally, wilson
-from benchmarks.null_models import Cell
 
 _PARTS = ("rows", "tasks", "power", "named")
 
@@ -34,30 +33,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--share", type=_share, default=(1, 1), help="K/N: the Kth of N shares of the cells"
     )
+    parser.add_argument("--tables", action="store_true", help="run nothing, print what is there")
     settings = parser.parse_args(arguments)
-    runs = Runs(settings.results, settings.fewest, settings.most)
+    fewest, most = (0, 0) if settings.tables else (settings.fewest, settings.most)
+    runs = Runs(settings.results, fewest, most)
     number, shares = settings.share
-    parts = settings.part or list(_PARTS)
     failed = 0
-    for part in parts:
+    for part in settings.part or _PARTS:
         if part in ("rows", "tasks"):
             groups, method = (NULLS, NEW_ROWS) if part == "rows" else (TASKS, NEW_TASKS)
-            tallies = {
-                group: {
-                    cell.named(): _reported(
-                        cell, method, runs.repeat_until_clear(part, cell, method)
-                    )
-                    for cell in cells[number - 1 :: shares]
-                }
-                for group, cells in groups.items()
-            }
+            tallies: dict[str, dict[str, Tally]] = {}
+            for group, cells in groups.items():
+                for cell in cells[number - 1 :: shares]:
+                    tally = runs.repeat_until_clear(part, cell, method)
+                    count = tally.different.get(method, 0)
+                    print(f"{cell.named()}: {count} of {tally.repeats}", file=sys.stderr)
+                    tallies.setdefault(group, {})[cell.named()] = tally
             failed += _print_nulls(part, tallies, method)
         else:
             cells = POWER if part == "power" else NAMED
             methods = [NEW_ROWS, NEW_TASKS] if part == "power" else list(METHODS)
             measured = {
-                cell.named(): runs.repeat(part, cell, methods)
+                cell.named(): tally
                 for cell in cells[number - 1 :: shares]
+                if (tally := runs.repeat(part, cell, methods)).repeats
             }
             (_print_power if part == "power" else _print_named)(measured)
     if failed:
@@ -71,17 +70,15 @@ def _share(text: str) -> tuple[int, int]:
     return number, shares
 
 
-def _reported(cell: Cell, method: str, tally: Tally) -> Tally:
-    print(f"{cell.named()}: {tally.different[method]} of {tally.repeats}", file=sys.stderr)
-    return tally
-
-
 def _print_nulls(part: str, groups: Mapping[str, Mapping[str, Tally]], method: str) -> int:
     print(f"\n### New {part}: equal models declared different\n")
     print("| cells | studies | rate | highest cell | clearly below 6 % | unclear | above |")
     print("|---|---|---|---|---|---|---|")
     every: dict[str, Tally] = {}
-    for group, tallies in groups.items():
+    lacking = 0
+    for group, cells in groups.items():
+        tallies = {name: tally for name, tally in cells.items() if tally.repeats}
+        lacking += len(cells) - len(tallies)
         if tallies:
             print(_row(group, tallies.values(), method))
             every |= tallies
@@ -91,6 +88,8 @@ def _print_nulls(part: str, groups: Mapping[str, Mapping[str, Tally]], method: s
     print("\n| highest cells | declared different | Wilson, 99 % |\n|---|---|---|")
     for name in sorted(every, key=lambda name: -every[name].rate(method))[:10]:
         print(f"| {name} | {_counted(every[name], method)} | {_interval(every[name], method)} |")
+    print(f"\nfewest studies a cell: {min(tally.repeats for tally in every.values()):,}", end="")
+    print(f"; cells without any: {lacking}")
     return sum(_where(tally, method) == "above" for tally in every.values())
 
 
