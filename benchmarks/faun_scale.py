@@ -4,10 +4,12 @@ The real repository's replies are repeated under new numbers and in other words,
 them, and each stage is run by the program as a user runs it. For each stage and size this prints
 the seconds of processors and by the clock, the peak memory of all its processes, and what an entry
 takes beside the smallest size: 1.0 is linear. The limit beside them is what merely unpacking and
-parsing the same replies takes on one core.
+parsing the same replies takes on one core. With `--histories` only the first repositories are
+cloned, and what reads the history is built of these: a clone is as long as all copies together.
 
     python -m benchmarks.faun_scale
     python -m benchmarks.faun_scale --sizes 80000 --directory /data/scratch
+    python -m benchmarks.faun_scale --sizes 800000 --histories 5
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import orjson
 
 from benchmarks.backup import Run, watch
 from benchmarks.scale import base_world, mine_world, real_backup, scratch
-from benchmarks.scale_data import REPOSITORIES, Source, history, repository, write_repositories
+from benchmarks.scale_data import REPOSITORIES, Source, mirror, repository, write_repositories
 from goldpan.core.archive import Archive
 from goldpan.core.workspace import Workspace
 
@@ -54,37 +56,42 @@ class Measured:
         return self.run.processor / self.entries * 1_000
 
 
-def stages(directory: Path, repos: Sequence[str]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield each stage's name and the arguments of the program's calls."""
-    git = history(Workspace(directory))
-    every = [word for repo in repos for word in ("--repo", repo)]
-    yield "normalize", [["normalize", *every]]
-    yield "pair", [["pair", *every]]
-    if git.exists():
-        source = ["clone", "--source", str(git), "--no-network"]
-        yield CLONE, [[*source, "--repo", repo] for repo in repos]
-    yield "filter", [["filter", *every]]
-    families = FAMILIES if git.exists() else FAMILIES[:1]  # the others read the history
-    outputs = [directory / family for family in families]
+def stages(
+    directory: Path, repos: Sequence[str], histories: int
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield each stage's name and the arguments of the program's call.
+
+    The first `histories` repositories are cloned.
+    """
+    every, cloned = (
+        [word for repo in some for word in ("--repo", repo)] for some in (repos, repos[:histories])
+    )
+    yield "normalize", ["normalize", *every]
+    yield "pair", ["pair", *every]
+    if cloned:
+        yield CLONE, ["clone", "--source", mirror(Workspace(directory)), "--no-network", *cloned]
+    yield "filter", ["filter", *every]
+    families = dict.fromkeys(FAMILIES, cloned) | {FAMILIES[0]: every}
+    outputs = [directory / name for name, of in families.items() if of]
     for output in outputs:
-        yield f"build {output.name}", [["build", output.name, "--output", str(output), *every]]
+        of = families[output.name]
+        yield f"build {output.name}", ["build", output.name, "--output", str(output), *of]
     datasets = [word for output in outputs for word in ("--dataset", str(output))]
-    yield "report", [["report", "--output", str(directory / "report.html"), *datasets, *every]]
+    yield "report", ["report", "--output", str(directory / "report.html"), *datasets, *every]
 
 
-def measure(directory: Path, repositories: int, entries: int) -> Iterator[Measured]:
+def measure(directory: Path, repositories: int, entries: int, histories: int) -> Iterator[Measured]:
     """Run the stages one after the other, and yield what each took as soon as it has ended."""
     (directory / "goldpan.toml").write_text(f"workers = {WORKERS}\n")
     program = str(Path(sys.executable).with_name("goldpan"))
     # A program that is installed does not compile itself anew in each process.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     null = subprocess.DEVNULL
-    for stage, calls in stages(directory, [repository(index) for index in range(repositories)]):
-        runs = []
-        for arguments in calls:
-            command = [program, *arguments, "--workspace", str(directory)]
-            runs.append(watch(subprocess.Popen(command, env=environment, stdout=null, stderr=null)))
-        yield Measured(stage, entries, _sum(runs))
+    repos = [repository(index) for index in range(repositories)]
+    for stage, arguments in stages(directory, repos, histories):
+        command = [program, *arguments, "--workspace", str(directory)]
+        run = watch(subprocess.Popen(command, env=environment, stdout=null, stderr=null))
+        yield Measured(stage, entries, run)
 
 
 def _sum(runs: Sequence[Run]) -> Run:
@@ -129,24 +136,33 @@ def show_sum(measured: Sequence[Measured], limit: float) -> str:
 
 
 def run_size(
-    source: Source, size: int, repositories: int, directory: Path, smallest: dict[str, Measured]
+    source: Source,
+    size: int,
+    repositories: int,
+    histories: int,
+    directory: Path,
+    smallest: dict[str, Measured],
 ) -> None:
     """Make the repositories of one size, run the stages on them, and print what each took.
 
     `smallest` has what the stages took at the smallest size, and is filled by that.
     """
     backup = real_backup()
-    bundle = backup.with_name("repo.bundle") if backup else None
-    entries = write_repositories(source, Workspace(directory), size, repositories, bundle)
+    bundle = backup.with_name("repo.bundle") if backup and histories else None
+    begun = time.monotonic()
+    target = Workspace(directory)
+    entries = write_repositories(source, target, size, repositories, bundle, WORKERS)
+    print(f"{entries:,} entries made in {(time.monotonic() - begun) / 60:.1f} minutes", flush=True)
+    histories = histories if bundle else 0
     limit = parse_alone(directory, repositories)
     print(
-        f"{entries:,} entries in {repositories} repositories; {os.cpu_count()} cores, load "
-        f"{os.getloadavg()[0]:.1f}\n"
+        f"{entries:,} entries in {repositories} repositories, {histories} of them with a history; "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n"
         f"  {'stage':24} {'processors':>11} {'clock':>11} {'an entry':>12} {'peak':>10} beside",
         flush=True,
     )
     done = []
-    for measured in measure(directory, repositories, entries):
+    for measured in measure(directory, repositories, entries, histories):
         print(show(measured, smallest.setdefault(measured.stage, measured)), flush=True)
         done.append(measured)
     print(show_sum(done, limit), flush=True)
@@ -157,8 +173,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--repositories", type=int, default=REPOSITORIES)
+    parser.add_argument("--histories", type=int, help="of the first so many (default: of all)")
     parser.add_argument("--directory", type=Path, help="where there is space for it")
     options = parser.parse_args(arguments)
+    repositories = options.repositories
+    histories = repositories if options.histories is None else options.histories
     smallest: dict[str, Measured] = {}
     with scratch() as base:
         repo = mine_world(base_world(), Path(base)).repo
@@ -166,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for size in options.sizes:
             made = tempfile.mkdtemp(prefix="goldpan-scale-", dir=options.directory)
             try:
-                run_size(source, size, options.repositories, Path(made), smallest)
+                run_size(source, size, repositories, histories, Path(made), smallest)
             finally:
                 shutil.rmtree(made)
 

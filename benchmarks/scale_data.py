@@ -7,10 +7,14 @@ seems to say the same twice; code, links and mentions stay as they are.
 
 from __future__ import annotations
 
+import multiprocessing
+import pickle
 import random
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.workspace import Workspace
 
 REPOSITORIES = 30
+_RENAMED = "renamed.pickle"
 _TEXTS = ("body", "title", "message", "previousTitle", "currentTitle")
 _KEYWORDS = ("clos", "fix", "resolv")
 """How words begin that pair issues with pull requests: they stay where they are."""
@@ -125,25 +130,67 @@ def write_repositories(
     entries: int,
     repositories: int = REPOSITORIES,
     bundle: Path | None = None,
+    workers: int = 1,
 ) -> int:
     """Write archives with at least so many entries together and return how many they hold.
 
     Copies are dealt out in turn, so that repositories differ in size by one copy at most. Of
-    the `bundle` of the real repository, a history for all of them is made.
+    the `bundle` of the real repository, a history for all of them is made, and for each a link
+    to it at `mirror`. With `workers` above 1, that many other processes write.
     """
     copies = -(-entries // len(source.numbers))
     longest = -(-copies // repositories)
     renamed: list[dict[bytes, bytes]] = [{} for _ in range(longest)]
     if bundle is not None:
         renamed = repeat_history(bundle, history(target), longest, source.step)
-    for index in range(repositories):
-        _write(source, target, index, range(index, copies, repositories), renamed)
+        for index in range(repositories):
+            link = Path(mirror(target, *repository(index).split("/")))
+            link.parent.mkdir(parents=True)
+            link.symlink_to(history(target).resolve())
+    dealt = [range(index, copies, repositories) for index in range(repositories)]
+    if workers < 2:
+        for index, its_copies in enumerate(dealt):
+            _write(source, target, index, its_copies, renamed)
+        return copies * len(source.numbers)
+    target.root.mkdir(parents=True, exist_ok=True)
+    (target.root / _RENAMED).write_bytes(pickle.dumps(renamed))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context) as pool:
+        written = [
+            pool.submit(_write_alone, source.workspace, source.repo, target, index, its_copies)
+            for index, its_copies in enumerate(dealt)
+        ]
+        for done in written:
+            done.result()
     return copies * len(source.numbers)
+
+
+def mirror(target: Workspace, owner: str = "{owner}", name: str = "{name}") -> str:
+    """Return where the git repository of one or of any repository lies."""
+    return str(target.root / "mirrors" / owner / f"{name}.git")
 
 
 def history(target: Workspace) -> Path:
     """Return the git repository that all clones are made of."""
     return target.root / "history.git"
+
+
+def _write_alone(
+    base: Workspace, repo: str, target: Workspace, index: int, copies: Sequence[int]
+) -> None:
+    """Write an archive in another process, which reads what it repeats once."""
+    _write(_source_of(base, repo), target, index, copies, _renamed_in(target))
+
+
+@cache
+def _source_of(base: Workspace, repo: str) -> Source:
+    return Source.read(base, repo)
+
+
+@cache
+def _renamed_in(target: Workspace) -> list[dict[bytes, bytes]]:
+    renamed: list[dict[bytes, bytes]] = pickle.loads((target.root / _RENAMED).read_bytes())
+    return renamed
 
 
 def _write(

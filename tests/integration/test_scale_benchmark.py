@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 from benchmarks.backup import Run
 from benchmarks.faun_scale import Measured, show, show_sum, stages
 from benchmarks.scale import mine_world
-from benchmarks.scale_data import Source, history, repository, write_repositories
+from benchmarks.scale_data import Source, repository, write_repositories
 from benchmarks.scale_history import repeat_history
+from goldpan.core.archive import run_files
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.pairing import RULES, pair
@@ -24,11 +25,15 @@ def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path
     base, large = Workspace(tmp_path / "base"), Workspace(tmp_path / "large")
     source = Source.read(base, mine_world(workload_world(4, 4), base.root).repo)
     assert write_repositories(source, large, 20, repositories=2) == 24
+    at_once = Workspace(tmp_path / "at-once")
+    write_repositories(source, at_once, 20, repositories=2, workers=2)
     titles: list[str] = []
     for index, copies in enumerate((2, 1)):
         with Reporter(quiet=True) as reporter:
             rows = normalize(large, repository(index), reporter, workers=1)
         assert rows["entries"] == 8 * copies
+        (run,), (same,) = (run_files(place.raw(repository(index))) for place in (large, at_once))
+        assert run.read_bytes() == same.read_bytes()
         assert pair(large, repository(index), RULES["default"]).pairs == 4 * copies
         entries = pq.read_table(large.table(repository(index), "entries"))
         assert set(entries["repo"].to_pylist()) == {repository(index)}
@@ -64,12 +69,11 @@ def test_a_history_goes_on_from_repetition_to_repetition(tmp_path: Path) -> None
 
 
 def test_each_stage_is_told_beside_the_smallest_size(tmp_path: Path) -> None:
-    names = [name for name, _ in stages(tmp_path, ["a/b"])]
+    names = [name for name, _ in stages(tmp_path, ["a/b"], 0)]
     assert names == ["normalize", "pair", "filter", "build qa", "report"]
-    history(Workspace(tmp_path)).mkdir()
-    calls = dict(stages(tmp_path, ["a/b", "c/d"]))
-    assert len(calls["clone"]) == 2
-    assert calls["build code-edit"][0][-4:] == ["--repo", "a/b", "--repo", "c/d"]
+    calls = dict(stages(tmp_path, ["a/b", "c/d"], 1))
+    assert calls["clone"][-2:] == calls["build code-edit"][-2:] == ["--repo", "a/b"]
+    assert calls["build qa"][-4:] == ["--repo", "a/b", "--repo", "c/d"]
     small = Measured("pair", 1_000, Run(1.0, 2.0, 30.0, 20.0))
     large = Measured("pair", 10_000, Run(10.0, 30.0, 30.0, 20.0))
     assert show(large, small).split()[-1] == "1.50"
