@@ -47,18 +47,22 @@ class Stripped:
 
 def strip(text: bytes, lexis: LexicalRules) -> Stripped:
     """Take a text apart by the rules of its language alone."""
-    texts: dict[str, list[bytes]] = {"comment": [], "string": []}
+    comments: list[bytes] = []
+    strings: list[bytes] = []
 
     def replace(match: re.Match[bytes]) -> bytes:
-        text, kind = match[0], (match.lastgroup or "").rstrip("0123456789")
-        if kind == "kept":
+        text, kind = match[0], match.lastgroup or ""
+        if kind.startswith("kept"):
             return text
-        texts[kind].append(text)
-        lines = b"\n" * text.count(b"\n")
-        return STRING + lines if kind == "string" else lines or b" "
+        lines = b"\n" * text.count(b"\n") if b"\n" in text else b""
+        if kind.startswith("string"):
+            strings.append(text)
+            return STRING + lines
+        comments.append(text)
+        return lines or b" "
 
     code = mark_continued_lines(_pattern(lexis).sub(replace, text))
-    return Stripped(code, texts["comment"], texts["string"])
+    return Stripped(code, comments, strings)
 
 
 @cache

@@ -144,17 +144,23 @@ def rated_answers(question: Question, replies: Sequence[Reply]) -> list[Answer]:
     remarks = [read_remarks(reply.text) for reply in replies]
     title = set(_TERM.findall(question.title.lower()))
     of_question = _of_question(question)
+    quotes = [_quotes(reply.text) for reply in replies]
     said: set[str] = set()
     rated = []
     for index, reply in enumerate(replies):
         if not is_note(remarks[index]):
             earned = {**_earned(question, replies, remarks, index, title), **of_question}
-            quotes = {line[:_ALIKE] for line in _QUOTED.findall(reply.text)}
-            earned["to another reply"] = -1 if quotes & said else 0
+            earned["to another reply"] = -1 if quotes[index] & said else 0
             because = tuple(why for why, points in earned.items() if points > 0)
             rated.append(Answer(reply, sum(earned.values()), because))
-        said.update(line.strip()[:_ALIKE] for line in reply.text.splitlines())
+        if any(quotes[index + 1 :]):
+            said.update(line.strip()[:_ALIKE] for line in reply.text.splitlines())
     return rated
+
+
+def _quotes(text: str) -> set[str]:
+    """Return how the lines begin that a reply quotes."""
+    return {line[:_ALIKE] for line in _QUOTED.findall(text)} if ">" in text else set()
 
 
 def _of_question(question: Question) -> dict[str, int]:

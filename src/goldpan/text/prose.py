@@ -22,7 +22,11 @@ _URLS = re.compile(
     r"(?:https?://|ftp://|file:/|mailto:|www\.)[^\s<>()\]]++(?:\([^\s<>()\]]*+\)[^\s<>()\]]*+)*+"
 )
 _NAMES = re.compile(r"@(?<![\w@/]@)[A-Za-z0-9][A-Za-z0-9_-]*+(?:/[A-Za-z0-9_-]++)?|#[0-9]++\b")
-_HASHES = re.compile(r"\b(?:0x)?(?=[a-fA-F]{0,40}[0-9])[0-9a-fA-F]{7,}+\b")
+# It begins with a character, to which the matcher jumps; that is twice as fast as a word boundary.
+_HASHES = re.compile(
+    r"[0-9a-fA-F](?<!\w.)(?:(?<=0)x(?=[a-fA-F]{0,40}[0-9])[0-9a-fA-F]{7,}+"
+    r"|(?:(?<=[0-9])|(?=[a-fA-F]{0,39}[0-9]))[0-9a-fA-F]{6,}+)\b"
+)
 _RUNS = re.compile(r"[!-~]{40,}+")  # nothing that people read is so long without a space
 _EMOJI = re.compile(r":[a-z][a-z0-9_+-]{1,40}:")
 _MARKS = re.compile(

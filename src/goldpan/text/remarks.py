@@ -200,5 +200,6 @@ def _is_status(sentences: list[str]) -> bool:
         return False
     if _TRIAGE.match(sentences[0]):
         return True
-    brief = sum(len(_WORD.findall(sentence)) for sentence in sentences) < _BRIEF
-    return brief and _TODAY.search(sentences[0]) is not None
+    if _TODAY.search(sentences[0]) is None:
+        return False
+    return sum(len(_WORD.findall(sentence)) for sentence in sentences) < _BRIEF
