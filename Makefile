@@ -11,7 +11,8 @@ DOCS_READY := $(VENV)-docs/ready
 UV := $(shell command -v uv 2>/dev/null)
 PIP := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,\
 	$(BIN)/python -m pip install --quiet --no-compile)
-INSTALL := $(PIP) --no-deps --require-hashes --requirement
+# What builds packages that come without a wheel is in demo.txt, which is installed first.
+INSTALL := $(PIP) --no-deps --require-hashes --no-build-isolation --requirement
 # A file goes to one process, as its tests share what is dear; files start in the order given.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
