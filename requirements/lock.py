@@ -18,6 +18,8 @@ ROOT = Path(__file__).parent.parent
 REQUIREMENTS = ROOT / "requirements"
 SHIPPED = ROOT / "src" / "goldpan" / "locks"
 ISOLATED = ("label-studio", "fasttext")
+ENTRY = re.compile(r"^\S.*\n(?:[ \t].*\n)*", re.M)
+BUILDS = re.compile(r"(setuptools|wheel)==")
 WITH_CUDA = re.compile(r"(torch|triton)==|(nvidia|cuda)-")
 
 
@@ -38,13 +40,16 @@ def main(uv: str, more: list[str]) -> None:
         project = ["pyproject.toml", "--group", "build"]
         resolve(uv, whole, [*project, "--extra", "dev"], more)
         resolve(uv, REQUIREMENTS / "demo.txt", [*project, "--constraint", str(whole)], more)
-        found = re.findall(r"^\S.*\n(?:[ \t].*\n)*", whole.read_text(encoding="utf-8"), re.M)
+        found = ENTRY.findall(whole.read_text(encoding="utf-8"))
     # torch and CUDA's libraries are apart: see the Makefile.
     test.write_text("".join(each for each in found if not WITH_CUDA.match(each)), encoding="utf-8")
     torch.write_text("".join(each for each in found if WITH_CUDA.match(each)), encoding="utf-8")
     resolve(uv, REQUIREMENTS / "docs.txt", ["requirements/docs.in"], more)
     for name in ISOLATED:
         resolve(uv, SHIPPED / f"{name}.txt", [f"requirements/{name}.in"], more)
+    entries = ENTRY.findall((SHIPPED / "label-studio.txt").read_text(encoding="utf-8"))
+    tools = "".join(entry for entry in entries if BUILDS.match(entry))
+    (SHIPPED / "build.txt").write_text(tools, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.isolated_env import IsolatedEnv
+from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter
 
 QUIET = Reporter(quiet=True)
@@ -51,6 +52,19 @@ def test_a_failed_installation_is_told_repaired_and_deletes_nothing(
     small.install(place, QUIET)
     assert small.is_installed(place)
     assert (place / "thesis.txt").read_text(encoding="utf-8") == "all of it"
+
+
+def test_a_package_without_a_wheel_is_built_by_the_setuptools_of_the_lock(
+    small: IsolatedEnv, tmp_path: Path
+) -> None:
+    entries = (LOCKS / "label-studio.txt").read_text(encoding="utf-8").split("\nordered-set")[1]
+    own = tmp_path / "own.txt"
+    own.write_text("ordered-set" + "\n".join(entries.split("\n")[:2]) + "\n", encoding="utf-8")
+    place = tmp_path / "environment"
+    replace(small, lock=own).install(place, QUIET)
+    (version,) = re.findall(r"^setuptools==(\S+)", (LOCKS / "build.txt").read_text(), re.M)
+    packages = {path.name for path in place.glob("lib/python*/site-packages/*")}
+    assert {"ordered_set.py", f"setuptools-{version}.dist-info"} <= packages
 
 
 def test_where_it_lives(small: IsolatedEnv, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 
 LOCKS = Path(goldpan.__file__).parent / "locks"
+_BUILD = LOCKS / "build.txt"  # what builds the packages that come without a wheel
 _READY, _BEGUN = "goldpan-ready", "goldpan-begun"
 _SECONDS = 1800
 _PINNED = re.compile(r"^\S+==", re.M)
@@ -74,10 +75,11 @@ class IsolatedEnv:
             )
             # What is never imported need not be compiled; Python compiles the rest once.
             install = ["install", "--disable-pip-version-check", "--no-compile", "--no-deps"]
-            install += ["--require-hashes", "--requirement", str(self.lock)]
+            install += ["--require-hashes", "--no-build-isolation", "--requirement"]
+            self._run([*pip, *install, str(_BUILD)])
             packages = len(_PINNED.findall(self.lock.read_text(encoding="utf-8")))
             with reporter.task(f"Installing {self.name}, packages", packages) as task:
-                self._run([*pip, *install], task)
+                self._run([*pip, *install, str(self.lock)], task)
             (directory / _READY).touch()
         except OSError as error:
             raise GoldpanError(
