@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,13 @@ from goldpan.annotation.studio.project import Journal, open_project
 from goldpan.annotation.studio.serve import Account, Running, prepare, running
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from tests.console import run
 from tests.installing import installed_once
+from tests.program import Done
 
 QUIET = Reporter(quiet=True)
 REPO = "octo/gem"
+Goldpan = Callable[..., Done]
 PEOPLE = ("ann@example.org", "ben@example.org", "cleo@example.org")
 DIFF = """\
 --- a/src/pan.py
@@ -174,3 +178,23 @@ def log_told(directory: Path) -> Iterator[None]:
     except StudioError as error:
         log = (directory / "server.log").read_text(encoding="utf-8", errors="replace")
         pytest.fail(f"{error}\n{log}", pytrace=False)
+
+
+@pytest.fixture
+def goldpan(place: Workspace, studio: Annotators) -> Goldpan:
+    """Return what runs a command on it beside the server."""
+
+    def call(*arguments: str | Path, code: int = 0) -> Done:
+        done = run(
+            *arguments,
+            "--workspace",
+            place.root,
+            folder=place.root.parent,
+            PATH=os.environ["PATH"],
+            LABEL_STUDIO_URL=studio.server.url,
+            LABEL_STUDIO_API_KEY=studio.server.token,
+        )
+        assert done.code == code, done.err
+        return done
+
+    return call

@@ -6,7 +6,6 @@ from metadata backups and paired by the rules `unconfirmed`, and writes reading 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import lzma
 import os
@@ -42,12 +41,6 @@ WHERE r.signal = 'mention' AND r.evidence.where IN ('body', 'title', 'commit')
   AND (r.target_number, r.number) NOT IN (SELECT (issue, pull) FROM pairs)
 ORDER BY ALL
 """
-
-
-def half(repo: str, issue: int) -> str:
-    """Return the half that an issue belongs to, whatever is drawn."""
-    digest = hashlib.sha256(f"{repo.lower()}#{issue}".encode()).digest()
-    return "dev" if digest[0] % 2 else "test"
 
 
 def open_repository(workspace: Path, repo: str) -> duckdb.DuckDBPyConnection:

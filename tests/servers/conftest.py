@@ -8,9 +8,9 @@ import pytest
 
 from tests.installing import installed_meanwhile
 from tests.llama import address
-from tests.studio import installed, prepared, studio
+from tests.studio import goldpan, installed, prepared, studio
 
-__all__ = ["address", "installed", "prepared", "studio"]
+__all__ = ["address", "goldpan", "installed", "prepared", "studio"]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,41 +14,16 @@ from goldpan.annotation.studio.adjudicate import adjudication_name
 from goldpan.annotation.studio.project import open_project
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.workspace import Workspace
-from tests.console import run
 from tests.demo_workspace import make_demo
-from tests.program import Done
-from tests.studio import Annotators, task_numbers
+from tests.studio import Annotators, Goldpan, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
-
-
-Goldpan = Callable[..., Done]
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
     """Return the demo's workspace with its datasets."""
     return Workspace(make_demo(tmp_path / "place"))
-
-
-@pytest.fixture
-def goldpan(place: Workspace, studio: Annotators) -> Goldpan:
-    """Return what runs a command on it beside the server."""
-
-    def call(*arguments: str | Path, code: int = 0) -> Done:
-        done = run(
-            *arguments,
-            "--workspace",
-            place.root,
-            folder=place.root.parent,
-            PATH=os.environ["PATH"],
-            LABEL_STUDIO_URL=studio.server.url,
-            LABEL_STUDIO_API_KEY=studio.server.token,
-        )
-        assert done.code == code, done.err
-        return done
-
-    return call
 
 
 def test_people_decide_what_is_rebuilt(

@@ -12,6 +12,7 @@ from goldpan.annotation.review.calibration import Key, calibrate, read_traits
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.shares import wilson
+from goldpan.filters.answers import of_comment
 from tests import filtering
 from tests.filtering import REPO, issue, pair, pull
 
@@ -61,6 +62,18 @@ def test_who_judged_alone_is_counted_and_who_disagrees_is_listed() -> None:
     found = compare("kkd.k", "dkdk.")
     assert (found.only_model, found.only_people) == (1, 1)
     assert found.disagreements == ((REPO, "issue", 1, None, None),)
+
+
+def test_verdicts_on_different_replies_are_not_compared() -> None:
+    def about(table: pa.Table, *comments: int) -> pa.Table:
+        at = table.schema.get_field_index("evidence")
+        return table.set_column(at, "evidence", [[of_comment(n, "words") for n in comments]])
+
+    found = calibrate(
+        about(verdicts("kk"), 11, 21), about(verdicts("kd", "gold"), 11, 22), "question-answer"
+    )
+    assert found.groups[0].subjects == 1
+    assert found.disagreements == ()
 
 
 def test_each_trait_is_a_group() -> None:

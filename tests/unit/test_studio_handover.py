@@ -26,7 +26,7 @@ def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> 
         assert [path.stat().st_mode & 0o777 for path in directory.iterdir()] == [0o600]
         assert choose_server(place, None, OTHER).url == OTHER["LABEL_STUDIO_URL"]
         assert choose_server(place, "https://y.example", OTHER).url == "https://y.example"
-    with pytest.raises(UsageError, match="serve starts a server"):
+    with pytest.raises(UsageError, match="No Label Studio server is named"):
         choose_server(place, None, {})
 
 
@@ -34,5 +34,5 @@ def test_a_damaged_note_is_as_none(tmp_path: Path) -> None:
     place = Workspace(tmp_path)
     server_directory(place).mkdir()
     (server_directory(place) / "running.json").write_bytes(b"{")
-    with pytest.raises(UsageError, match="not the address of a Label Studio server"):
+    with pytest.raises(UsageError, match="No Label Studio server is named"):
         choose_server(place, None, {})

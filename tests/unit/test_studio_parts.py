@@ -225,7 +225,7 @@ def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
     (task,) = read_tasks(tmp_path, form)
     assert (task.subject_id, task.subject, task.pull) == ("issue:octo/gem#7", "issue", None)
     assert set(task.data()) == {
-        *("id", "subject", "repo", "issue", "pull_repo", "pull"),
+        *("id", "subject", "repo", "issue", "pull_repo", "pull", "comment"),
         *("note", "issue_panel"),
     }
     with pytest.raises(DatasetError, match="lacks what fix-pair shows: pull, pull_title"):

@@ -8,6 +8,7 @@ column `half` may tell the rows that rules were made on (`dev`) from the others 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -81,6 +82,12 @@ class GoldScore:
     def labelled(self) -> int:
         """Rows that the gold set labels."""
         return sum(self.labels.values())
+
+
+def half_of(repo: str, issue: int) -> str:
+    """Return the half that an issue belongs to, `dev` or `test`, whatever is drawn."""
+    digest = hashlib.sha256(f"{repo.lower()}#{issue}".encode()).digest()
+    return "dev" if digest[0] % 2 else "test"
 
 
 def read_gold(path: Path, half: str | None = None) -> Gold:

@@ -21,6 +21,7 @@ from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.shares import Estimate, wilson
 from goldpan.core.workspace import Workspace
+from goldpan.filters.answers import named_comment
 
 Key = tuple[str, str, int, str | None, int | None]
 """A subject: repo, subject, issue, pull_repo, pull."""
@@ -70,12 +71,21 @@ def calibrate(
     """Compare the verdicts of one review with people's on the same subjects.
 
     Both are in the columns of `verdicts`; people's may bear any criterion and have to hold one
-    row a subject. `traits` tells languages and signals apart (`read_traits`). Raises
+    row a subject. Issues are left out of which people judged another reply than the one that the
+    review names. `traits` tells languages and signals apart (`read_traits`). Raises
     `UsageError` where no subject has both.
     """
     ours = _by_key(models, criterion)
     theirs = _by_key(people, None)
-    shared = sorted(ours.keys() & theirs.keys(), key=str)
+    replies = (_replies(models, criterion), _replies(people, None))
+    shared = sorted(
+        (
+            key
+            for key in ours.keys() & theirs.keys()
+            if len({named[key] for named in replies if key in named}) < 2
+        ),
+        key=str,
+    )
     if not shared:
         raise UsageError(
             f"No subject has a verdict of {criterion} and one of people",
@@ -205,6 +215,18 @@ def _by_key(verdicts: pa.Table, criterion: str | None) -> dict[Key, bool | None]
                 raise UsageError(f"{_told(key)} has two verdicts", "Give one a subject")
             answers[key] = row["keep"]
     return answers
+
+
+def _replies(verdicts: pa.Table, criterion: str | None) -> dict[Key, int]:
+    """Return the reply that a verdict is about, where it names one."""
+    if "evidence" not in verdicts.column_names:
+        return {}
+    named = {
+        tuple(row[name] for name in _COLUMNS): named_comment(row["evidence"])
+        for row in verdicts.select([*_COLUMNS, "criterion", "evidence"]).to_pylist()
+        if criterion in (None, row["criterion"])
+    }
+    return {key: comment for key, comment in named.items() if comment is not None}
 
 
 def _told(key: Key) -> str:

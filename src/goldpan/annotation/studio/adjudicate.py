@@ -98,7 +98,14 @@ def _tasks(
         )
         key = decision.key
         yield Task(
-            subject, key["subject"], key["repo"], key["issue"], key["pull_repo"], key["pull"], drawn
+            subject,
+            key["subject"],
+            key["repo"],
+            key["issue"],
+            key["pull_repo"],
+            key["pull"],
+            drawn,
+            comment=key["comment"],
         )
 
 

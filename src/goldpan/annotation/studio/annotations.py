@@ -34,7 +34,7 @@ from goldpan.annotation.studio.people import People
 from goldpan.annotation.studio.raw import KEYS
 from goldpan.core.schemas import ANNOTATIONS
 
-_KINDS: tuple[Any, ...] = (str, str, str, int | None, str | None, int | None)
+_KINDS: tuple[Any, ...] = (str, str, str, int | None, str | None, int | None, int | None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +150,7 @@ def table(
             "issue": annotation.data["issue"],
             "pull_repo": annotation.data["pull_repo"],
             "pull": annotation.data["pull"],
+            "comment": annotation.data["comment"],
             "project": project,
             "form": configuration.name,
             "configuration": digest,

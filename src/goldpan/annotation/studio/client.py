@@ -69,6 +69,11 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
     Raises `UsageError` where one is missing or wrong.
     """
     address = url or environment.get("LABEL_STUDIO_URL") or ""
+    if not address:
+        raise UsageError(
+            "No Label Studio server is named, and none runs on the workspace",
+            "Start one with goldpan annotate serve, give --url or set LABEL_STUDIO_URL",
+        )
     try:
         parts = urlsplit(address)
         fine = (

@@ -18,6 +18,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import DECISIONS, VERDICTS, Table
 from goldpan.core.workspace import Workspace, publish
+from goldpan.filters.answers import of_comment
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
 STAGE = "people"
@@ -41,7 +42,7 @@ class Decision:
     """What people made of one subject."""
 
     key: Mapping[str, Any]
-    """repo, subject, subject_id, issue, pull_repo and pull."""
+    """repo, subject, subject_id, issue, pull_repo, pull and comment."""
     how: How
     values: tuple[str, ...]
     said: tuple[Said, ...]
@@ -53,7 +54,7 @@ class Decision:
         return any(answer.doubt for answer in self.said)
 
 
-_KEY = ("repo", "subject", "subject_id", "issue", "pull_repo", "pull")
+_KEY = ("repo", "subject", "subject_id", "issue", "pull_repo", "pull", "comment")
 
 
 def decide(workspace: Workspace, name: str) -> list[Decision]:
@@ -140,15 +141,17 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
         when = max(said.at for said in decision.said)
         text = "/".join(decision.values) if decision.values else decision.how
         seen = ", not blind" if any(said.suggested for said in decision.said) else ""
+        told = f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}"
+        comment = decision.key["comment"]
         rows.append(
             {
-                **{key: decision.key[key] for key in _KEY if key != "subject_id"},
+                **{key: decision.key[key] for key in _KEY if key in VERDICTS.schema.names},
                 "stage": STAGE,
                 "criterion": form.name,
                 "decides": True,
                 "keep": keep,
                 "reason": None if keep else (decision.how if open_ else decision.values[0]),
-                "evidence": f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}",
+                "evidence": told if comment is None else of_comment(comment, told),
                 "profile": project.name,
                 "settings": project.configuration.digest,
             }

@@ -38,11 +38,13 @@ class Task:
     """HTML by the panel's name."""
     given: tuple[str, ...] = ()
     """The labels that the dataset gives it, as choices of the form; annotators do not see them."""
+    comment: int | None = None
+    """The reply that is judged, of a question with its answer."""
 
     def data(self) -> dict[str, object]:
         """Return the task's data on the server."""
         key = {"subject": self.subject, "repo": self.repo, "issue": self.issue}
-        key |= {"pull_repo": self.pull_repo, "pull": self.pull}
+        key |= {"pull_repo": self.pull_repo, "pull": self.pull, "comment": self.comment}
         return {"id": self.subject_id, **key, **self.panels}
 
 
@@ -60,6 +62,8 @@ class Form:
     """Its values that keep a subject; empty where the answer is a label, not a judgement."""
     language: str | None = None
     """The programming language whose rows it asks about, where rows tell theirs."""
+    gold: Mapping[str, str] = field(default_factory=dict)
+    """What its values are called in a gold set; empty where it makes none."""
     synonyms: Mapping[str, str] = field(default_factory=dict)
     """Choices by what datasets call them otherwise."""
     own: Configuration | None = None
@@ -92,8 +96,26 @@ _COMMENT = (rows.SENTENCE, rows.SENTENCE_TEXT)
 FORMS = {
     form.name: form
     for form in (
-        Form("fix-pair", (rows.FIX_PAIR,), "verdict", frozenset({"fixes"})),
-        Form("question-answer", (rows.QUESTION_ANSWER,), "verdict", frozenset({"answered"})),
+        Form(
+            "fix-pair",
+            (rows.FIX_PAIR,),
+            "verdict",
+            frozenset({"fixes"}),
+            gold={"fixes": "fixes", "partly": "partly", "unrelated": "not", "no-problem": "not"},
+        ),
+        Form(
+            "question-answer",
+            (rows.QUESTION_ANSWER,),
+            "verdict",
+            frozenset({"answered"}),
+            gold={
+                "answered": "answers",
+                "partly": "partly",
+                "unanswered": "not",
+                "other-reply": "not",
+                "no-question": "not",
+            },
+        ),
         Form(
             "issue-type",
             (rows.ISSUE, rows.ISSUE_TEXT),
@@ -136,9 +158,9 @@ def make_task(form: Form, row: Row) -> Task:
     else:
         name, pull_repo, pull, issue = str(row["id"]), None, None, None
     drawn = reading.draw(row)
-    return Task(
-        name, reading.subject, repo or "", issue, pull_repo, pull, drawn, given_labels(form, row)
-    )
+    comment = row["answer_comment_id"] if reading is rows.QUESTION_ANSWER else None
+    given = given_labels(form, row)
+    return Task(name, reading.subject, repo or "", issue, pull_repo, pull, drawn, given, comment)
 
 
 def given_labels(form: Form, row: Row) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def dialogue(turns: Iterable[tuple[str, str, bool]]) -> str:
     """Return turns, each a role, a text and whether it is the answer in question."""
     parts = []
     for role, text, chosen in turns:
-        mark = '<span class="gp-badge">the answer</span>' if chosen else ""
+        mark = '<span class="gp-badge">judge this reply</span>' if chosen else ""
         style = "gp-turn gp-chosen" if chosen else "gp-turn"
         said = prose(text, markdown=True)
         parts.append(

@@ -18,7 +18,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import make_directory, write_whole
 
-KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull")
+KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull", "comment")
 """What in a task's data says which subject it is; the rest is what annotators see."""
 
 Task = Mapping[str, Any]

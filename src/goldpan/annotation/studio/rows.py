@@ -42,7 +42,7 @@ def _fix_pair(row: Row) -> Mapping[str, str]:
 def _question_answer(row: Row) -> Mapping[str, str]:
     turns = [
         (
-            turn["role"] or "somebody",
+            "somebody else" if turn["role"] in (None, "none") else turn["role"],
             turn["content"],
             turn["comment_id"] == row["answer_comment_id"],
         )

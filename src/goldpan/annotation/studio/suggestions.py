@@ -22,6 +22,7 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.query import connect
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import shard_paths
+from goldpan.filters.answers import named_comment
 
 VERSION = "suggestion"
 """What Label Studio calls the model. It shows the suggestions of one alone in a project."""
@@ -38,6 +39,8 @@ class Suggestion:
     score: float | None = None
     because: str = ""
     """A quote, or the reason."""
+    comment: int | None = None
+    """The reply that the suggestion is about."""
 
 
 Suggest = Callable[[Task], Suggestion | None]
@@ -88,7 +91,7 @@ def find_suggestions(workspace: Workspace, form: Form, dataset: Path, profile: s
     if form.name not in _REVIEWS:
         return lambda task: _given(form, task)
     reviewed = review_suggestions(workspace, form, _repositories(dataset), profile)
-    return lambda task: reviewed.get(task.subject_id)
+    return lambda task: _of_reply(task, reviewed.get(task.subject_id))
 
 
 def review_suggestions(
@@ -106,7 +109,11 @@ def review_suggestions(
             if form.subject == "pair":
                 subject = f"pair:{row['repo']}#{row['issue']}+{row['pull']}"
             suggestions[subject] = Suggestion(
-                "a language model", {form.decides: (answer,)}, row["value"], row["evidence"] or ""
+                "a language model",
+                {form.decides: (answer,)},
+                row["value"],
+                row["evidence"] or "",
+                named_comment(row["evidence"]),
             )
     return suggestions
 
@@ -152,6 +159,12 @@ def prediction(
             f"The suggestion for {subject_id} is not an answer ({problem})", "Fix what made it"
         )
     return {"model_version": VERSION, "result": result, "score": suggestion.score}
+
+
+def _of_reply(task: Task, suggestion: Suggestion | None) -> Suggestion | None:
+    """Return a suggestion unless it is about another reply than the one that people judge."""
+    about = suggestion and suggestion.comment
+    return suggestion if about is None or about == task.comment else None
 
 
 def _given(form: Form, task: Task) -> Suggestion | None:
