@@ -259,6 +259,20 @@ def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
     assert {history.repo for _, history in histories} == {SLUICE, PAN}
     judged = lab.filter(engine="ray", address=address)
     assert [result.issues.rows > 0 for result in judged] == [True, True]
+    (lab.path / "verdicts" / "duplicates.parquet").unlink()  # which building finds anew
+    again = lab.build(
+        "qa",
+        split="random:0.4,0.3,0.3",
+        output=sources / "questions",
+        engine="ray",
+        address=address,
+    )
+    assert rows_of(again.path) == rows_of(lab.path / "datasets" / "questions")
+
+
+def rows_of(dataset: Path) -> dict[str, bytes]:
+    """Return the files of a dataset's rows."""
+    return {path.name: path.read_bytes() for path in sorted((dataset / "data").iterdir())}
 
 
 def test_a_machine_that_does_not_see_the_plan_is_named(cluster: TwoNodes, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from goldpan.builders import qa
 from goldpan.builders.described import described_rules
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
+from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage
 from goldpan.core.plugins import digests
@@ -87,6 +88,8 @@ def build(
     verified: bool = False,
     limit: int | None = None,
     processes: int = 1,
+    engine: EngineName = "local",
+    address: str = "",
 ) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
@@ -96,7 +99,8 @@ def build(
     provenance tell how the rows fare against `golds`, and the card what changed since the older
     version in `since`. Of issue-resolution, `verified` takes only fixes that `goldpan verify`
     proved. Of more rows than `limit`, so many are drawn by the plan's seed and the rows' ids. With
-    several `processes`, as many repositories are worked on at once; the dataset is the same.
+    several `processes`, as many repositories are worked on at once, and on a cluster each on a
+    processor of its own (`open_engine`); the dataset is the same.
     Raises `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
@@ -140,7 +144,7 @@ def build(
             answer == "reviewed",
             scratch.absolute(),
         )
-        made = make_rows(request, repos, processes, reporter)
+        made = make_rows(request, repos, processes, reporter, engine, address)
         funnel = sum_funnels([rows.funnel for rows in made], profile.decide)
         dropped = sum((rows.dropped for rows in made), Counter[str]())
         redacted = sum((rows.redacted for rows in made), Counter[str]())

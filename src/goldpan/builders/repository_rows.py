@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from goldpan.builders.context import BuildContext
 from goldpan.builders.described import mined_source
 from goldpan.builders.recipes import Recipe, find_recipe
 from goldpan.core.archive import Archive
-from goldpan.core.engine import open_engine
+from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter, Task
@@ -72,23 +73,34 @@ class RepositoryRows:
 
 
 def make_rows(
-    request: RowsRequest, repos: Sequence[str], processes: int, reporter: Reporter
+    request: RowsRequest,
+    repos: Sequence[str],
+    processes: int,
+    reporter: Reporter,
+    engine: EngineName = "local",
+    address: str = "",
 ) -> list[RepositoryRows]:
     """Make the rows of all repositories, in their order.
 
     Where they are large enough, as many repositories are worked on at once as there are
-    `processes`; the rows are the same. Raises `WorkspaceError` as `build` does.
+    `processes`, or each on a processor of a cluster (`open_engine`); the rows are the same. Raises
+    `WorkspaceError` as `build` does.
     """
     workspace, settings = request.workspace, request.profile.settings["near-duplicates"]
-    workspace_duplicates(workspace, settings, reporter, workers=processes)
     work: Callable[[str], RepositoryRows] = partial(write_rows, request)
-    processes = min(processes, len(repos))
-    title = f"{request.family} of repositories"
-    if processes < 2 or _entries(workspace, repos) < _WORTH_PROCESSES:
-        with reporter.task(title, len(repos)) as task:
+    with ExitStack() as stack:
+        if engine == "ray":  # once for duplicates and rows
+            stack.enter_context(open_engine(engine, processes, address))
+        workspace_duplicates(
+            workspace, settings, reporter, workers=processes, engine=engine, address=address
+        )
+        processes = min(processes, len(repos))
+        task = stack.enter_context(reporter.task(f"{request.family} of repositories", len(repos)))
+        small = processes < 2 or _entries(workspace, repos) < _WORTH_PROCESSES
+        if engine == "local" and small:
             return list(_counted(map(work, repos), task))
-    with open_engine("local", processes) as engine, reporter.task(title, len(repos)) as task:
-        return list(_counted(engine.map(work, repos), task))
+        machines = stack.enter_context(open_engine(engine, max(1, processes), address))
+        return list(_counted(machines.map(work, repos), task))
 
 
 def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:

@@ -16,7 +16,10 @@ from goldpan.commands import code_comments, crosscode, issue_type
 from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
 from goldpan.commands.shared import (
+    Address,
     Directory,
+    Engine,
+    EngineChoice,
     Json,
     Repos,
     opened,
@@ -112,6 +115,8 @@ def kept_subjects(
     verified: Annotated[
         bool, typer.Option(help="Of issue-resolution: only fixes that goldpan verify proved.")
     ] = False,
+    engine: Engine = EngineChoice.LOCAL,
+    address: Address = "",
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
@@ -135,6 +140,8 @@ def kept_subjects(
             since=since,
             verified=verified,
             limit=limit,
+            engine=engine.value,
+            address=address,
         ).built
     assert built is not None
     print_result(json, built_json(built), lambda: print_built(built))

@@ -213,6 +213,7 @@ class DatasetStep(Step):
             gold=[self.setting.file.beside(name) for name in wanted.gold],
             output=lab.layout.dataset(wanted.name),
             since=older,
+            engine=self.setting.engine,
         )
         said = f"{len(data):,} examples"
         if older is not None:

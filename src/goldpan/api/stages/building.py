@@ -11,6 +11,7 @@ from goldpan.api.repositories import known_repositories
 if TYPE_CHECKING:
     from goldpan.api.dataset import Dataset
     from goldpan.api.workspace import Workspace
+    from goldpan.core.engine import EngineName
     from goldpan.datasets.hub import PublishResult
 
 
@@ -29,6 +30,8 @@ def build(
     since: str | Path | Dataset | None = None,
     verified: bool = False,
     limit: int | None = None,
+    engine: EngineName = "local",
+    address: str = "",
 ) -> Dataset:
     """Build a dataset from what a profile keeps: ``qa``, ``fault-localization``, ``code-edit``.
 
@@ -38,7 +41,9 @@ def build(
     each `gold` set. The dataset is written to `output`, by default in the workspace; its `built`
     says what became of what was considered. Its card tells what changed since the older version
     `since`, which it may replace. Of ``issue-resolution``, `verified` takes only fixes that
-    `verify` proved. Of more rows than `limit`, so many are drawn by `seed`.
+    `verify` proved. Of more rows than `limit`, so many are drawn by `seed`. The
+    engine ``ray`` works on a repository a processor of the cluster at `address`
+    (docs/clusters.md).
     """
     from goldpan.api.dataset import Dataset, load
     from goldpan.builders.build import build
@@ -69,6 +74,8 @@ def build(
             verified=verified,
             limit=limit,
             processes=self.settings.processes,
+            engine=engine,
+            address=address,
         )
     return Dataset(directory, built=built, workspace=self)
 
