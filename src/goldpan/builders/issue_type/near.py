@@ -28,7 +28,7 @@ def group_rows(units: Sequence[KeptSketches], ages: Ids, scratch: Path, engine: 
     """Return for each kept row of all units the row that stands for its group of near duplicates.
 
     `ages` ranks the rows, in the order of the units: the lowest of a group stands for it. A row
-    without near duplicates stands for itself. Memory follows the number of texts, about 0.2 KB
+    without near duplicates stands for itself. Memory follows the number of texts, about 0.4 KB
     each; files go to `scratch`, which all machines of a cluster must see.
     """
     counts: list[int] = []
