@@ -160,8 +160,26 @@ def test_one_value_of_any_column_can_be_held_out() -> None:
     alone = {
         name: rows.filter(pc.equal(rows["repo"], "octo/gem0")) for name, rows in data.splits.items()
     }
-    with pytest.raises(UsageError, match="1 values of repo"):
+    with pytest.raises(UsageError, match="each repo once: there is one value"):
         hold_out(task_data(data.task, alone), DEFAULT, "repo:each")
+
+
+def test_what_cannot_be_held_out_says_what_can() -> None:
+    data = two_labels(train=6, test=6)
+    named = {
+        part: rows.set_column(
+            rows.schema.get_field_index("repo"), "repo", pa.array(["o/a", "o/d"] * 3)
+        )
+        for part, rows in data.splits.items()
+    }
+    few = task_data(data.task, named)
+    told = r"None of the 2 values of repo .* Hold out repo:\d, (repo:\d, )?repo=VALUE, or repo:each"
+    with pytest.raises(UsageError, match=told):
+        for fifth in range(5):
+            hold_out(few, DEFAULT, f"repo:{fifth}")
+    alone = task_data(data.task, {"train": named["train"].filter(pc.field("repo") == "o/a")})
+    with pytest.raises(UsageError, match="has one value of repo, o/a, so nothing is left"):
+        hold_out(alone, DEFAULT, "repo")
 
 
 def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:

@@ -189,3 +189,29 @@ def test_models_must_have_answered_the_same_rows(tmp_path: Path) -> None:
     none = "model,task,part,score\na,t,train,1\nb,t,train,1\n"
     with pytest.raises(EvaluationError, match="no test row"):
         compared(write(tmp_path / "y.csv", none))
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("a,t,1,x,x\na,t,2,y,y\nb,t,1,x,x\n", "1 row of t, such as '2', is not there for both b"),
+        ("a,t,1,0.0,0\na,t,2,1.0,1\nb,t,1,0.0,1\nb,t,2,1.0,0\n", r"\(0, 1\) is one of its truths"),
+    ],
+)
+def test_rows_and_labels_that_do_not_meet_are_named(
+    tmp_path: Path, rows: str, problem: str
+) -> None:
+    path = write(tmp_path / "x.csv", "model,task,id,truth,answer\n" + rows)
+    with pytest.raises(EvaluationError, match=problem):
+        compared(path)
+
+
+def test_json_lines_are_read_as_csv_is(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"model": model, "task": "t", "score": value})
+        for model, value in (("a", 0.5), ("b", 0.6))
+    ]
+    found = read_scores(write(tmp_path / "x.jsonl", "\n\n".join(lines) + "\n"))
+    assert sorted(found.scores.values()) == [0.5, 0.6]
+    with pytest.raises(EvaluationError, match="is no JSON"):
+        read_scores(write(tmp_path / "y.jsonl", lines[0] + "\n{\n"))

@@ -10,6 +10,7 @@ import numpy as np
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparing import METHODS, Question
 from goldpan.evaluation.metrics.estimate import ratio
+from goldpan.evaluation.prediction_checks import check_labels, check_rows
 from goldpan.evaluation.score_files import Key, Prediction, ScoreFile
 from goldpan.evaluation.statistics.calibrated import ROPE, answer_questions, no_rows
 from goldpan.evaluation.statistics.compare import compare
@@ -238,7 +239,7 @@ def _by_predictions(
         first = by_model[matrix.models[0]][0]
         for name, several in by_model.items():
             for rows in several:
-                _same_rows(file, dataset, name, first, rows)
+                check_rows(file.path, dataset, name, first, rows)
         ids = [row.id for row in first]
         units.append(units_of(ids, [None] * len(ids), [row.document or None for row in first]))
         runs.append(by_model)
@@ -251,6 +252,7 @@ def _by_predictions(
     for dataset, unit, bins, by_model in zip(
         matrix.tasks, units, bins_of(numbered), runs, strict=True
     ):
+        check_labels(file.path, dataset, by_model)
         labels = sorted(
             {
                 value
@@ -277,24 +279,6 @@ def _by_predictions(
             )
         )
     return tasks
-
-
-def _same_rows(
-    file: ScoreFile,
-    dataset: str,
-    model: str,
-    first: Sequence[Prediction],
-    rows: Sequence[Prediction],
-) -> None:
-    truths, others = ({row.id: row.truth for row in some} for some in (first, rows))
-    if truths == others:
-        return
-    id_ = next(name for name in {**truths, **others} if truths.get(name) != others.get(name))
-    raise EvaluationError(
-        f"{file.path}: models do not agree on row {id_!r} of {dataset}, which {model} has with the"
-        f" truth {others.get(id_, 'none')!r} and the first model with {truths.get(id_, 'none')!r}",
-        "Give all models and seeds the same rows with the same truths",
-    )
 
 
 def _by_counts(file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]) -> list[TaskEvidence]:

@@ -105,16 +105,32 @@ def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[
             f"It has {', '.join(known[:10])}{more}",
         )
     if not all(len(table) for table in splits.values()):
-        raise UsageError(
-            f"{data.task.name} has too few values of {column} to hold some out",
-            "Run it without --hold-out",
-        )
+        raise _one_side(data, rows, rules)
     method = (
         f"{column} {rules.value} held out"
         if rules.value
         else (f"whole {_groups(column)} held out, fifth {rules.fifth + 1} of {FIFTHS}")
     )
     return task_data(data.task, splits, method), rules
+
+
+def _one_side(data: TaskData, rows: pa.Table, rules: HeldOut) -> UsageError:
+    """Return why all rows are on one side, and what else can be held out."""
+    column, values = rules.column, set(values_of(rows, rules.column))
+    if len(values) < 2:
+        return UsageError(
+            f"{data.task.name} has one value of {column}, {next(iter(values))}, so nothing is left "
+            "to learn from",
+            "Run it without --hold-out",
+        )
+    fifths = [replace(rules, fifth=number) for number in range(FIFTHS)]
+    fit = [str(part.fifth) for part in fifths if len(set(held_out_rows(rows, part))) > 1]
+    others = "".join(f"{column}:{number}, " for number in fit)
+    return UsageError(
+        f"None of the {len(values):,} values of {column} in {data.task.name} is in this fifth, "
+        "which is drawn by name",
+        f"Hold out {others}{column}=VALUE, or {column}:each, one after another",
+    )
 
 
 def held_out_rows(rows: pa.Table, rules: HeldOut) -> Sequence[bool]:
@@ -133,8 +149,8 @@ def _each(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskData, Hel
     count = len(set(values_of(rows, rules.column)))
     if not 2 <= count <= MOST_MODELS:
         raise UsageError(
-            f"{data.task.name} has {count:,} values of {rules.column}, so that each cannot be "
-            "held out once",
+            f"{data.task.name} cannot be tested on each {rules.column} once: there "
+            + ("is one value" if count == 1 else f"are {count:,} values"),
             f"Give a column with 2 to {MOST_MODELS:,} values, or hold out a fifth",
         )
     split = f"each {rules.column} held out once, {count:,} models"

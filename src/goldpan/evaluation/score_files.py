@@ -1,7 +1,7 @@
 """Reads scores, confusion counts or predictions that were made elsewhere.
 
-CSV with a header (comma, semicolon or tab), or JSON: a list of objects, or an object with the list
-under `rows`. Three layouts are told by their columns; docs/reports.md shows each.
+CSV with a header (comma, semicolon or tab), JSON Lines, or JSON: a list of objects, or an object
+with the list under `rows`. Three layouts are told by their columns; docs/reports.md shows each.
 """
 
 from __future__ import annotations
@@ -209,6 +209,10 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         ) from None
     if path.suffix.lower() == ".json":
         yield from _json_rows(path, text)
+        return
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        lines = [line for line in text.splitlines() if line.strip()]
+        yield from _json_rows(path, f"[{','.join(lines)}]")
         return
     header = text.partition("\n")[0]
     delimiter = max(",;\t", key=header.count)
