@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from goldpan.api.workspace import Workspace
 from goldpan.core.errors import WorkspaceError
+from goldpan.git.clone import read_heads
 from tests.demo_workspace import make_demo
 
 REPO, OTHER = "prospector/sluice", "prospector/copy"
@@ -60,6 +62,12 @@ def test_the_same_bytes_by_one_process_and_by_two(
         if limit is None:
             repos = data.sql("SELECT DISTINCT repo FROM data")["repo"].to_pylist()
             assert sorted(repos) == [OTHER, REPO]
+            heads = read_heads(both.layout.clone(REPO))
+            assert heads.source in ("bundle", "folder")
+            for source in json.loads(files["provenance.json"])["sources"]:
+                assert source["history"] == heads.source
+                assert source["inputs"]["git HEAD"] == heads.head
+                assert source["inputs"]["git refs"] == heads.refs
         else:
             assert len(data) == limit
 

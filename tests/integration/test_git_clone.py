@@ -9,7 +9,7 @@ import pytest
 
 from goldpan.core.errors import GitError, UsageError
 from goldpan.core.workspace import Workspace
-from goldpan.git.clone import clone, promisor, read_refs
+from goldpan.git.clone import clone, promisor, read_heads, read_refs
 from goldpan.git.objects import Objects
 from goldpan.git.prefetch import prefetch
 from tests.git_repositories import REPO, Repository, fails
@@ -123,6 +123,26 @@ def test_an_update_keeps_what_a_force_push_and_deletions_removed(
     git(f"--git-dir={made.path}", "reflog", "expire", "--expire=now", "--all")
     git(f"--git-dir={made.path}", "gc", "--quiet", "--prune=now")
     assert all(has(made.path, before["refs/pull/1/head"], gone, pushed))
+
+
+def test_where_a_clone_is_from_and_where_it_stands(
+    source: Repository, workspace: Workspace, tmp_path: Path
+) -> None:
+    bundle = source.bundle(tmp_path / "history.bundle")
+    with GitServer(source.path.parent) as server:
+        address = server.url("source.git")
+        origins: dict[str, str | Path] = {
+            "o/folder": source.path,
+            "o/bundle": bundle,
+            "o/address": address,
+        }
+        clones = [
+            clone(workspace, name, Notes(), source=origin).path for name, origin in origins.items()
+        ]
+    heads = [read_heads(path) for path in clones]
+    assert [state.source for state in heads] == ["folder", "bundle", address]
+    assert {state.head for state in heads} == {source.git("rev-parse", "main").strip()}
+    assert len({state.refs for state in heads}) == 1
 
 
 def test_an_update_without_news_fetches_nothing(source: Repository, workspace: Workspace) -> None:

@@ -112,6 +112,36 @@ def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, tw
     assert twin.count == asked
 
 
+def test_a_dry_run_of_a_new_workspace_shows_the_whole_plan(tmp_path: Path, twin: Twin) -> None:
+    more = """
+[[dataset]]
+name = "comments"
+family = "code-comments"
+[[evaluation]]
+name = "baselines"
+datasets = ["questions"]
+models = ["majority"]
+"""
+    write_plan(tmp_path, SMALL + more)
+    judged = json.loads(run(twin, tmp_path, "--dry-run", "--json").out)
+    assert [unit["stage"] for unit in judged] == [
+        *("mine", "pair", "clone", "duplicates", "filter", "dataset", "dataset", "evaluate")
+    ]
+    for unit in judged:
+        assert [change["what"] for change in unit["why"]] == ["never run by this plan"]
+        assert unit["state"] == "due"
+    costs = {unit["stage"]: unit["cost"] for unit in judged}
+    assert costs["mine"]["requests"] > 0 < costs["mine"]["points"]
+    assert costs["mine"]["note"] == "disk, as no unit of the stage has run yet"
+    unknown = "time and disk, as no unit of the stage has run yet"
+    assert costs["filter"]["note"] == unknown
+    shown = run(twin, tmp_path, "--dry-run").out
+    assert "8 units of 8 would run" in shown
+    assert f"Not known of pair, clone, duplicates, filter, dataset: {unknown}" in shown
+    assert "evaluate: model calls and money, as the datasets are not built yet" in shown
+    assert not (tmp_path / "lab" / "tables").exists()
+
+
 def test_an_output_that_is_gone_is_made_again_and_leads_to_nothing(
     folder: Path, twin: Twin
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +46,9 @@ BAD = {
     'family = "issue-type"\nprofile = "nlbse29"': "nlbse24",
     'family = "issue-type"\n[dataset.issue-type]\nbalance = "half"': "balance",
     'family = "code-comments"\n[dataset.code-comments]\nlanguages = ["Cobol"]': "Cobol",
+    'family = "crosscode"\nleave-out = true\n[dataset.crosscode]\ntasks = ["qa"]\nsplit = "No"': (
+        "leave_out means nothing for the family crosscode"
+    ),
     'family = "crosscode"': "the table crosscode is missing",
     'family = "crosscode"\n[dataset.crosscode]\ntasks = ["qa"]\nsplit = "No"': "No",
 }
@@ -83,6 +87,31 @@ def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
     third = states(run_json(twin, folder))
     assert third["dataset/comments"] == "done"
     assert {third["dataset/types"], third["dataset/unseen"]} == {"fresh"}
+
+
+def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
+    github: tuple[Twin, Path], tmp_path: Path
+) -> None:
+    twin, folder = github
+    (tmp_path / "sluice.git").symlink_to(folder / "sluice.git")
+    datasets = "".join(
+        f'[[dataset]]\nname = "{family}-{name}"\nfamily = "{family}"\n{option}\n'
+        for family in ("issue-type", "code-comments")
+        for name, option in (("all", ""), ("rest", "leave-out = true"))
+    )
+    listed = f'[repositories]\nlisted = ["prospector/none", "{SLUICE}"]\n'
+    write_plan(tmp_path, f'{listed}[clone]\nsource = "{{name}}.git"\n{datasets}')
+    result = run_json(twin, tmp_path, code=3)
+    ended = states(result)
+    assert ended["mine/prospector/none"] == "failed"
+    assert ended["clone/prospector/none"] == "skipped"
+    for family in ("issue-type", "code-comments"):
+        assert ended[f"dataset/{family}-all"] == "skipped"
+        assert ended[f"dataset/{family}-rest"] == "partial"
+    lacks = {unit["unit"]: unit["lacks"] for unit in result["units"]}
+    assert lacks["dataset/issue-type-rest"] == ["prospector/none is left out"]
+    path = tmp_path / "lab" / "datasets" / "code-comments-rest" / "provenance.json"
+    assert [source["repo"] for source in json.loads(path.read_bytes())["sources"]] == [SLUICE]
 
 
 @pytest.mark.parametrize(("text", "told"), BAD.items(), ids=list(BAD.values()))

@@ -13,8 +13,19 @@ from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import Source
 from goldpan.filters.stored import inputs_digest
+from goldpan.git.clone import read_heads
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.pairing import find_rules
+
+
+def cloned_source(workspace: Workspace, repo: str, source: Source) -> Source:
+    """Return the same with what provenance says of the clone, where there is one."""
+    clone = workspace.clone(repo)
+    if not clone.exists():
+        return source
+    heads = read_heads(clone)
+    told = {"git refs": heads.refs, **({"git HEAD": heads.head} if heads.head else {})}
+    return replace(source, history=heads.source, inputs={**source.inputs, **told})
 
 
 def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None) -> Source:

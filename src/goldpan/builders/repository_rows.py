@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
-from goldpan.builders.described import mined_source
+from goldpan.builders.described import cloned_source, mined_source
 from goldpan.builders.recipes import Recipe, find_recipe
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
@@ -130,6 +130,8 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
     path = request.scratch / f"{repo.lower().replace('/', '+')}.arrow"
     unfinished.replace(path)
     source = mined_source(workspace, repo, archive)
+    if recipe.subject == "pair":
+        source = cloned_source(workspace, repo, source)
     return RepositoryRows(path, funnel, source, count, context.dropped, context.redacted)
 
 

@@ -269,9 +269,12 @@ def _print_costs(console: Terminal, due: Sequence[Assessment], opened: OpenPlan)
             _size(_sum(costs, "bytes")),
         )
     console.print(table)
-    notes = dict.fromkeys(assessment.cost.note for assessment in due if assessment.cost.note)
-    for note in list(notes)[:_MOST]:
-        console.print(clean(f"Not known: {note}"), soft_wrap=True)
+    notes: dict[str, dict[str, None]] = {}
+    for assessment in due:
+        if assessment.cost.note:
+            notes.setdefault(assessment.cost.note, {})[assessment.unit.stage] = None
+    for note, stages in list(notes.items())[:_MOST]:
+        console.print(clean(f"Not known of {', '.join(stages)}: {note}"), soft_wrap=True)
     above = (opened.lab.path, *opened.lab.path.absolute().parents)
     folder = next(path for path in above if path.exists())
     console.print(

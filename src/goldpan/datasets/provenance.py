@@ -35,13 +35,16 @@ class Source:
     mined_until: datetime | None = None
     """When the last one came."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of what was read, by a name that needs no machine: raw/run-0001.zst, git heads."""
+    """SHA-256 of what was read, by a name that needs no machine: raw/run-0001.zst; of a history
+    the commit of its default branch (git HEAD), and over all its refs (git refs)."""
     license: str | None = None
     """Of the repository, by its SPDX identifier."""
     license_source: str | None = None
     """Who says so: GitHub, backup or stated by the user; None without a licence."""
     rules: str | None = None
     """The pairing rules by which its fix pairs were made; None where it was not paired."""
+    history: str | None = None
+    """The address that the code's history was fetched from, else folder or bundle."""
     via: str | None = None
     """How it was mined: graphql, rest or backup."""
     complete: bool | None = None

@@ -7,6 +7,7 @@ stays: a force push or a deletion upstream loses nothing here.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ _REFSPECS = (
 )
 PROMISOR = "goldpan.promisor"
 """The setting of a partial clone that names the address of its missing files."""
+SOURCE = "goldpan.source"
+"""The setting of a clone that names the address it was last fetched from, else folder or bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,34 @@ def clone(
 
 def promisor(path: Path) -> str | None:
     """Return the address of a partial clone's missing files, None for a whole clone."""
-    configured = git("config", "--default", "", "--get", PROMISOR, clone=path, subject=str(path))
+    return _setting(path, PROMISOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """What tells the state of a clone."""
+
+    source: str | None
+    """The address it was last fetched from, or folder or bundle; None where that is not known."""
+    head: str | None
+    """The commit of the default branch; None where it has none."""
+    refs: str
+    """The SHA-256 over all refs of the source and where they lead."""
+
+
+def read_heads(path: Path) -> Heads:
+    """Return where a clone is from and where it stands; what it merely kept does not count."""
+    refs = {name: value for name, value in read_refs(path).items() if not name.startswith(_KEPT)}
+    listed = "".join(f"{value} {name}\n" for name, value in sorted(refs.items()))
+    digest = hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()
+    branch = git("symbolic-ref", "HEAD", clone=path, subject=str(path)).decode(
+        "utf-8", "surrogateescape"
+    )
+    return Heads(_setting(path, SOURCE), refs.get(branch.strip()), digest)
+
+
+def _setting(path: Path, name: str) -> str | None:
+    configured = git("config", "--default", "", "--get", name, clone=path, subject=str(path))
     return configured.decode().strip() or None
 
 
@@ -154,9 +184,17 @@ def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, titl
         partial = fetch(path, remote, _REFSPECS, reporter, title)
         if remote.is_partial and not partial and before is None:
             git("config", "--unset", PROMISOR, clone=path, subject=str(path))
+    git("config", SOURCE, _told(remote), clone=path, subject=str(path))
     if listed.head is not None and listed.head.startswith(_BRANCHES):
         git("symbolic-ref", "HEAD", listed.head, clone=path, subject=str(path))
     return partial
+
+
+def _told(remote: Remote) -> str:
+    """Return what may be published of a source: no path of this machine."""
+    if not remote.is_local:
+        return remote.url
+    return "bundle" if remote.kind == "bundle" else "folder"
 
 
 def _update(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> int:

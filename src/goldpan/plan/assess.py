@@ -128,8 +128,9 @@ def assess_all(
             assessment = assess(step, root, record, wish)
         except GoldpanError as error:
             # What it reads is not there yet, or is damaged: running it tells which.
+            why = () if waits else (Change(error.problem),)
             assessment = Assessment(
-                step.unit, record, None, () if waits else (Change(error.problem),)
+                step.unit, record, None, (Change(NEVER),) if record is None else why
             )
         if waits:
             assessment = replace(assessment, after=waits)
@@ -166,4 +167,8 @@ def priced(assessment: Assessment, step: Step, judged: Sequence[Assessment]) -> 
             if cost.bytes is None
             else cost.bytes,
         )
+    told = {"time": cost.seconds, "disk": cost.bytes}
+    if lacking := [name for name, value in told.items() if value is None]:
+        unknown = f"{' and '.join(lacking)}, as no unit of the stage has run yet"
+        cost = replace(cost, note="; ".join(filter(None, (cost.note, unknown))))
     return replace(assessment, cost=cost)

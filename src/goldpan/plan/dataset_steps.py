@@ -103,7 +103,7 @@ class ReviewStep(Step):
         try:
             predicted = self.setting.lab.predict_review(*self._names(), **self._options())
         except GoldpanError:
-            return Cost(note="known once the filters have run")
+            return Cost(note="model calls and money, as the filters have not run yet")
         return Cost(money=predicted.cost, calls=predicted.requests)
 
     def _names(self) -> list[str]:

@@ -56,6 +56,8 @@ FAMILIES: dict[str, type[Section]] = {
 """By the family's name; the table of the file has that name, too."""
 _NOT_THEIRS = ("rules", "limit", "require", "answer", "gold", "since")
 """Keys that say how issues and pairs become rows."""
+_OF_REPOSITORIES = ("publish", "split", "profile", "repositories", "leave_out")
+"""Keys that mean nothing for crosscode, which is made of tasks."""
 
 
 def check_family(dataset: BaseModel, family: str) -> None:
@@ -65,7 +67,7 @@ def check_family(dataset: BaseModel, family: str) -> None:
     if family in FAMILIES:
         strange += [name for name in _NOT_THEIRS if name in written]
     if family == "crosscode":
-        strange += [name for name in ("publish", "split", "profile") if name in written]
+        strange += [name for name in _OF_REPOSITORIES if name in written]
         if "crosscode" not in written:
             raise PydanticCustomError(
                 "no_crosscode",

@@ -99,7 +99,7 @@ class EvaluateStep(Step):
         try:
             estimates = [planned.estimate() for planned in self._runs()]
         except GoldpanError:
-            return Cost(note="known once the datasets are built")
+            return Cost(note="model calls and money, as the datasets are not built yet")
         asked = [estimate for estimate in estimates if estimate is not None]
         if not asked:
             return Cost()
@@ -178,7 +178,7 @@ class PublishStep(Step):
     def price(self) -> Cost:
         """Return how many bytes are there to be sent."""
         if not self._directory.is_dir():
-            return Cost(note="known once the dataset is built")
+            return Cost(note="what is sent, as the dataset is not built yet")
         return Cost(bytes=size_of([self._directory]))
 
     @property
