@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.commands import mining
+from goldpan.commands.mining_screen import print_status
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write, writer
@@ -67,7 +67,7 @@ def counted(found: Coverage) -> dict[str, tuple[int | None, int]]:
 
 
 def shown(found: Coverage, capsys: pytest.CaptureFixture[str]) -> str:
-    mining.print_status([found])
+    print_status([found])
     return " ".join(capsys.readouterr().out.split())
 
 

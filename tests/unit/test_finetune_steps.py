@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from goldpan.commands.ran import cautions_of_steps
+from goldpan.commands.runs_screen import cautions_of_steps
 from goldpan.evaluation.finetune.settings import Settings, with_enough_steps
 
 

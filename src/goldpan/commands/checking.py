@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldpan.commands.mining import print_repairs
+from goldpan.commands.mining_screen import print_repairs
 from goldpan.commands.shared import Directory, Json, opened, print_result
 from goldpan.core.terminal import Terminal, clean
 

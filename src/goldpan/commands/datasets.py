@@ -153,13 +153,8 @@ def report(
 
 
 def _report_runs(workspace: Workspace, output: Path, json: bool) -> None:
-    from goldpan.commands.comparing import (
-        compare_stored,
-        comparison_json,
-        known_tasks,
-        print_compared,
-        write_files,
-    )
+    from goldpan.commands.comparing import compare_stored, known_tasks, write_files
+    from goldpan.commands.comparing_screen import comparison_json, print_compared
     from goldpan.evaluation.comparing import Question
 
     tasks = known_tasks(workspace)

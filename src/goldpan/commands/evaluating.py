@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
-from rich.table import Table
 
 from goldpan.commands import comparing, finetuning, labelling, verifying
-from goldpan.commands.ran import print_ran
+from goldpan.commands.evaluating_screen import (
+    print_all_ran,
+    print_estimate,
+    print_lengths,
+    print_models,
+    print_protocols,
+    print_scores,
+)
+from goldpan.commands.runs_screen import print_ran
 from goldpan.commands.shared import (
     PARTIAL,
     Directory,
@@ -24,18 +31,10 @@ from goldpan.commands.shared import (
     print_result,
 )
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.terminal import Terminal, clean, titled
 from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.core.shares import Estimate as Interval
-    from goldpan.datasets.gold import GoldScore
-    from goldpan.evaluation.lengths import Third
-    from goldpan.evaluation.models.catalogue import Entry
-    from goldpan.evaluation.protocol import Protocol
-    from goldpan.evaluation.run import RunResult
-    from goldpan.evaluation.runs import Run
-    from goldpan.llm.budget import Estimate
+    pass
 
 app = typer.Typer(
     help="Score models on tasks; predictions are stored, and metrics come from them alone.",
@@ -89,29 +88,6 @@ def labels(
     data = Dataset(dataset)
     scores = [data.score_labels(path, half) for path in gold]
     print_result(json, [asdict(score) for score in scores], lambda: print_scores(scores))
-
-
-def print_scores(scores: Sequence[GoldScore]) -> None:
-    """Show how the rows of a dataset fare against gold sets."""
-    console = Terminal()
-    for score in scores:
-        part = f", half {score.half}" if score.half else ""
-        console.print(
-            titled(score.gold, f"{part}: {score.labelled:,} of {score.rows:,} rows are labelled")
-        )
-        counts = ", ".join(f"{label} {count:,}" for label, count in score.labels.items())
-        console.print(clean(f"  {score.kind}: {counts}"))
-        console.print(f"  right: {_share(score.right)}")
-        console.print(f"  right at least in part: {_share(score.at_least_partly)}")
-        console.print(
-            f"  of {score.there:,} issues that have one, kept: {_share(score.kept)}",
-        )
-
-
-def _share(estimate: Interval) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "cannot be told"
-    return f"{estimate.value:.0%} [{estimate.low:.0%}, {estimate.high:.0%}]"
 
 
 @app.command("run")
@@ -343,66 +319,3 @@ def _named(workspace: Workspace, task: list[str] | None, suite: str | None) -> l
     if not names:
         raise UsageError("No task is named", "Give --task NAME or --suite NAME")
     return list(dict.fromkeys(names))
-
-
-def print_estimate(task: str, model: str, seed: int, estimate: Estimate | None) -> None:
-    """Show what a run would cost."""
-    console = Terminal()
-    text = f"{task} by {model}, seed {seed}: "
-    if estimate is None:
-        console.print(f"{text}it costs no money")
-        return
-    console.print(
-        f"{text}{estimate.requests:,} requests to send, about {estimate.input_tokens:,} tokens; "
-        f"{estimate.answered:,} are answered already"
-    )
-    if estimate.cost is None:
-        console.print("  The cost is unknown: give --set prices=FILE")
-    else:
-        most = "" if estimate.cost_at_most is None else f", at most {estimate.cost_at_most:,.2f}"
-        console.print(
-            f"  Cost: about {estimate.cost:,.2f}{most}; {estimate.cost_before:,.2f} before"
-        )
-
-
-def print_lengths(measured: Iterable[tuple[Run, Sequence[Third]]]) -> None:
-    """Show how scores change with the length of the input."""
-    console = Terminal()
-    table = Table("run", "inputs", "characters", "examples", box=None, header_style="dim")
-    table.add_column("score", justify="right")
-    for run, thirds in measured:
-        name = f"{run.task} by {run.model}, seed {run.seed}: {run.scores.main}"
-        for index, third in enumerate(thirds):
-            value = third.scores.value(third.scores.main)
-            table.add_row(
-                "" if index else name,
-                third.name,
-                f"{third.shortest:,} to {third.longest:,}",
-                f"{third.scores.examples:,}",
-                "not defined" if value is None else f"{value:.4f}",
-            )
-    console.print(table)
-
-
-def print_all_ran(done: Iterable[RunResult]) -> None:
-    """Show the scores of several runs."""
-    for result in done:
-        print_ran(result)
-
-
-def print_models(entries: Iterable[Entry]) -> None:
-    """List models."""
-    table = Table("model", "", box=None, header_style="dim")
-    for entry in entries:
-        table.add_row(entry.name, entry.about)
-    Terminal(soft_wrap=False).print(table)
-
-
-def print_protocols(known: Iterable[Protocol]) -> None:
-    """List protocols with their defects."""
-    console = Terminal()
-    for protocol in known:
-        console.print(f"{protocol.name}: {protocol.title}")
-        console.print(f"  {protocol.source}")
-        for defect in protocol.defects:
-            console.print(f"  - {defect}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from goldpan.commands.ran import print_ran
+from goldpan.commands.runs_screen import print_ran
 from goldpan.commands.shared import Directory, Json, OwnTasks, layout_of, print_result, reporting
 from goldpan.core.errors import UsageError
 

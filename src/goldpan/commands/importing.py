@@ -18,8 +18,9 @@ from goldpan.commands.shared import (
     print_result,
     reporting,
 )
-from goldpan.commands.tasks import Corrected, overlap_sentences
-from goldpan.commands.tasks import imported_json as task_imported_json
+from goldpan.commands.tasks import Corrected
+from goldpan.commands.tasks_screen import imported_json as task_imported_json
+from goldpan.commands.tasks_screen import overlap_sentences
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace

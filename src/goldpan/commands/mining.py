@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from goldpan.commands.basis import print_basis
 from goldpan.commands.gharchive import gharchive
+from goldpan.commands.mining_screen import (
+    failed_json,
+    mined_json,
+    print_coverage,
+    print_estimates,
+    print_mined,
+    print_pairs,
+    print_repairs,
+    print_status,
+    print_tables,
+)
 from goldpan.commands.planning import status_of_plan, write_overview
 from goldpan.commands.shared import (
     Address,
@@ -27,15 +37,11 @@ from goldpan.commands.shared import (
     print_result,
 )
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.api.workspace import Workspace
-    from goldpan.miners.coverage import Coverage
     from goldpan.miners.estimate import Estimate
     from goldpan.miners.mine import MineResult
-    from goldpan.miners.pairing import PairResult
-    from goldpan.miners.repair import Repair
 
 License = Annotated[
     str | None,
@@ -49,7 +55,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-_MOST_GAPS = 20
 
 
 @app.callback()
@@ -259,146 +264,3 @@ def status(
         json, [asdict(coverage) for coverage in coverages], lambda: print_status(coverages)
     )
     finish([coverage.complete for coverage in coverages])
-
-
-def print_mined(results: Sequence[MineResult]) -> None:
-    """Show what mining brought, and predicted against spent cost."""
-    from goldpan.miners.mine import duration
-
-    for result in results:
-        console = Terminal(soft_wrap=False)
-        path = "GraphQL" if result.via == "graphql" else "REST"
-        console.print(titled(result.repo, f" over {path}, {duration(result.seconds)}"))
-        table = Table("", "predicted", "spent", box=None, header_style="dim")
-        table.add_row("requests", f"{result.predicted.requests:,}", f"{result.requests:,}")
-        if result.free:
-            table.add_row("of them free", "", f"{result.free:,}")
-        if result.via == "graphql":
-            table.add_row("points", f"{result.predicted.points:,}", f"{result.points:,}")
-        table.add_row("time", duration(result.predicted.seconds), duration(result.seconds))
-        console.print(table)
-        if result.coverage:
-            print_coverage(result.coverage, title=False)
-
-
-def mined_json(result: MineResult) -> dict[str, Any]:
-    """Return a result as plain data."""
-    return {
-        "repo": result.repo,
-        "via": result.via,
-        "requests": result.requests,
-        "free": result.free,
-        "points": result.points,
-        "seconds": round(result.seconds, 3),
-        "predicted": asdict(result.predicted),
-        "rows": dict(result.rows),
-        "coverage": asdict(result.coverage) if result.coverage else None,
-        "failure": str(result.failure) if result.failure else None,
-    }
-
-
-def failed_json(repo: str, error: GoldpanError) -> dict[str, Any]:
-    """Return what a repository that could not be mined is in a list of results."""
-    return {"repo": repo, "failure": str(error)}
-
-
-def print_estimates(costs: Mapping[str, Estimate]) -> None:
-    """Show predicted costs."""
-    from goldpan.miners.mine import duration
-
-    table = Table("repository", "requests", "points", "time", box=None, header_style="dim")
-    for name, cost in costs.items():
-        points = f"{cost.points:,}" if cost.points else "-"
-        table.add_row(name, f"{cost.requests:,}", points, duration(cost.seconds))
-    Terminal(soft_wrap=False).print(table)
-
-
-def print_status(coverages: Sequence[Coverage]) -> None:
-    """Show the coverage of several repositories."""
-    for coverage in coverages:
-        print_coverage(coverage)
-
-
-def print_coverage(coverage: Coverage, *, title: bool = True) -> None:
-    """Show announced against stored counts and what is missing."""
-    console = Terminal(soft_wrap=False)
-    if title:
-        since = f", entries updated since {coverage.since}" if coverage.since else ""
-        console.print(titled(coverage.repo, f" via {coverage.via}, {coverage.mined_at}{since}"))
-    table = Table("", "announced", "stored", box=None, header_style="dim")
-    for count in coverage.counts:
-        announced = "-" if count.announced is None else f"{count.announced:,}"
-        table.add_row(count.kind, announced, f"{count.stored:,}")
-    console.print(table)
-    if not coverage.finished:
-        console.print("The last run did not finish: run the same goldpan mine command again.")
-    for unknown in coverage.unknown:
-        where = f"{unknown.count:,} times, as in #{unknown.number}"
-        console.print(clean(f"Unknown {unknown.kind} {unknown.name}: {where}"))
-    if not coverage.gaps and not coverage.unseen:
-        console.print("Nothing is missing." if coverage.finished else "")
-        return
-    if coverage.unseen:
-        nothing = coverage.finished and not coverage.gaps
-        beyond = "what cannot be seen without a token:"
-        console.print(f"Nothing is missing, except {beyond}" if nothing else f"Besides, {beyond}")
-        for thing in coverage.unseen:
-            console.print(clean(f"  {thing}"))
-    if not coverage.gaps:
-        return
-    console.print(f"{len(coverage.gaps):,} missing:")
-    for gap in coverage.gaps[:_MOST_GAPS]:
-        where = f"#{gap.number}" if gap.number is not None else "repository"
-        console.print(clean(f"  {where} {gap.part} {gap.state}: ") + clean(gap.reason))
-    if len(coverage.gaps) > _MOST_GAPS:
-        lists = f"goldpan status --repo {coverage.repo} --json lists them"
-        console.print(clean(f"  and {len(coverage.gaps) - _MOST_GAPS:,} more: {lists}"))
-
-
-def print_repairs(names: Sequence[str], done: Sequence[Repair]) -> None:
-    """Show what mending the archives of repositories gave, and what to do next."""
-    console = Terminal()
-    for name, repair in zip(names, done, strict=True):
-        if not repair.lost and not repair.aside:
-            console.print(f"{name}: nothing is damaged.")
-            continue
-        console.print(f"{name}: {repair.kept:,} intact replies kept, {len(repair.lost):,} lost.")
-        for path in repair.aside:
-            console.print(f"  The damaged file is kept as {path}")
-        for lost in repair.lost:
-            whose = f" of #{lost.number}" if lost.number is not None else ""
-            what = (lost.part or "replies") + whose
-            console.print(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
-        if repair.backups:
-            console.print(
-                f"  Only the backup still has these: goldpan mine --repo {name} --from-backup PATH"
-            )
-        else:
-            console.print(f"  goldpan mine --repo {name} fetches them again.")
-
-
-def print_tables(counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Show how many rows each table has."""
-    table = Table("repository", "table", "rows", box=None, header_style="dim")
-    for repo, rows in counts.items():
-        for name, count in rows.items():
-            table.add_row(clean(repo), name, f"{count:,}")
-    Terminal(soft_wrap=False).print(table)
-
-
-def print_pairs(pair_results: Sequence[PairResult]) -> None:
-    """Show how many pairs each signal gave."""
-    console = Terminal()
-    for result in pair_results:
-        console.print(titled(result.repo, f": {result.pairs:,} fix pairs by rules {result.rules}"))
-        table = Table("signal", "pairs", box=None, header_style="dim")
-        for signal, count in result.by_signal.items():
-            table.add_row(signal, f"{count:,}")
-        console.print(table)
-        if result.unconfirmed:
-            console.print(
-                f"Closing keywords without a confirming cross reference: {result.unconfirmed:,} "
-                "(--rules unconfirmed accepts them)"
-            )
-        if result.elsewhere:
-            console.print(f"Links to issues of other repositories: {result.elsewhere:,}")

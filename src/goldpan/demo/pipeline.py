@@ -22,16 +22,16 @@ from goldpan.builders.issue_type.profile import load_profile as load_issue_profi
 from goldpan.builders.recipes import find_recipe
 from goldpan.commands import (
     building,
-    comparing,
+    comparing_screen,
     datasets,
     filtering,
     history,
     issue_type,
-    mining,
+    mining_screen,
     reviewing,
     verifying,
 )
-from goldpan.commands.ran import print_ran
+from goldpan.commands.runs_screen import print_ran
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.engine import open_engine
@@ -100,8 +100,8 @@ def run_demo(settings: Settings, reporter: Reporter) -> None:
             copy.write_bytes((shipped / "replies" / REPLIES).read_bytes())
             publish({copy: workspace.raw(REPO) / REPLIES})
         normalize(workspace, REPO, reporter, workers=settings.workers)
-        mining.print_coverage(measure_coverage(workspace, REPO))
-        mining.print_pairs([pair(workspace, REPO, find_rules("default"))])
+        mining_screen.print_coverage(measure_coverage(workspace, REPO))
+        mining_screen.print_pairs([pair(workspace, REPO, find_rules("default"))])
         with as_file(shipped / BUNDLE) as bundle:
             cloned = clone(workspace, REPO, reporter, source=bundle.resolve())
         history.print_histories([(cloned, read_history(workspace, REPO, reporter))])
@@ -186,7 +186,7 @@ def _evaluate(workspace: Workspace, reporter: Reporter, console: Terminal) -> No
         console.print(f"\nNo second baseline, and no comparison with it. {error}")
         return
     console.print()
-    comparing.print_compared(compared, written)
+    comparing_screen.print_compared(compared, written)
 
 
 def _refuse_others(workspace: Workspace) -> None:
