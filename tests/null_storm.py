@@ -11,6 +11,7 @@ from graphql.type import GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionTy
 
 from goldpan.core.errors import GoldpanError
 from goldpan.miners.github import queries
+from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.mine import MineResult
 from tests.mining import Row, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Twin, nullable_fields, synthetic_world
@@ -24,7 +25,7 @@ DOCUMENTS = (
     queries.sweep_document("pull"),
     queries.entries_document("issue"),
     queries.entries_document("pull"),
-    queries.continuations_document(list(queries.CONNECTIONS.values())),
+    queries.continuations_document(list(CONNECTIONS.values())),
 )
 
 NOTHING_TO_TELL = {

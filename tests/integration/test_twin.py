@@ -25,7 +25,9 @@ from graphql import (
 )
 
 from goldpan.miners.github import queries
-from goldpan.miners.github.dialect import adapt
+from goldpan.miners.github.connections import CONNECTIONS
+from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
+from goldpan.miners.github.introspection import INTROSPECTION, NEEDS, dialect_of, lacking_columns
 from tests.places import DATA
 from tests.twin import (
     ERRORS,
@@ -282,12 +284,12 @@ def real_data(path: str) -> Path:
 
 
 def introspect(schema: GraphQLSchema) -> dict[str, Any]:
-    only_types = re.sub(r"rateLimit \{[^}]*\}", "", queries.INTROSPECTION)
+    only_types = re.sub(r"rateLimit \{[^}]*\}", "", INTROSPECTION)
     return graphql_sync(schema, only_types).data or {}
 
 
-def documents(dialect: queries.Dialect = queries.NEWEST) -> list[str]:
-    lists = [one for key, one in queries.CONNECTIONS.items() if key not in dialect.lacks]
+def documents(dialect: Dialect = NEWEST) -> list[str]:
+    lists = [one for key, one in CONNECTIONS.items() if key not in dialect.lacks]
     return [
         adapt(queries.REPOSITORY, dialect),
         *(
@@ -307,7 +309,7 @@ def documents(dialect: queries.Dialect = queries.NEWEST) -> list[str]:
 
 def test_our_documents_are_valid() -> None:
     schema = build_schema(SDL)
-    assert queries.dialect_of(introspect(schema)) == queries.NEWEST
+    assert dialect_of(introspect(schema)) == NEWEST
     for document in documents():
         assert validate(schema, parse(document)) == []
 
@@ -332,14 +334,14 @@ def test_our_documents_are_valid() -> None:
 def test_documents_do_without_what_a_server_lacks(lacking: tuple[str, str]) -> None:
     schema = build_schema(SDL)
     owner, name = lacking
-    assert lacking in queries.NEEDS
+    assert lacking in NEEDS
     if "." in owner:
         parent: Any = schema.type_map[owner.partition(".")[0]]
         del parent.fields[owner.partition(".")[2]].args[name]
     else:
         kind: Any = schema.type_map[owner]
         del (kind.values if isinstance(kind, GraphQLEnumType) else kind.fields)[name]
-    dialect = queries.dialect_of(introspect(schema))
+    dialect = dialect_of(introspect(schema))
     assert lacking in dialect.lacks
     for document in documents(dialect):
         assert validate(schema, parse(document)) == [], document
@@ -347,7 +349,7 @@ def test_documents_do_without_what_a_server_lacks(lacking: tuple[str, str]) -> N
 
 def test_lacking_columns_are_named() -> None:
     lacks = frozenset({("Issue", "issueType"), ("IssueType", "__typename")})
-    assert queries.lacking_columns(queries.Dialect(lacks)) == ["entries.issue_type"]
+    assert lacking_columns(Dialect(lacks)) == ["entries.issue_type"]
 
 
 NEWER = {
@@ -396,7 +398,7 @@ def test_the_schema_is_part_of_githubs() -> None:
                 }, f"{name}.{field_name}"
         elif hasattr(kind, "values"):
             assert set(kind.values) == set(theirs.values)
-    dialect = queries.dialect_of(introspect(github))
+    dialect = dialect_of(introspect(github))
     assert {need for need in dialect.lacks if need in NEWER} == NEWER
     for document in documents(dialect):
         assert validate(github, parse(document)) == []

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from goldpan.miners.github import queries
+from goldpan.miners.github.connections import CONNECTIONS, REVIEW_COMMENTS
 from tests.twin import ERRORS, Fault, Faults, Twin, World, synthetic_world
 from tests.twin.asking import SLUICE, client, titled
 
@@ -182,8 +183,8 @@ def test_a_list_of_one_entry_can_be_left_out() -> None:
         assert post(http, bare, ids=ids).json()["data"]["nodes"][0]["number"] == 1
         rest = queries.continuations_document(
             [
-                queries.CONNECTIONS["Issue", "comments"],
-                queries.CONNECTIONS["Issue", "timelineItems"],
+                CONNECTIONS["Issue", "comments"],
+                CONNECTIONS["Issue", "timelineItems"],
             ]
         )
         other, same = world.main.entries[3].node_id, ids[0]
@@ -193,7 +194,7 @@ def test_a_list_of_one_entry_can_be_left_out() -> None:
 
 def test_faults_of_threads_belong_to_their_pull_request() -> None:
     world = synthetic_world()
-    document = queries.continuations_document([queries.REVIEW_COMMENTS])
+    document = queries.continuations_document([REVIEW_COMMENTS])
     pulls = [entry for entry in world.main.entries.values() if list(entry.review_comments())]
     with Twin(world) as twin, client(twin) as http:
         threads = post(

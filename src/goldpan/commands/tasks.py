@@ -29,7 +29,6 @@ from goldpan.commands.tasks_screen import (
     validated_json,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.workspace import Workspace

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.table import Table
 
 from goldpan.core.terminal import Terminal, clean
-from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.workspace import Workspace

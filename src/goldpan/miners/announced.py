@@ -12,6 +12,7 @@ from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.github.dialect import Dialect
+from goldpan.miners.github.introspection import INTROSPECTION, dialect_of, lacking_columns
 from goldpan.miners.github.limits import Resource
 from goldpan.miners.replies import Reply
 
@@ -91,12 +92,10 @@ async def _announced_by_graphql(github: GitHub, settings: Settings, repo: str) -
 
 async def _dialect(github: GitHub, settings: Settings) -> Dialect:
     """Ask a server what its schema lacks, which columns stay null; github.com changes, too."""
-    reply = await github.graphql(
-        queries.INTROSPECTION, {}, tries=github.retries, first_contact=True
-    )
-    dialect = queries.dialect_of(reply.data["data"])
+    reply = await github.graphql(INTROSPECTION, {}, tries=github.retries, first_contact=True)
+    dialect = dialect_of(reply.data["data"])
     if dialect.lacks:
-        columns = ", ".join(queries.lacking_columns(dialect)) or "no column"
+        columns = ", ".join(lacking_columns(dialect)) or "no column"
         github.note(f"GraphQL at {settings.web_host} lacks some fields: {columns} stays null")
     return dialect
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from goldpan.miners.github.queries import CONNECTIONS, RELATIONS, lists_by_summary
+from goldpan.miners.github.connections import CONNECTIONS, RELATIONS
+from goldpan.miners.github.queries import lists_by_summary
 from goldpan.miners.replies import Reply, errors_of, is_forbidden, reason_of
 
 Part = Literal[

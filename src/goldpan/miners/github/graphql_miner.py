@@ -16,6 +16,7 @@ from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.connections import CONNECTIONS, LIGHT
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import (
     PART_OF,
@@ -28,7 +29,7 @@ from goldpan.miners.github.graphql_lists import (
 )
 from goldpan.miners.github.hidden import Hidden, choose_hidden
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.queries import CONNECTIONS, Kind
+from goldpan.miners.github.queries import Kind
 from goldpan.miners.github.sample import Sample, graphql_requests
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
@@ -164,9 +165,9 @@ class GraphQLMiner:
         variables = {"ids": [target.node]}
         tries = self._github.retries
         try:
-            document = queries.entries_document(target.kind, self._dialect, queries.LIGHT)
+            document = queries.entries_document(target.kind, self._dialect, LIGHT)
             reply = await self._github.graphql(document, variables, tries=tries)
-            return _Fetched(reply, document, variables, tuple(queries.LIGHT))
+            return _Fetched(reply, document, variables, tuple(LIGHT))
         except NoAnswerError as error:
             if not self._is_last:
                 raise

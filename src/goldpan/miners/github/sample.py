@@ -12,7 +12,8 @@ from typing import Any
 
 from goldpan.core.errors import QueryError
 from goldpan.miners.github.client import GitHub, NoAnswerError
-from goldpan.miners.github.queries import CONNECTIONS, entries_batch
+from goldpan.miners.github.connections import CONNECTIONS
+from goldpan.miners.github.queries import entries_batch
 
 PAGE = 100
 MOST_FILES = 3_000

@@ -1,0 +1,183 @@
+"""The lists of issues and pull requests that GraphQL pages through, and what is asked of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# What may come to an entry without changing its `updatedAt`, so that a sweep must look.
+SWEPT_EVENTS = (
+    "CROSS_REFERENCED_EVENT",
+    "CONNECTED_EVENT",
+    "DISCONNECTED_EVENT",
+    "CLOSED_EVENT",
+    "MARKED_AS_DUPLICATE_EVENT",
+    "UNMARKED_AS_DUPLICATE_EVENT",
+    "TRANSFERRED_EVENT",
+)
+ISSUE_EVENTS = (
+    *SWEPT_EVENTS,
+    "LABELED_EVENT",
+    "UNLABELED_EVENT",
+    "MILESTONED_EVENT",
+    "DEMILESTONED_EVENT",
+    "ASSIGNED_EVENT",
+    "UNASSIGNED_EVENT",
+    "REOPENED_EVENT",
+    "RENAMED_TITLE_EVENT",
+)
+PULL_EVENTS = (*ISSUE_EVENTS, "PULL_REQUEST_COMMIT")
+_ACTOR = """
+fragment actor on Actor {
+  __typename
+  login
+  ... on User { databaseId }
+  ... on Bot { databaseId }
+  ... on Mannequin { databaseId }
+  ... on Organization { databaseId }
+}
+"""
+
+
+_SUBJECT = """
+fragment subject on ReferencedSubject {
+  __typename
+  ... on Issue { number repository { nameWithOwner } }
+  ... on PullRequest { number repository { nameWithOwner } }
+}
+"""
+
+
+_EVENT_FIELDS = """
+      __typename
+      ... on CrossReferencedEvent { createdAt willCloseTarget source { ...subject } }
+      ... on ConnectedEvent { createdAt source { ...subject } subject { ...subject } }
+      ... on DisconnectedEvent { createdAt source { ...subject } subject { ...subject } }
+      ... on ClosedEvent {
+        createdAt actor { ...actor }
+        closer {
+          __typename
+          ... on Commit { oid }
+          ... on PullRequest { number repository { nameWithOwner } }
+        }
+      }
+      ... on MarkedAsDuplicateEvent {
+        createdAt canonical { ...duplicate } duplicate { ...duplicate }
+      }
+      ... on UnmarkedAsDuplicateEvent {
+        createdAt canonical { ...duplicate } duplicate { ...duplicate }
+      }
+      ... on TransferredEvent { createdAt fromRepository { nameWithOwner } }
+      ... on LabeledEvent { createdAt actor { ...actor } label { name } }
+      ... on UnlabeledEvent { createdAt actor { ...actor } label { name } }
+      ... on MilestonedEvent { createdAt actor { ...actor } milestoneTitle }
+      ... on DemilestonedEvent { createdAt actor { ...actor } milestoneTitle }
+      ... on AssignedEvent { createdAt actor { ...actor } assignee { ...actor } }
+      ... on UnassignedEvent { createdAt actor { ...actor } assignee { ...actor } }
+      ... on ReopenedEvent { createdAt actor { ...actor } }
+      ... on RenamedTitleEvent { createdAt actor { ...actor } previousTitle currentTitle }
+"""
+
+
+_DUPLICATE = """
+fragment duplicate on IssueOrPullRequest {
+  __typename
+  ... on Issue { number repository { nameWithOwner } }
+  ... on PullRequest { number repository { nameWithOwner } }
+}
+"""
+
+
+_COMMIT = "... on PullRequestCommit { commit { oid message authoredDate committedDate } }"
+_COMMENT = "id fullDatabaseId author { ...actor } authorAssociation createdAt updatedAt body"
+PAGE = "pageInfo { hasNextPage endCursor }"
+LINKED = "number repository { nameWithOwner }"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One nested list of an entry (or of a review) that may need further pages."""
+
+    name: str
+    parent: str
+    first: int
+    arguments: str
+    body: str
+    beside: str = ""
+    """What is asked of the parent together with a page of the list."""
+
+    def select(self, first: int, after: str | None = None) -> str:
+        """Return the selection of one page, `after` naming the cursor's variable."""
+        cursor = f", after: ${after}" if after else ""
+        arguments = f", {self.arguments}" if self.arguments else ""
+        page = f"{self.name}(first: {first}{cursor}{arguments}) {{ {self.body} }}"
+        return f"{self.beside} {page}" if self.beside else page
+
+
+def _timeline(parent: str, events: Sequence[str], extra: str, counts: str) -> Connection:
+    return Connection(
+        "timelineItems",
+        parent,
+        100,
+        f"itemTypes: [{', '.join(events)}]",
+        f"filteredCount {PAGE} nodes {{ {_EVENT_FIELDS} {extra} }}",
+        counts,
+    )
+
+
+def _list(name: str, parent: str, first: int, item: str, arguments: str = "") -> Connection:
+    return Connection(name, parent, first, arguments, f"totalCount {PAGE} nodes {{ {item} }}")
+
+
+# The whole timeline's length; the page itself only counts what it asks for.
+_LENGTH = "timeline: timelineItems { totalCount }"
+ISSUE_CONNECTIONS = (
+    _list("comments", "Issue", 50, _COMMENT),
+    _list("labels", "Issue", 100, "name"),
+    _list("assignedActors", "Issue", 10, "...actor"),
+    _list("assignees", "Issue", 10, "...actor"),
+    _timeline("Issue", ISSUE_EVENTS, "", _LENGTH),
+    _list("closedByPullRequestsReferences", "Issue", 20, LINKED, "includeClosedPrs: true"),
+)
+PULL_CONNECTIONS = (
+    _list("comments", "PullRequest", 50, _COMMENT),
+    _list("labels", "PullRequest", 100, "name"),
+    _list("assignedActors", "PullRequest", 10, "...actor"),
+    _list("assignees", "PullRequest", 10, "...actor"),
+    _timeline("PullRequest", PULL_EVENTS, _COMMIT, f"{_LENGTH} commits {{ totalCount }}"),
+    _list("closingIssuesReferences", "PullRequest", 20, LINKED),
+    _list("files", "PullRequest", 100, "path changeType additions deletions"),
+    _list("reviews", "PullRequest", 50, f"{_COMMENT} state submittedAt"),
+    _list("reviewThreads", "PullRequest", 100, "id"),
+)
+LIGHT = {"labels": 100, "assignedActors": 10, "assignees": 10, "comments": 1}
+"""The lists that an entry is never read without if it can be helped, and how much of each.
+
+They are short, and the entry's own columns come from them.
+"""
+
+
+# Few issues have any of these, so a first page of them would be paid for in vain.
+RELATIONS = tuple(
+    _list(name, "Issue", 100, LINKED) for name in ("subIssues", "blockedBy", "blocking")
+)
+# Through threads, not reviews: comments from before GitHub had reviews belong to none.
+REVIEW_COMMENTS = _list(
+    "comments",
+    "PullRequestReviewThread",
+    100,
+    f"{_COMMENT} path replyTo {{ fullDatabaseId }} pullRequestReview {{ fullDatabaseId }}",
+)
+
+
+CONNECTIONS: dict[tuple[str, str], Connection] = {
+    (connection.parent, connection.name): connection
+    for connection in (*ISSUE_CONNECTIONS, *PULL_CONNECTIONS, *RELATIONS, REVIEW_COMMENTS)
+}
+"""Every list that there is, by its parent's type and its name."""
+
+
+def fragments(body: str) -> str:
+    """Return the fragments that a selection names."""
+    known = {"actor": _ACTOR, "subject": _SUBJECT, "duplicate": _DUPLICATE}
+    return "".join(text for name, text in known.items() if f"...{name}" in body)
