@@ -1,7 +1,7 @@
 """Raw replies, kept as they came before anything reads them.
 
 A repository's archive is one append-only file a run, ``run-0001.zst``, whose records are the
-replies (`miners/run_file.py`). So `zstd -dc` prints the bodies, and an index is read without
+replies (`core/run_file.py`). So `zstd -dc` prints the bodies, and an index is read without
 unpacking anything. A record that a kill or a full disk cut off stands at the end of the newest
 run and is dropped when the next one is written; anything else that is not as it was written is
 damage, and is told. No record holds a credential: request headers are never kept.
@@ -22,14 +22,13 @@ from goldpan.core.run_file import (
     SEAL,
     Flaw,
     Record,
-    Scan,
     Seal,
     damaged,
     encode,
     is_torn,
-    scan,
     seal_of,
 )
+from goldpan.core.run_scan import Scan, scan
 from goldpan.core.secrets import mask_record
 from goldpan.core.workspace import make_directory
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from goldpan.miners.github.connections import (
-    CONNECTIONS,
-)
+from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.dialect import Dialect, needs
 from goldpan.miners.github.queries import (
     RATE,
