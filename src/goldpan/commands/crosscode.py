@@ -20,14 +20,7 @@ from goldpan.commands.crosscode_screen import (
     print_splits,
     splits_json,
 )
-from goldpan.commands.shared import (
-    Directory,
-    Json,
-    OwnTasks,
-    print_result,
-    reporting,
-    settings_of,
-)
+from goldpan.commands.shared import Directory, Json, OwnTasks, print_result, reporting, settings_of
 from goldpan.core.errors import UsageError
 from goldpan.core.own_tasks import use_tasks
 from goldpan.core.workspace import Workspace
@@ -246,11 +239,7 @@ def shortcut(
     json: Json = False,
 ) -> None:
     """Score a shortcut on the evaluation side: the baseline to beat."""
-    from goldpan.builders.crosscode.shortcuts import (
-        find_shortcut,
-        shortcut_answers,
-        write_answers,
-    )
+    from goldpan.builders.crosscode.shortcuts import find_shortcut, shortcut_answers, write_answers
     from goldpan.evaluation.metrics.crosscodebench import percentages
     from goldpan.evaluation.predictions import predictions_schema
 

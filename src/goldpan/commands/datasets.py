@@ -10,15 +10,7 @@ import typer
 
 from goldpan.commands.basis import print_basis
 from goldpan.commands.filtering import ProfileName, RulesName
-from goldpan.commands.shared import (
-    PARTIAL,
-    Directory,
-    Json,
-    Repos,
-    opened,
-    print_result,
-    reporting,
-)
+from goldpan.commands.shared import PARTIAL, Directory, Json, Repos, opened, print_result, reporting
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace

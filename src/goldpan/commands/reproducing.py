@@ -15,14 +15,7 @@ from goldpan.commands.reproducing_screen import (
     print_reproduction,
     summary,
 )
-from goldpan.commands.shared import (
-    PARTIAL,
-    Directory,
-    Json,
-    print_result,
-    reporting,
-    settings_of,
-)
+from goldpan.commands.shared import PARTIAL, Directory, Json, print_result, reporting, settings_of
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparing import METHODS, Question
-from goldpan.evaluation.metrics.estimate import ratio
-from goldpan.evaluation.prediction_checks import check_labels, check_rows
-from goldpan.evaluation.score_files import Key, Prediction, ScoreFile
+from goldpan.evaluation.file_evidence import FORMULAS, count_evidence, prediction_evidence, one_vs_rest
+from goldpan.evaluation.score_files import Key, ScoreFile
 from goldpan.evaluation.statistics.calibrated import ROPE, answer_questions, no_rows
 from goldpan.evaluation.statistics.compare import compare
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.evaluation.statistics.curves import Counts
 from goldpan.evaluation.statistics.drift import (
     Degradation,
     Overfitting,
@@ -23,49 +21,10 @@ from goldpan.evaluation.statistics.drift import (
     overfitting,
 )
 from goldpan.evaluation.statistics.errors import check_settings
-from goldpan.evaluation.statistics.evidence import (
-    BINS,
-    TaskEvidence,
-    add_up,
-    bins_of,
-    model_evidence,
-)
 from goldpan.evaluation.statistics.ranking import arrange
-from goldpan.evaluation.statistics.scores import Floats, Score, ScoreMatrix, score_matrix
-from goldpan.evaluation.task_evidence import Units, units_of
+from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
 
 _BAYESIAN_ROPE = 0.1
-_COUNTS = 4
-
-
-def _precision(counts: Floats) -> Floats:
-    return ratio(counts[..., 0], counts[..., 0] + counts[..., 1])
-
-
-def _recall(counts: Floats) -> Floats:
-    return ratio(counts[..., 0], counts[..., 0] + counts[..., 3])
-
-
-def _f1(counts: Floats) -> Floats:
-    return ratio(2 * counts[..., 0], 2 * counts[..., 0] + counts[..., 1] + counts[..., 3])
-
-
-def _specificity(counts: Floats) -> Floats:
-    return ratio(counts[..., 2], counts[..., 2] + counts[..., 1])
-
-
-def _accuracy(counts: Floats) -> Floats:
-    return ratio(counts[..., 0] + counts[..., 2], counts.sum(axis=-1))
-
-
-FORMULAS: Mapping[str, Callable[[Floats], Floats]] = {
-    "f1": _f1,
-    "precision": _precision,
-    "recall": _recall,
-    "specificity": _specificity,
-    "accuracy": _accuracy,
-}
-"""Of counts (true and false positives, true and false negatives); a mean over labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,29 +116,10 @@ def _values(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[Key, floa
     measure = FORMULAS[metric]
     values = {}
     for key in keys:
-        counts = (
-            file.counts[key] if file.layout == "counts" else _one_vs_rest(file.predictions[key])
-        )
+        counts = file.counts[key] if file.layout == "counts" else one_vs_rest(file.predictions[key])
         table = np.array([[c.tp, c.fp, c.tn, c.fn] for c in counts.values()], dtype=np.float64)
         values[key] = float(np.nan_to_num(measure(table)).mean())
     return values
-
-
-def _one_vs_rest(rows: Sequence[Prediction]) -> dict[str, Counts]:
-    labels = sorted({row.truth for row in rows} | {row.answer for row in rows if row.answer})
-    columns = _columns(rows, labels).sum(axis=0).reshape(-1, _COUNTS).astype(int)
-    return {label: Counts(*row) for label, row in zip(labels, columns.tolist(), strict=True)}
-
-
-def _columns(rows: Sequence[Prediction], labels: Sequence[str]) -> Floats:
-    """Return what rows add to the counts of each label, rows x (4 x labels)."""
-    numbers = {label: at for at, label in enumerate(labels)}
-    truth = np.array([numbers[row.truth] for row in rows])[:, None] == np.arange(len(labels))
-    answer = np.array([numbers.get(row.answer, -1) for row in rows])[:, None] == np.arange(
-        len(labels)
-    )
-    parts = [truth & answer, ~truth & answer, ~truth & ~answer, truth & ~answer]
-    return np.stack(parts, axis=-1).reshape(len(rows), -1).astype(np.float64)
 
 
 def _numbered(keys: Sequence[Key]) -> dict[Key, int]:
@@ -211,129 +151,10 @@ def _compared(
             matrix, alpha=alpha, rope=rope, rope_kind="absolute", approach=approach, seed=seed
         )
         return arrange(matrix, no_rows(len(matrix.models), why, alpha)), on_tasks
-    make = _by_predictions if file.layout == "predictions" else _by_counts
+    make = prediction_evidence if file.layout == "predictions" else count_evidence
     evidence = make(file, matrix, tests)
     answers = answer_questions(evidence, matrix.models, alpha=alpha, rope=rope, seed=seed)
     return arrange(matrix, answers.new_rows), arrange(matrix, answers.new_tasks)
-
-
-def _mean_over_labels(metric: str, labels: int) -> Callable[[Floats], Floats]:
-    def measure(sums: Floats) -> Floats:
-        by_label = FORMULAS[metric](sums.reshape(len(sums), labels, _COUNTS))
-        return np.asarray(np.nan_to_num(by_label).mean(axis=1), dtype=np.float64)
-
-    return measure
-
-
-def _by_predictions(
-    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
-) -> list[TaskEvidence]:
-    """Return evidence on data sets whose rows all models answered."""
-    units: list[Units] = []
-    runs: list[dict[str, list[Sequence[Prediction]]]] = []
-    for dataset in matrix.tasks:
-        by_model: dict[str, list[Sequence[Prediction]]] = {name: [] for name in matrix.models}
-        for key in sorted(tests, key=lambda key: (key.seed, key.fold)):
-            if key.dataset == dataset:
-                by_model[key.model].append(file.predictions[key])
-        first = by_model[matrix.models[0]][0]
-        for name, several in by_model.items():
-            for rows in several:
-                check_rows(file.path, dataset, name, first, rows)
-        ids = [row.id for row in first]
-        units.append(units_of(ids, [None] * len(ids), [row.document or None for row in first]))
-        runs.append(by_model)
-    starts = np.cumsum([0, *(len(unit.names) for unit in units)])
-    numbered = []
-    for unit, start in zip(units, starts, strict=False):
-        _, numbers = np.unique(np.array(unit.names, dtype=object).astype(str), return_inverse=True)
-        numbered.append((numbers.reshape(-1) + start).astype(np.intp))
-    tasks = []
-    for dataset, unit, bins, by_model in zip(
-        matrix.tasks, units, bins_of(numbered), runs, strict=True
-    ):
-        check_labels(file.path, dataset, by_model)
-        labels = sorted(
-            {
-                value
-                for several in by_model.values()
-                for rows in several
-                for row in rows
-                for value in (row.truth, row.answer)
-                if value
-            }
-        )
-        measure = _mean_over_labels(matrix.metric, len(labels))
-        there = bins
-        models = {}
-        for name, several in by_model.items():
-            summed = []
-            for rows in several:
-                there, sums = add_up(_columns(rows, labels), bins)
-                summed.append(sums)
-            models[name] = model_evidence(np.stack(summed), measure)
-        count = len(set(unit.names))
-        tasks.append(
-            TaskEvidence(
-                dataset, dataset, unit.kind, count, len(unit.names), there, models, measure
-            )
-        )
-    return tasks
-
-
-def _by_counts(file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]) -> list[TaskEvidence]:
-    """Return evidence on data sets of which only counts are known, not which rows are whose."""
-    tasks = []
-    for dataset in matrix.tasks:
-        keys = sorted(
-            (key for key in tests if key.dataset == dataset),
-            key=lambda key: (key.seed, key.fold),
-        )
-        labels = sorted({label for key in keys for label in file.counts[key]})
-        measure = _mean_over_labels(matrix.metric, len(labels))
-        runs: dict[str, list[Floats]] = {name: [] for name in matrix.models}
-        rows = 0
-        for key in keys:
-            if key.model in runs:
-                by_label = file.counts[key]
-                missing = [label for label in labels if label not in by_label]
-                if missing:
-                    raise EvaluationError(
-                        f"{file.path} has no counts of {key.model} for the label {missing[0]!r} of"
-                        f" {dataset}",
-                        "Give every model's counts for every label",
-                    )
-                runs[key.model].append(_spread([by_label[label] for label in labels]))
-                rows = max(rows, *(sum(_four(counts)) for counts in by_label.values()))
-        models = {name: model_evidence(np.stack(some), measure) for name, some in runs.items()}
-        tasks.append(
-            TaskEvidence(
-                dataset,
-                dataset,
-                "rows",
-                rows,
-                rows,
-                np.arange(BINS),
-                models,
-                measure,
-                paired=False,
-            )
-        )
-    return tasks
-
-
-def _spread(labels: Sequence[Counts]) -> Floats:
-    """Spread counted rows over bins at random: what bins differ by is what rows differ by."""
-    random = np.random.default_rng(0)
-    columns = np.zeros((BINS, len(labels), _COUNTS))
-    for at, counts in enumerate(labels):
-        for kind, count in enumerate(_four(counts)):
-            columns[:, at, kind] = random.multinomial(count, np.full(BINS, 1 / BINS))
-    return columns.reshape(BINS, -1)
-
-
-def _four(counts: Counts) -> tuple[int, int, int, int]:
-    return counts.tp, counts.fp, counts.tn, counts.fn
 
 
 def _drift(

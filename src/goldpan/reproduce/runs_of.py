@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.protocol import Protocol
-from goldpan.evaluation.run import RunResult, identity, run, run_directory
+from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.run_identity import identity, run_directory
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.stored import RESULT, read_result
 from goldpan.reproduce.context import Context

@@ -8,10 +8,10 @@ from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.higher_is_better import ranking_score
-from goldpan.evaluation.run import TEST
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.suites import CommentRanking
+from goldpan.evaluation.training import TEST
 from goldpan.report.comparison.wording import answer, decision_words, meaning, where
 from goldpan.report.document import listed
 from goldpan.report.numbers import count, formatted

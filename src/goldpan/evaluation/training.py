@@ -1,0 +1,150 @@
+"""Trains one model and asks it: what a run does once, or once a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from goldpan.core.plugins import blamed
+from goldpan.core.progress import Reporter
+from goldpan.core.resources import named
+from goldpan.core.workspace import Workspace, make_directory
+from goldpan.datasets.overlap import Overlap
+from goldpan.datasets.task import Task
+from goldpan.datasets.task_data import TaskData, with_validation
+from goldpan.datasets.task_rows import target_column
+from goldpan.evaluation.costs import counting
+from goldpan.evaluation.leaks import with_leaks
+from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
+from goldpan.evaluation.predictions import predictions_of, predictions_schema
+from goldpan.evaluation.protocol import Protocol
+from goldpan.evaluation.shared_task_rows import sibling_rows
+
+TEST = "the test set"
+"""What chose, where the test did."""
+_TRAIN_ROWS = 5_000
+_OPENED = "test-opened"
+
+
+@dataclass(frozen=True, slots=True)
+class PartResult:
+    """What the model of one part of a run answered."""
+
+    context: TrainingContext
+    overlap: Overlap
+    predictions: pa.Table
+    learned: pa.Table
+    chosen: pa.Table
+    notes: Mapping[str, int]
+    opened: int
+    learned_from: Mapping[str, int]
+
+
+def train_and_ask(
+    model: Model, context: TrainingContext, test: pa.Table, overlap: Overlap, title: str
+) -> PartResult:
+    """Train one model, then open the test."""
+    task = context.task
+    make_directory(context.directory)
+    with (
+        counting(context.costs),
+        context.reporter.task(title, 2) as progress,
+        blamed("model", model.name),
+    ):
+        fitted = model.fit(context)
+        progress.advance()
+        opened = _open_test(context.directory)
+        answers = _ask(task, fitted, test)
+        predictions = with_leaks(predictions_of(task, test, answers), overlap)
+        progress.advance()
+    seen = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
+    return PartResult(
+        context,
+        overlap,
+        predictions,
+        predictions_of(task, seen, _ask(task, fitted, seen) if len(seen) else None),
+        _chosen(task, context, fitted),
+        answers.notes,
+        opened,
+        _learned_from(model, context),
+    )
+
+
+def training_context(
+    workspace: Workspace,
+    data: TaskData,
+    protocol: Protocol,
+    seed: int,
+    work: Path,
+    reporter: Reporter,
+    costs: Costs,
+) -> tuple[TrainingContext, pa.Table]:
+    """Return what a model may learn from under a protocol, and the rows of the test."""
+    target = target_column(data.task.type).name
+    test = data.splits["test"]
+    every = pa.concat_tables(data.splits.values()).drop_columns(target).sort_by("id")
+    whole = data.splits.get("train", test.slice(0, 0))
+    train, validation, name = whole, data.splits.get("validation"), "the validation split"
+    if protocol.validation == "test":
+        validation, name = test, TEST
+    elif protocol.validation == "train" and len(whole):
+        carved = with_validation(data, protocol.share, seed)
+        name = name if validation is not None else "a part of train"
+        train, validation = carved.splits["train"], carved.splits["validation"]
+    context = TrainingContext(
+        task=data.task,
+        train=train,
+        validation=validation,
+        whole_train=whole,
+        unlabelled=every,
+        seed=seed,
+        directory=work,
+        reporter=reporter,
+        costs=costs,
+        siblings=lambda: sibling_rows(workspace, data.task),
+        protocol=protocol,
+        validation_name=name,
+        replies=workspace.root / "prompts" / data.task.name,
+    )
+    return context, test
+
+
+def _chosen(task: Task, context: TrainingContext, fitted: Fitted) -> pa.Table:
+    """Return the answers to the rows that chose, of the model or of those that it was chosen by."""
+    learning = context.learning
+    if learning.unseen is not None:
+        rows, answers = learning.unseen
+        return predictions_of(task, rows, answers)
+    if learning.chosen_on != context.validation_name or context.validation_name == TEST:
+        return predictions_schema(task.type).empty_table()
+    assert context.validation is not None
+    return predictions_of(task, context.validation, _ask(task, fitted, context.validation))
+
+
+def _learned_from(model: Model, context: TrainingContext) -> dict[str, int]:
+    if not model.needs_train:
+        return {"train": 0, "validation": 0}
+    chosen_by = 0 if context.validation is None else len(context.validation)
+    return {"train": len(context.train), "validation": chosen_by}
+
+
+def _ask(task: Task, fitted: Fitted, rows: pa.Table) -> Answers:
+    return fitted.answer(unanswered(task, rows))
+
+
+def unanswered(task: Task, rows: pa.Table) -> pa.Table:
+    """Return rows without their answers; masks stay, as they say which words are asked for."""
+    return rows if task.type == "mlm" else rows.drop_columns(target_column(task.type).name)
+
+
+def _open_test(work: Path) -> int:
+    """Count that the test is opened, before it is: a run that was killed may open it again."""
+    path = work / _OPENED
+    with named(path), path.open("ab") as file:
+        file.write(b"\n")
+        os.fsync(file.fileno())
+    return path.stat().st_size
