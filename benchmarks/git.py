@@ -65,7 +65,7 @@ def single_file_pulls(workspace: Workspace, path: Path) -> list[tuple[str, str, 
     ancestry = read_ancestry(path, (), read_refs(path)["refs/heads/master"])
     pairs = []
     for base, head in pulls:
-        if ancestry.known(base) and ancestry.known(head):
+        if ancestry.find(base) and ancestry.find(head):
             fork = ancestry.fork(base, head)
             pairs += [Pair(fork.merge_base, head)] if fork else []
     compared = zip(pairs, compare(path, pairs, Depth.FILES), strict=True)

@@ -32,7 +32,7 @@ from goldpan.datasets.wording import wording_of
 from goldpan.evaluation.metrics.bleu import tokenize
 from goldpan.evaluation.metrics.paths import extract_path, mentions_path
 from goldpan.evaluation.metrics.rouge import rouge_l, rouge_tokens
-from goldpan.evaluation.prompting.inputs import Shown
+from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.evaluation.prompting.reading import read_answer
 from goldpan.filters import answers
 from goldpan.filters.duplicate_claims import find_claims
@@ -182,12 +182,12 @@ def linked(text: str) -> None:
 
 
 def read_number(text: str) -> None:
-    read_answer(wording_of(make_task("t", "regression")), Shown("text"), text, structured=True)
+    read_answer(wording_of(make_task("t", "regression")), PromptRow("text"), text, structured=True)
 
 
 def read_tags(text: str) -> None:
     task = make_task("t", "ner")
-    read_answer(wording_of(task), Shown("text", words=("a", "1")), text, structured=False)
+    read_answer(wording_of(task), PromptRow("text", words=("a", "1")), text, structured=False)
 
 
 KEY = "-----BEGIN PRIVATE KEY-----\n"

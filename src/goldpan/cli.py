@@ -247,12 +247,12 @@ def mine_main() -> None:
 
 def _run(program: Callable[..., Any]) -> NoReturn:
     register_environment()
-    ended = _told(program)
-    pushed = _told(push_opened)
+    ended = _exit_code(program)
+    pushed = _exit_code(push_opened)
     sys.exit(ended or pushed)
 
 
-def _told(work: Callable[[], Any]) -> str | int | None:
+def _exit_code(work: Callable[[], Any]) -> str | int | None:
     """Do some work, tell people of its failure, and return the exit code."""
     try:
         work()

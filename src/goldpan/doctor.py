@@ -122,7 +122,7 @@ def _limits(client: httpx.Client, settings: Settings, name: str, token: str | No
         )
     if reply.status_code == httpx.codes.NOT_FOUND:  # an Enterprise server without limits
         return Finding(name, "ok", f"{url} answers, and knows no limits")
-    limits = [_left(kind, resources.get(kind)) for kind in ("core", "graphql")]
+    limits = [_limits_left(kind, resources.get(kind)) for kind in ("core", "graphql")]
     if not reply.is_success or not any(limits):
         return Finding(name, "fail", f"{url} answers {reply.status_code}", "Try again later")
     scopes = reply.headers.get("X-OAuth-Scopes")
@@ -130,7 +130,7 @@ def _limits(client: httpx.Client, settings: Settings, name: str, token: str | No
     return Finding(name, "ok", f"{', '.join(filter(None, limits))}{rights}")
 
 
-def _left(kind: str, limit: Any) -> str:
+def _limits_left(kind: str, limit: Any) -> str:
     try:
         reset = datetime.fromtimestamp(int(limit["reset"]), UTC)
         return (

@@ -65,7 +65,7 @@ def register(*things: object) -> None:
     caller = frame.f_back if frame else None
     module = caller.f_globals if caller else {}
     for thing in things:
-        kind, name, kept = _known(thing)
+        kind, name, kept = _identified(thing)
         plugins.add(kind, name, kept, module)
 
 
@@ -75,7 +75,7 @@ def _without(model: Model, given: Mapping[str, Any]) -> Model:
     return model
 
 
-def _known(thing: object) -> tuple[plugins.Kind, str, object]:
+def _identified(thing: object) -> tuple[plugins.Kind, str, object]:
     match thing:
         case Criterion():
             return "criterion", thing.name, cast(object, thing)

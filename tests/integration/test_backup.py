@@ -394,7 +394,7 @@ def test_a_line_that_explodes_is_named_and_never_held(
     tracemalloc.stop()
     assert isinstance(texts[1], Unreadable)
     assert texts[1].reason == "it is larger than 32 MB, which no entry is"
-    assert [text.place for text in texts] == [f"{source.name}:{n}" for n in (1, 2, 3)]
+    assert [text.location for text in texts] == [f"{source.name}:{n}" for n in (1, 2, 3)]
     assert peak < 2.5 * LARGEST_ENTRY
     assert len(take(tmp_path, source).gaps) == 1
 

@@ -161,7 +161,7 @@ def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path:
 def test_a_run_that_another_process_finished_meanwhile_is_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = runner._alone
+    real = runner._locked
 
     @contextmanager
     def late(work: Path) -> Iterator[None]:
@@ -170,7 +170,7 @@ def test_a_run_that_another_process_finished_meanwhile_is_not_repeated(
         with real(work):
             yield
 
-    monkeypatch.setattr(runner, "_alone", late)
+    monkeypatch.setattr(runner, "_locked", late)
     spy = _Spy()
     ran = _run(tmp_path, spy.model())
     assert ran.again

@@ -16,7 +16,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.tokens import begun, features_of, shape
+from goldpan.evaluation.models.tokens import features_of, shape, with_beginnings
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import requirements
@@ -81,7 +81,7 @@ def test_shapes() -> None:
 
 @given(TAGS)
 def test_every_name_begins(tags: list[str]) -> None:
-    found = begun(tags)
+    found = with_beginnings(tags)
     for place, tag in enumerate(found):
         if tag.startswith("I-"):
             assert found[place - 1][2:] == tag[2:]

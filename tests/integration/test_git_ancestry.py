@@ -112,8 +112,8 @@ def test_walking_back_and_unknown_commits(tmp_path: Path) -> None:
     assert [known.back(third, steps) for steps in range(4)] == [third, second, first, None]
     assert known.is_ancestor(first, third)
     assert not known.is_ancestor(third, first)
-    assert known.known(third) == third
-    assert known.known("f" * 40) is known.known(None) is None
+    assert known.find(third) == third
+    assert known.find("f" * 40) is known.find(None) is None
 
 
 def test_a_history_with_a_hole_is_told(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from goldpan.commands.starting import init
 from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.locks import hold_lock
-from goldpan.core.remote.known import home_of
+from goldpan.core.remote.known import mirror_directory
 from goldpan.core.remote.lease import Lease
 from goldpan.core.remote.manifest import PIECE
 from goldpan.core.remote.mirror import Mirror, Pruned
@@ -93,7 +93,7 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
         run("run", "far.toml", on="one")
         assert "Nothing to do" in run("run", "far.toml", on="other")
         monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path / "other"))
-        there = home_of(ADDRESS) / remote.FILES
+        there = mirror_directory(ADDRESS) / remote.FILES
         for folder in ("tables", "verdicts"):
             assert made(there, folder) == made(tmp_path / "lab", folder)
         assert rows(there, "questions") == rows(tmp_path / "lab", "questions")

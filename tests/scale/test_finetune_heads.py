@@ -102,11 +102,11 @@ def test_padding_changes_no_answer(kind: str) -> None:
 
 def test_starcoder_is_filled_on_the_left_and_positions_are_told() -> None:
     words = _load("starcoder2", "requirement_type").words
-    assert words.left
+    assert words.pads_left
     inputs = padded(words, [[5], [5, 6, 7]])
     assert inputs["attention_mask"].tolist() == [[0, 0, 1], [1, 1, 1]]
     assert inputs["position_ids"].tolist() == [[0, 0, 0], [0, 1, 2]]
-    assert not _load("gpt2", "requirement_type").words.left
+    assert not _load("gpt2", "requirement_type").words.pads_left
 
 
 def test_gpt2_needs_its_positions_told() -> None:
@@ -159,9 +159,9 @@ def test_words_are_aligned_with_their_tokens(kind: str) -> None:
     table = rows(task, [(tokens, ["O", "B-Operating_System", "O", "O", "B-Library", "O"])])
     (example,) = loaded.head.examples(words, table, learn=True)
     asked = {at for at, target in enumerate(example.target) if target != NOT_ASKED}
-    assert asked == {first for _, first, _ in example.places}
-    assert {word for word, _, _ in example.places} >= {0, 1, 4, 5}
-    for word, first, _ in example.places:
+    assert asked == {first for _, first, _ in example.words}
+    assert {word for word, _, _ in example.words} >= {0, 1, 4, 5}
+    for word, first, _ in example.words:
         piece = words.decode(example.ids[first : first + 1]).lower()
         assert word == 3 or (piece and tokens[word].lower().startswith(piece))
     tags = loaded.head.answers(loaded.asker(1), words, table).values[0]
@@ -178,7 +178,7 @@ def test_long_rows_are_cut_into_windows_and_every_word_is_answered() -> None:
     examples = loaded.head.examples(loaded.words, table, learn=True)
     assert len(examples) > 1
     assert all(len(each.ids) <= loaded.words.limit for each in examples)
-    assert sorted(word for each in examples for word, _, _ in each.places) == list(range(200))
+    assert sorted(word for each in examples for word, _, _ in each.words) == list(range(200))
     assert isinstance(loaded.head, TaggingHead)
 
 
@@ -192,7 +192,7 @@ def test_only_the_words_that_are_named_are_masked_half_of_them_at_a_time() -> No
     batch = loaded.head.batch(words, examples, "0 0")
     hidden = batch.inputs["input_ids"] == mask
     assert torch.equal(hidden, batch.targets != NOT_ASKED)
-    allowed = {at for _, first, after in examples[0].places for at in range(first, after)}
+    allowed = {at for _, first, after in examples[0].words for at in range(first, after)}
     assert set(hidden.any(0).nonzero().flatten().tolist()) == allowed
     share = float(hidden[:, sorted(allowed)].float().mean())
     assert 0.42 < share < 0.58

@@ -73,7 +73,7 @@ def test_labels_of_a_dataset_become_choices_of_the_form(
     label: str | None, choices: tuple[str, ...]
 ) -> None:
     task = make_task(find_form("issue-type"), issue(1, label))
-    assert (task.subject, task.subject_id, task.given) == ("text", "issue_type:1", choices)
+    assert (task.subject, task.subject_id, task.dataset_labels) == ("text", "issue_type:1", choices)
     # Neither the label nor GitHub's labels reach an annotator.
     shown = str(task.data())
     assert "good first issue" not in shown

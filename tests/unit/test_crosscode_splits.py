@@ -127,21 +127,21 @@ def test_what_is_drawn_stays_as_data_grow(small: int, more: int, cap: int, seed:
     few, many = instances(small), instances(small + more)
     before = draw_instances(few, "t", cap, seed, frozenset())
     after = draw_instances(many, "t", cap, seed, frozenset())
-    assert len(after.places) == min(cap, small + more)
-    old = {place for place in after.places if place < small}
-    assert old <= before.places
+    assert len(after.indexes) == min(cap, small + more)
+    old = {place for place in after.indexes if place < small}
+    assert old <= before.indexes
     assert draw_instances(few, "t", cap, seed, frozenset()) == before
 
 
 def test_draws_differ_by_seed_and_leave_out_what_is_shown() -> None:
     many = instances(1000)
-    draws = [draw_instances(many, "t", 100, seed, frozenset()).places for seed in range(5)]
+    draws = [draw_instances(many, "t", 100, seed, frozenset()).indexes for seed in range(5)]
     assert len(set(draws)) == 5
     everywhere = sum(sum(places) for places in draws) / 500
     assert 400 < everywhere < 600
     shown = draw_instances(many, "t", 1000, 0, frozenset({"input 3", "input 7"}))
-    assert (len(shown.places), shown.shown) == (998, 2)
-    assert not shown.places & {3, 7}
+    assert (len(shown.indexes), shown.shown) == (998, 2)
+    assert not shown.indexes & {3, 7}
 
 
 def public(directory: Path, number: int, kind: list[str], texts: list[str], **more: Any) -> None:

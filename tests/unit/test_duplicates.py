@@ -353,7 +353,7 @@ def test_leaks_are_sought_in_the_corpus_alone() -> None:
 
 @given(TEXTS, TEXTS)
 def test_leaks_name_the_most_similar_text(corpus: list[str], asked: list[str]) -> None:
-    leaks = {leak.asked: leak for leak in find_leaks([corpus], asked, SURE)}
+    leaks = {leak.query: leak for leak in find_leaks([corpus], asked, SURE)}
     for at, text in enumerate(asked):
         likes = [
             (1.0 if text == other else jaccard(text, other), -place)
@@ -365,6 +365,6 @@ def test_leaks_name_the_most_similar_text(corpus: list[str], asked: list[str]) -
             assert at not in leaks
         else:
             assert leaks[at].similarity == best[0]
-            found_text = corpus[leaks[at].found]
-            assert corpus.index(found_text) == leaks[at].found
+            found_text = corpus[leaks[at].match]
+            assert corpus.index(found_text) == leaks[at].match
             assert (found_text == text) == (leaks[at].relation == "exact")

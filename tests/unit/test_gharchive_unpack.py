@@ -57,7 +57,7 @@ def flat(batches: Iterable[list[bytes] | LongLine]) -> list[bytes]:
 def test_sound_files(data: bytes, lines: list[bytes], tmp_path: Path) -> None:
     assert unpacked(tmp_path, data) == (
         lines,
-        Unpacking(given=sum(map(len, lines)) + lines_ends(data)),
+        Unpacking(unpacked_bytes=sum(map(len, lines)) + lines_ends(data)),
     )
 
 

@@ -65,7 +65,7 @@ def test_what_a_task_says_is_shown_as_text() -> None:
 def test_a_row_of_any_task_is_shown_without_its_label(tmp_path: Path) -> None:
     row = {"id": "t:1", "repo": None, "text": "<b>sums</b>", "label": "summary", "document": "Pan"}
     task = make_task(task_form(ONE), row)
-    assert (task.subject_id, task.given) == ("t:1", ("summary",))
+    assert (task.subject_id, task.dataset_labels) == ("t:1", ("summary",))
     assert "&lt;b&gt;sums" in task.panels["text_panel"]
     assert "Pan" in task.panels["note"]
     assert "summary" not in str(task.data())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goldpan.datasets.task import Label, TaskType
 from goldpan.datasets.wording import wording_of
-from goldpan.evaluation.prompting.inputs import Shown
+from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.evaluation.prompting.reading import Read, align, read_answer, without_thought
 from tests.crosscode_tasks import TYPES, make_task
 from tests.drawing import examples
@@ -23,7 +23,7 @@ WORDS = ("I", "use", "std::vector", "and", "git", "daily")
 def read(kind: TaskType, said: str, *, structured: bool = False, **changes: Any) -> Read:
     """Return what is made of words for a task of a type."""
     task = make_task("t", kind, **changes)
-    shown = Shown("text", words=WORDS, blanks=2)
+    shown = PromptRow("text", words=WORDS, blanks=2)
     return read_answer(wording_of(task), shown, said, structured=structured)
 
 

@@ -270,7 +270,7 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     history = History(raw.read())
     assert history.counts() == (1, 0, 0)
     assert [one["annotations"][0]["id"] for one in history.deleted()] == [5]
-    assert (raw.last_pull(), raw.asked(2), raw.asked(3)) == (2, {1, 2}, set())
+    assert (raw.last_pull(), raw.fetched_tasks(2), raw.fetched_tasks(3)) == (2, {1, 2}, set())
     assert data["id"] == "pair:octo/gem#1+1001"
     next((tmp_path / "raw").glob("000002-*")).write_bytes(b"torn")
     with pytest.raises(WorkspaceError, match="is damaged"):

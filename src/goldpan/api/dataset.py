@@ -92,7 +92,7 @@ class Dataset:
 
     def to_arrow(self, split: str | None = None) -> pa.Table:
         """Return the rows of a split, by default of all, as an Arrow table."""
-        names = list(self.splits) if split is None else [self._known(split)]
+        names = list(self.splits) if split is None else [self._checked_split(split)]
         return pa.concat_tables(
             pq.read_table(path, page_checksum_verification=True, partitioning=None)
             for name in names
@@ -212,7 +212,7 @@ class Dataset:
     def _paths(self, split: str = "*") -> list[Path]:
         return shard_paths(self.path, split)
 
-    def _known(self, split: str) -> str:
+    def _checked_split(self, split: str) -> str:
         if split not in self.splits:
             raise UsageError(
                 f"{self.path} has no split {split!r}", f"It has {', '.join(self.splits)}"

@@ -81,7 +81,7 @@ class PlannedRun:
     protocol: Protocol
     seed: int
     data: TaskData
-    given: TaskInput
+    task_input: TaskInput
     by: tuple[str, ...] = ()
     """Columns to score by, beside the project."""
 
@@ -95,8 +95,8 @@ class PlannedRun:
                 self.protocol,
                 self.seed,
                 reporter,
-                files=self.given.files,
-                ablated=self.given.ablated,
+                files=self.task_input.files,
+                ablated=self.task_input.ablated,
                 by=self.by,
             )
 

@@ -44,7 +44,7 @@ def prune(paths: Iterable[str], suffixes: frozenset[str]) -> tuple[str, ...]:
     characters) are left out.
     """
     kept = {path for path in paths if _is_shown(path) and _suffix(path) in suffixes}
-    return tuple(sorted(kept, key=_place))
+    return tuple(sorted(kept, key=_drawing_order))
 
 
 def draw_tree(paths: Iterable[str], root: str = ".") -> str:
@@ -120,7 +120,7 @@ def _is_shown(path: str) -> bool:
     return len(path) <= _LONGEST and not path.startswith(".") and "/." not in path
 
 
-def _place(path: str) -> str:
+def _drawing_order(path: str) -> str:
     """Return what paths are sorted by to come in the order of a drawing, folder by folder."""
     return path.replace("/", "\0")
 

@@ -58,13 +58,13 @@ def first_change(old: bytes, new: bytes, old_code: bytes, new_code: bytes) -> st
     squeezed = squeeze(old_code), squeeze(new_code)
     if squeezed[0] == squeezed[1]:
         number = old.count(b"\n", 0, _shared_start(old, new))
-        return f"{_told(old, number)} => {_told(new, number)}"
+        return f"{_line_text(old, number)} => {_line_text(new, number)}"
     left = _shared_start(*squeezed)
     line = old_code.rfind(b"\n", 0, _shared_start(old_code, new_code)) + 1
     left -= len(squeeze(old_code[:line]))
     number = old_code.count(b"\n", 0, line)
     lines = [number + _lines_to(code[line:], left) for code in (old_code, new_code)]
-    return f"{_told(old, lines[0])} => {_told(new, lines[1])}"
+    return f"{_line_text(old, lines[0])} => {_line_text(new, lines[1])}"
 
 
 def _lines_to(code: bytes, offset: int) -> int:
@@ -78,7 +78,7 @@ def _lines_to(code: bytes, offset: int) -> int:
     return number
 
 
-def _told(text: bytes, number: int) -> str:
+def _line_text(text: bytes, number: int) -> str:
     lines = text.split(b"\n", number + 1)
     if number >= len(lines) or lines[number:] == [b""]:
         return "the end"

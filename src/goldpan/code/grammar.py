@@ -116,10 +116,10 @@ def _take_apart(text: bytes, nodes: list[tuple[int, int, Mark, int]], grammar: G
     for start, negative_end, mark, _ in (*nodes, (len(text), -len(text), Mark.CODE, 0)):
         while len(around) > 1 and around[-1][0] <= start:
             end, inner = around.pop()
-            parts.append(shown(text[at:end], inner, grammar))
+            parts.append(code_bytes(text[at:end], inner, grammar))
             at = end
         outer = around[-1][1]
-        parts.append(shown(text[at:start], outer, grammar))
+        parts.append(code_bytes(text[at:start], outer, grammar))
         at = start
         inner = mark.within(outer)
         if inner is Mark.STRING and outer is Mark.CODE:
@@ -131,7 +131,7 @@ def _take_apart(text: bytes, nodes: list[tuple[int, int, Mark, int]], grammar: G
     return Stripped(mark_continued_lines(b"".join(parts)), comments, strings)
 
 
-def shown(text: bytes, mark: Mark, grammar: Grammar) -> bytes:
+def code_bytes(text: bytes, mark: Mark, grammar: Grammar) -> bytes:
     """Return what the code has of a part of the text."""
     if mark in (Mark.CODE, Mark.EXACT) or not text:
         return text

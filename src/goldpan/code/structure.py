@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from goldpan.code.difference import shared_ends
-from goldpan.code.grammar import Mark, Reading, shown
+from goldpan.code.grammar import Mark, Reading, code_bytes
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,7 +31,7 @@ def same_structure(before: Reading, after: Reading) -> bool:
             if mark is not Mark.STRING and left_node.kind_id != other.kind_id:
                 return False
             within = left_node.end_byte <= start or left_node.start_byte >= ends[0] - tail
-            if within and _place(left_node, start, ends[0]) == _place(other, start, ends[1]):
+            if within and _position(left_node, start, ends[0]) == _position(other, start, ends[1]):
                 continue
             if not (left_node.child_count or other.child_count or mark is Mark.STRING):
                 if _words(left_node, before, mark) != _words(other, after, mark):
@@ -46,14 +46,14 @@ def _mark(node: Node, reading: Reading, outer: Mark) -> Mark:
     return outer if mark is None else mark.within(outer)
 
 
-def _place(node: Node, start: int, end: int) -> tuple[int, int, int]:
+def _position(node: Node, start: int, end: int) -> tuple[int, int, int]:
     """Return where a node stands, from the start of its text or else from its end."""
     origin = 0 if node.end_byte <= start else end
     return node.start_byte - origin, node.end_byte - origin, node.descendant_count
 
 
 def _words(node: Node, reading: Reading, mark: Mark) -> list[bytes]:
-    return shown(reading.text[node.start_byte : node.end_byte], mark, reading.grammar).split()
+    return code_bytes(reading.text[node.start_byte : node.end_byte], mark, reading.grammar).split()
 
 
 def _within(node: Node, reading: Reading, outer: Mark) -> list[Node]:

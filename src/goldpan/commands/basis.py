@@ -27,11 +27,11 @@ def _line(basis: Basis) -> str:
     text = "Not paired" if basis.rules is None else f"Pairs by rules {basis.rules}"
     if basis.newest:
         text += ", the newest"
-    text += _others(basis.other_rules, "--rules")
+    text += _other_names(basis.other_rules, "--rules")
     if basis.profile is not None:
-        text += f"; profile {basis.profile}{_others(basis.other_profiles, '--profile')}"
+        text += f"; profile {basis.profile}{_other_names(basis.other_profiles, '--profile')}"
     return text
 
 
-def _others(names: Sequence[str], option: str) -> str:
+def _other_names(names: Sequence[str], option: str) -> str:
     return f" (there, too: {', '.join(f'{option} {name}' for name in names)})" if names else ""

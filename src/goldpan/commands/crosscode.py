@@ -79,7 +79,7 @@ def export_files(
 
     if every == bool(task):
         raise UsageError("Which tasks to write is not clear", "Give either --task NAME or --all")
-    lab = _place(workspace)
+    lab = _workspace_layout(workspace)
     use_tasks(lab.root, own_tasks)
     own = tasks_directory(lab.root)
     wanted = load_tasks(own) if every else {name: find_task(name, own) for name in task or ()}
@@ -112,7 +112,7 @@ def import_files(
     from goldpan.builders.crosscode.importing import import_task
     from goldpan.builders.crosscode.read_meta import list_metas, read_meta
 
-    lab = _place(workspace)
+    lab = _workspace_layout(workspace)
     if not task and is_split(directory):
         made = [import_split(lab, directory)]
         print_result(json, imported_json(made), lambda: print_imported(made))
@@ -159,7 +159,7 @@ def splits(
     from goldpan.builders.crosscode.splits import assign_tasks, load_splits
 
     known = load_splits(splits_file)
-    tasks = find_tasks(sources or [_files(_place(workspace))])
+    tasks = find_tasks(sources or [_files(_workspace_layout(workspace))])
     metas = [task.meta for task in tasks]
     assigned = [assign_tasks(name, split, metas) for name, split in known.items()]
     print_result(json, splits_json(assigned), lambda: print_splits(assigned))
@@ -218,7 +218,7 @@ def split(
     budget = Budget(max_length, counter, unit) if max_length is not None else None
     find_layout(layout)  # a name that is wrong is told before any work
     settings = CrossSettings(way, seed, budget, train_cap, evaluation_cap, layout=layout)
-    lab = _place(workspace)
+    lab = _workspace_layout(workspace)
     tasks = find_tasks(sources or [_files(lab)])
     assigned = assign_tasks(chosen, known[chosen], [task.meta for task in tasks])
     called = split_folder(chosen, way.name, layout, train_cap)
@@ -253,7 +253,7 @@ def shortcut(
     print_result(json, value, lambda: print_scored(value))
 
 
-def _place(workspace: Path | None) -> Workspace:
+def _workspace_layout(workspace: Path | None) -> Workspace:
     return Workspace(settings_of(workspace=workspace).workspace)
 
 

@@ -271,8 +271,8 @@ def _ledger(console: Terminal, explanation: Explanation) -> None:
 
 
 def _reference(row: Mapping[str, Any]) -> Text:
-    source = _place(row["repo"], row["number"], row["commit_sha"])
-    target = _place(row["target_repo"], row["target_number"], None)
+    source = _web_address(row["repo"], row["number"], row["commit_sha"])
+    target = _web_address(row["target_repo"], row["target_number"], None)
     notes = [
         row["keyword"] or "",
         row["stance"] if row["stance"] != "stated" else "",
@@ -286,7 +286,7 @@ def _reference(row: Mapping[str, Any]) -> Text:
     return line
 
 
-def _place(repo: str | None, number: int | None, sha: str | None) -> str:
+def _web_address(repo: str | None, number: int | None, sha: str | None) -> str:
     if sha:
         return f"commit {sha[:12]}"
     return f"{repo or '?'}#{number}" if number is not None else str(repo)

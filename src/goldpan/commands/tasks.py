@@ -64,7 +64,7 @@ def list_tasks(
     """List the tasks, and which have data in the workspace."""
     from goldpan.datasets.registry import load_tasks
 
-    lab, own = _places(workspace, tasks)
+    lab, own = _layout_and_tasks(workspace, tasks)
     known = load_tasks(own)
     suites = sorted({name for task in known.values() for name in task.suites})
     if suite is not None and suite not in suites:
@@ -89,7 +89,7 @@ def show_task(
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.task_file import plain_task
 
-    lab, own = _places(workspace, tasks)
+    lab, own = _layout_and_tasks(workspace, tasks)
     task = find_task(name, own)
     print_result(json, plain_task(task), lambda: print_task(task, task_line(task, lab)))
 
@@ -102,7 +102,7 @@ def validate(tasks: OwnTasks = None, workspace: Directory = None, json: Json = F
     """
     from goldpan.datasets.task_checks import check_files
 
-    _, own = _places(workspace, tasks)
+    _, own = _layout_and_tasks(workspace, tasks)
     checked = check_files(own)
     print_result(json, validated_json(checked), lambda: print_validated(checked))
     raise typer.Exit(1 if checked.problems else 0)
@@ -136,7 +136,7 @@ def add(
     from goldpan.datasets.registry import load_tasks
     from goldpan.datasets.task_file import read_task
 
-    lab, own = _places(workspace, tasks)
+    lab, own = _layout_and_tasks(workspace, tasks)
     paths = list(file or ())
     described = describe_task(name, paths, text or (), label, repo=repo, document=document)
     path = own / f"{name}.toml"
@@ -196,7 +196,7 @@ def import_data(
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import find_task
 
-    lab, own = _places(workspace, tasks)
+    lab, own = _layout_and_tasks(workspace, tasks)
     task = find_task(name, own)
     if download and files:
         raise UsageError("Files and --download are given at once", "Give one of them")
@@ -220,7 +220,7 @@ def import_data(
     raise typer.Exit(0 if imported.exact else PARTIAL)
 
 
-def _places(workspace: Path | None, tasks: Path | None) -> tuple[Workspace, Path]:
+def _layout_and_tasks(workspace: Path | None, tasks: Path | None) -> tuple[Workspace, Path]:
     """Return the workspace, and the directory of tasks of one's own."""
     from goldpan.datasets.registry import tasks_directory
 

@@ -29,7 +29,7 @@ from goldpan.core.progress import Reporter
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.check_texts import FindPrivate
 from goldpan.datasets.hub_client import endpoint, open_hub, quiet
-from goldpan.datasets.hub_compare import KIND, Change, There, compare, look
+from goldpan.datasets.hub_compare import KIND, Change, HubState, compare, read_hub_state
 from goldpan.datasets.hub_errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
@@ -85,7 +85,7 @@ def publish(
     local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
     api = open_hub(call.token)
     with quiet():
-        there = look(api, call) if call.token else None
+        there = read_hub_state(api, call) if call.token else None
         if there:
             _refuse_conflicts(call, there, private=private)
         changes = compare(directory, local, there.files if there else {})
@@ -151,7 +151,7 @@ def _refuse_problems(
         )
 
 
-def _refuse_conflicts(call: HubCall, there: There, *, private: bool) -> None:
+def _refuse_conflicts(call: HubCall, there: HubState, *, private: bool) -> None:
     if private and not there.private:
         raise PublishError(
             f"{call.repo_id} is public, and the dataset is to be private",
@@ -161,7 +161,7 @@ def _refuse_conflicts(call: HubCall, there: There, *, private: bool) -> None:
 
 
 def _refuse_overwriting(
-    call: HubCall, there: There, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
+    call: HubCall, there: HubState, changes: tuple[Change, ...], tag: str | None, *, overwrite: bool
 ) -> None:
     if changes and there.files and not overwrite:
         losses_first = sorted(

@@ -29,7 +29,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class There:
+class HubState:
     """A repository on the Hub as it is now."""
 
     head: str | None
@@ -39,7 +39,7 @@ class There:
     private: bool
 
 
-def look(api: HfApi, call: HubCall) -> There | None:
+def read_hub_state(api: HfApi, call: HubCall) -> HubState | None:
     """Return the repository as it is, or None where there is none."""
     with explained(call, "asking what is there"):
         try:
@@ -56,7 +56,7 @@ def look(api: HfApi, call: HubCall) -> There | None:
             if isinstance(file, RepoFile) and file.path not in _NOT_OURS
         }
     tags = {ref.name: ref.target_commit for ref in refs.tags}
-    return There(info.sha, files, tags, bool(info.private))
+    return HubState(info.sha, files, tags, bool(info.private))
 
 
 def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[Change, ...]:

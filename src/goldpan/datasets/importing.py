@@ -158,7 +158,7 @@ def import_files(
                     tags=task.suites,
                     languages=(task.language,),
                     subjects="rows",
-                    made=_made(task, names),
+                    made=_preparation(task, names),
                     apart=plan.kind != "given",
                     redacted=False,
                 ),
@@ -248,7 +248,7 @@ def find_reader(task: Task) -> Callable[[Task, Sequence[Path]], Iterator[dict[st
     return read
 
 
-def _made(task: Task, steps: Sequence[str]) -> str:
+def _preparation(task: Task, steps: Sequence[str]) -> str:
     done = f"with the steps {', '.join(steps)}" if steps else "without changing their texts"
     source = task.source
     origin = f"{source.title} ({source.url})" if source.url else source.title

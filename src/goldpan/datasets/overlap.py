@@ -50,7 +50,7 @@ def find_overlap(
     Memory follows the number of texts, about 1 KB each, not their length.
     """
     name = input_column(task.type).name
-    seen = _Seen(set(), set())
+    seen = _TrainSide(set(), set())
     ids: list[str] = []
     documents: set[str] = set()
     projects: set[str] = set()
@@ -79,8 +79,8 @@ def find_overlap(
 
     leaks = find_leaks_of_batches(learned(), tested(), DuplicateSettings())
     rows: dict[Kind, frozenset[str]] = {
-        "text": frozenset(ids[leak.asked] for leak in leaks if leak.relation == "exact"),
-        "near": frozenset(ids[leak.asked] for leak in leaks if leak.relation == "near"),
+        "text": frozenset(ids[leak.query] for leak in leaks if leak.relation == "exact"),
+        "near": frozenset(ids[leak.query] for leak in leaks if leak.relation == "near"),
     }
     if named.documents:
         rows["document"] = frozenset(documents)
@@ -90,7 +90,7 @@ def find_overlap(
 
 
 @dataclass(slots=True)
-class _Seen:
+class _TrainSide:
     documents: set[tuple[str | None, str | None]]
     projects: set[str | None]
 

@@ -44,7 +44,7 @@ def _parquet(rows: pa.RecordBatchReader, path: Path) -> None:
 
 def _json_lines(rows: pa.RecordBatchReader, path: Path) -> None:
     with path.open("wb") as file:
-        for row in _each(rows):
+        for row in _rows_of(rows):
             file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
@@ -52,14 +52,14 @@ def _csv(rows: pa.RecordBatchReader, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(rows.schema.names)
-        for row in _each(rows):
+        for row in _rows_of(rows):
             writer.writerow(
                 " ".join(map(str, value)) if isinstance(value, list) else value
                 for value in row.values()
             )
 
 
-def _each(rows: pa.RecordBatchReader) -> Iterable[dict[str, Any]]:
+def _rows_of(rows: pa.RecordBatchReader) -> Iterable[dict[str, Any]]:
     for batch in rows:
         yield from batch.to_pylist()
 

@@ -51,7 +51,7 @@ def task_of(values: Mapping[str, Any], source: str) -> Task:
     try:
         task = _adapter().validate_python(_with_texts(_with_defaults(known)))
     except ValidationError as error:
-        problems += [_told(part) for part in error.errors(include_url=False)]
+        problems += [_problem_text(part) for part in error.errors(include_url=False)]
         if len(problems) == 1:
             missing = problems[0].endswith(" is missing")
             remedy = f"{'Add' if missing else 'Correct'} it. {_HELP}"
@@ -64,7 +64,7 @@ def task_of(values: Mapping[str, Any], source: str) -> Task:
     return task
 
 
-def _told(error: Any) -> str:
+def _problem_text(error: Any) -> str:
     """Return what is wrong with one key."""
     key = _path(error["loc"])
     if error["type"] in ("missing", "missing_argument"):

@@ -186,7 +186,7 @@ def _compare(
     few = len(shared) < FEWEST_TASKS
     alone: tuple[Comparison, ...] = ()
     if few and (len(shared) == 1 or len(models) <= _MOST_ALONE):
-        by_task = (_alone(result, name, tasks.get(name), question) for name in shared)
+        by_task = (_single_task(result, name, tasks.get(name), question) for name in shared)
         alone = tuple(comparison for comparison in by_task if comparison is not None)
     if len(shared) == 1 and alone:
         return replace(result, comparison=alone[0])
@@ -267,7 +267,7 @@ def _few_projects(
         )
 
 
-def _alone(
+def _single_task(
     result: ComparisonResult, name: str, task: Task | None, question: Question
 ) -> Comparison | None:
     """Compare by the answers to one task, None where the metric does not allow it."""

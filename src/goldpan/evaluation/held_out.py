@@ -91,7 +91,7 @@ def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[
         value=match["value"] or "",
     )
     if match["each"]:
-        return _each(data, rows, rules)
+        return _every_value(data, rows, rules)
     sides = held_out_rows(rows, rules)
     splits = {
         "train": rows.filter(pa.array([not side for side in sides])),
@@ -144,7 +144,7 @@ def held_out_rows(rows: pa.Table, rules: HeldOut) -> Sequence[bool]:
     ]
 
 
-def _each(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskData, HeldOut]:
+def _every_value(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskData, HeldOut]:
     """Return all rows as train and as test: the run parts them, value by value."""
     count = len(set(values_of(rows, rules.column)))
     if not 2 <= count <= MOST_MODELS:

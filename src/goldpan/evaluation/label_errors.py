@@ -112,7 +112,7 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
     worst = margins.argmin(axis=1)
     least = margins.min(axis=1)
     suspect: npt.NDArray[np.bool_] = np.any(flagged, axis=1)
-    labelled = _given(task, rows)
+    labelled = _label_sets(task, rows)
     ids = rows["id"].to_pylist()
     order = sorted(range(len(ids)), key=lambda row: (least[row], ids[row]))
     names = list(decisions)
@@ -140,14 +140,14 @@ def write_ranked(result: LabelErrors, path: Path) -> None:
     write_rows(table.to_reader(), path)
 
 
-def _given(task: Task, rows: pa.Table) -> list[tuple[str, ...]]:
+def _label_sets(task: Task, rows: pa.Table) -> list[tuple[str, ...]]:
     targets = rows[target_column(task.type).name].to_pylist()
     return [tuple(label) if isinstance(label, list) else (label,) for label in targets]
 
 
 def _decisions(task: Task, rows: pa.Table) -> Mapping[str, Labels]:
     """Return what is to be decided of each row, as numbers: one label, or each label or not."""
-    labelled, names = _given(task, rows), task.label_names
+    labelled, names = _label_sets(task, rows), task.label_names
     if task.type == "multi-label":
         decisions = {
             name: np.array([int(name in row) for row in labelled], np.int64) for name in names

@@ -64,7 +64,7 @@ class Protocol:
 
 def settings_for(protocol: Protocol, model: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that a protocol wants of a model, with those that were given instead."""
-    return {**protocol.settings.get(_known(protocol, model), {}), **given}
+    return {**protocol.settings.get(_settings_name(protocol, model), {}), **given}
 
 
 def in_part(
@@ -82,16 +82,16 @@ def in_part(
     `steps` and `split` are those of the rows, None and empty where they are not known; `facts` is
     what training reported of itself.
     """
-    name = _known(protocol, model)
+    name = _settings_name(protocol, model)
     gaps = []
     if protocol.settings and not name:
         gaps.append(f"the protocol names no settings of {model}")
     for key, value in protocol.settings.get(name, {}).items():
         if settings.get(key) != value:
-            gaps.append(f"{key} is {_said(settings.get(key))}, not {_said(value)}")
+            gaps.append(f"{key} is {_value_text(settings.get(key))}, not {_value_text(value)}")
     for key, value in protocol.expected.get(name, {}).items():
         if key in facts and facts[key] != value:
-            gaps.append(f"{key} is {_said(facts[key])}, not {_said(value)}")
+            gaps.append(f"{key} is {_value_text(facts[key])}, not {_value_text(value)}")
     if gap := protocol.lacking.get(f"{name} {task.type}"):
         gaps.append(gap)
     if protocol.steps and steps is not None:
@@ -107,7 +107,7 @@ def in_part(
     return tuple(gaps)
 
 
-def _known(protocol: Protocol, model: str) -> str:
+def _settings_name(protocol: Protocol, model: str) -> str:
     """Return the name under which a protocol has settings of a model; empty without any.
 
     Runs of fine-tuned models are named after their weights.
@@ -116,7 +116,7 @@ def _known(protocol: Protocol, model: str) -> str:
     return next(names, "")
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     return (
         "nothing"
         if value in (None, "")

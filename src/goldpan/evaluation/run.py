@@ -101,7 +101,7 @@ def run(
     if (directory / RESULT).exists():
         return _finished(directory, data, by, files)
     work = directory.with_name(directory.name + ".work")
-    with _alone(work):
+    with _locked(work):
         if (directory / RESULT).exists():  # another process was faster
             shutil.rmtree(work, ignore_errors=True)
             return _finished(directory, data, by, files)
@@ -252,7 +252,7 @@ def _publish(
 
 
 @contextmanager
-def _alone(work: Path) -> Iterator[None]:
+def _locked(work: Path) -> Iterator[None]:
     make_directory(work)
     busy = EvaluationError(
         f"Another goldpan does the run in {work}", "Wait for it, or choose another --seed"

@@ -49,7 +49,7 @@ PATCHES = "code-edit"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Outcomes:
     """What the examples say."""
 
     evidence: list[Evidence]
@@ -150,14 +150,14 @@ def _label_scores(task: Task, rows: Mapping[str, list[Any]]) -> tuple[Floats | N
     return check_scores(rows["scores"], len(task.labels))
 
 
-def _single_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Found:
+def _single_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
     positive = positive_label(task)
     try:
         data = number_labels(task.label_names, rows["truth"], rows["answer"], positive)
     except KeyError as error:
         raise _unknown_truth(task, error) from None
     scores, reason = _label_scores(task, rows)
-    return _Found(
+    return _Outcomes(
         single_label_evidence(data, scores),
         data.invalid,
         _areas_missing(reason, binary=positive is not None),
@@ -166,13 +166,13 @@ def _single_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str
     )
 
 
-def _multi_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Found:
+def _multi_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
     try:
         data = indicate_labels(task.label_names, rows["truth"], rows["answer"])
     except KeyError as error:
         raise _unknown_truth(task, error) from None
     scores, reason = _label_scores(task, rows)
-    return _Found(
+    return _Outcomes(
         multi_label_evidence(data, scores),
         data.invalid,
         _areas_missing(reason, binary=False),
@@ -180,26 +180,26 @@ def _multi_label(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]
     )
 
 
-def _numbers(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Found:
+def _numbers(task: Task, rows: Mapping[str, list[Any]], _: Mapping[str, str]) -> _Outcomes:
     if count_invalid_numbers(rows["truth"]):
         raise EvaluationError(
             f"A right answer of {task.name} is not a finite number", "Correct the task's data"
         )
     evidence = regression_evidence(rows["truth"], rows["answer"])
-    return _Found(evidence, count_invalid_numbers(rows["answer"]))
+    return _Outcomes(evidence, count_invalid_numbers(rows["answer"]))
 
 
-def _tags(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Found:
+def _tags(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Outcomes:
     truths, answers = rows["truth"], rows["answer"]
-    return _Found(entity_evidence(truths, answers), count_invalid_tags(truths, answers))
+    return _Outcomes(entity_evidence(truths, answers), count_invalid_tags(truths, answers))
 
 
-def _masked_words(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Found:
+def _masked_words(_: Task, rows: Mapping[str, list[Any]], __: Mapping[str, str]) -> _Outcomes:
     evidence = masked_word_evidence(rows["truth"], rows["answer"])
-    return _Found(evidence, _nulls(rows["answer"]))
+    return _Outcomes(evidence, _nulls(rows["answer"]))
 
 
-def _texts(task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str]) -> _Found:
+def _texts(task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str]) -> _Outcomes:
     truths, answers = rows["truth"], rows["answer"]
     if task.source.builder == PATHS:
         evidence = path_evidence(truths, answers)
@@ -207,7 +207,7 @@ def _texts(task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str]) 
         evidence = text_evidence(truths, answers)
         if task.source.builder == PATCHES:
             evidence += patch_evidence(with_files(truths, answers, rows["id"], files))
-    return _Found(evidence, _nulls(answers))
+    return _Outcomes(evidence, _nulls(answers))
 
 
 def _nulls(answers: list[Any]) -> int:
@@ -215,7 +215,7 @@ def _nulls(answers: list[Any]) -> int:
 
 
 _METRICS: Mapping[
-    TaskType, Callable[[Task, Mapping[str, list[Any]], Mapping[str, str]], _Found]
+    TaskType, Callable[[Task, Mapping[str, list[Any]], Mapping[str, str]], _Outcomes]
 ] = {
     "binary": _single_label,
     "multi-class": _single_label,

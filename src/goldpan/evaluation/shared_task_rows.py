@@ -35,13 +35,13 @@ def sibling_rows(workspace: Workspace, task: Task) -> Mapping[str, pa.Table]:
         tables[name] = splits["train"]
         for split, table in splits.items():
             if split != "train":
-                closed.update(_places(table))
+                closed.update(_row_origins(table))
     return {
-        name: table.filter(pa.array([key not in closed for key in _places(table)], pa.bool_()))
+        name: table.filter(pa.array([key not in closed for key in _row_origins(table)], pa.bool_()))
         for name, table in tables.items()
     }
 
 
-def _places(table: pa.Table) -> list[str]:
+def _row_origins(table: pa.Table) -> list[str]:
     columns = (table[name].to_pylist() for name in ("repo", "document", "position", "text"))
     return [repr(key) for key in zip(*columns, strict=True)]

@@ -29,14 +29,14 @@ class DiskWatch:
 
     def __post_init__(self) -> None:
         self._start = self._count()
-        self._free = self._left()
+        self._free = self._free_bytes()
 
     def is_exceeded(self) -> bool:
         """Look again, unless the last look was too short a time ago for what it takes."""
         now = time.monotonic()
         if now < self._next:
             return False
-        left = self._left()
+        left = self._free_bytes()
         # A disk that was full before is not this code's fault, unless it takes still more.
         if left < min(_SPARED, self._free):
             return True
@@ -58,7 +58,7 @@ class DiskWatch:
         self._next = ended + (ended - begun) / _SHARE
         return total
 
-    def _left(self) -> int:
+    def _free_bytes(self) -> int:
         about = os.statvfs(self.directories[0])
         return about.f_bavail * about.f_frsize
 

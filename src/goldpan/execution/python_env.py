@@ -67,7 +67,7 @@ class PythonEnv:
     """The path of its interpreter."""
     version: str
     """The interpreter's version, as 3.11."""
-    wanted: str
+    requested_version: str
     """The version that the date and the project ask for."""
     packages: tuple[str, ...]
     """What is installed, as name==version, sorted."""

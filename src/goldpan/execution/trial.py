@@ -101,7 +101,7 @@ class Trial:
                     runner.variables["PYTHONPATH"] = f"{there}/src:{there}"
                 self.environment |= {
                     "python": made.version,
-                    "python_wanted": made.wanted,
+                    "python_wanted": made.requested_version,
                     "packages": list(made.packages),
                     "in_place": not made.is_copied,
                 }

@@ -183,9 +183,9 @@ def _of_question(question: Question) -> dict[str, int]:
 
 def is_note(remarks: Remarks) -> bool:
     """Tell a reply that says nothing of its own, or mostly asks."""
-    if remarks.asked * 2 > remarks.words:
+    if remarks.question_words * 2 > remarks.words:
         return True
-    return remarks.told < _LEAST_TOLD and not remarks.code and not remarks.solved
+    return remarks.statement_words < _LEAST_TOLD and not remarks.code and not remarks.solved
 
 
 def _earned(
@@ -219,12 +219,12 @@ def _earned(
         "steps": 2 if said.steps else 0,
         "reasons": 1 if said.reasons else 0,
         "says what solved it": 1 if said.solved else 0,
-        "length": (said.told >= 10) + (said.told >= 25),
+        "length": (said.statement_words >= 10) + (said.statement_words >= 25),
         "words of the title": min(shared, 2),
         "confirmed": 2 if _confirmed(question, replies, remarks, index) else 0,
         "by the asker": -2 if asker and not said.solved else 0,
         "thanks": -2 if said.thanks else 0,
-        "asks": -1 if said.asked else 0,
+        "asks": -1 if said.question_words else 0,
         "addressed to a third": -1 if third else 0,
         "quotes much": -1 if said.quotes >= 3 else 0,
         "late": -1 if index >= _LATE else 0,

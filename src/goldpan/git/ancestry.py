@@ -54,7 +54,7 @@ class Ancestry:
         self._heights = {index: height for height, index in enumerate(self._trunk)}
         self._came = self._came_with()
 
-    def known(self, commit: str | None) -> str | None:
+    def find(self, commit: str | None) -> str | None:
         """Return a commit if it is there."""
         return commit if commit in self._places else None
 

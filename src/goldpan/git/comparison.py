@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from goldpan.git.process import stream
-from goldpan.git.retry_process import each
+from goldpan.git.retry_process import results_in_order
 
 MOST_FILES = 50_000
 """A change of more files is not read: GitHub itself lists 3,000."""
@@ -87,7 +87,7 @@ def compare(
 
     The commits must be in the clone.
     """
-    return each(pairs, lambda some: _compare(clone, some, depth))
+    return results_in_order(pairs, lambda some: _compare(clone, some, depth))
 
 
 def _compare(clone: Path, pairs: Sequence[Pair], depth: Depth) -> Iterator[tuple[Touched, ...]]:

@@ -101,13 +101,13 @@ class Objects:
 
     def blob(self, id: str) -> bytes | None:
         """Return a file's bytes, or None where it is not there, no file or too large."""
-        object_ = self._one(id, self._most_bytes)
+        object_ = self._single_object(id, self._most_bytes)
         return object_.data if object_ and object_.kind == "blob" else None
 
     def tree(self, id: str) -> tuple[TreeEntry, ...] | None:
         """Return what stands in a folder, in git's order."""
         if id not in self._trees:
-            self._keep(id, self._one(id, _MOST_TREE))
+            self._keep(id, self._single_object(id, _MOST_TREE))
         return self._trees[id]
 
     def root(self, commit: str) -> str | None:
@@ -179,7 +179,7 @@ class Objects:
             else:
                 yield answers.get(id_)
 
-    def _one(self, id: str, most_bytes: int) -> Object | None:
+    def _single_object(self, id: str, most_bytes: int) -> Object | None:
         return self._answers("--batch", [id], most_bytes)[0] if _ID.fullmatch(id) else None
 
     def _answers(self, reader: str, ids: Sequence[str], most_bytes: int) -> list[Object | None]:

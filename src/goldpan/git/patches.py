@@ -9,7 +9,7 @@ from typing import IO, NamedTuple, cast
 
 from goldpan.git.comparison import RENAMES
 from goldpan.git.process import stream
-from goldpan.git.retry_process import each
+from goldpan.git.retry_process import results_in_order
 
 _OPTIONS = (
     "--stdin",
@@ -54,7 +54,9 @@ def patches(clone: Path, changes: Iterable[tuple[int, str, str]]) -> Iterator[Pa
     the head left it, so give `merge_base`.
     """
     wanted = [Change(*change) for change in changes]
-    for change, text in zip(wanted, each(wanted, lambda some: _patches(clone, some)), strict=True):
+    for change, text in zip(
+        wanted, results_in_order(wanted, lambda some: _patches(clone, some)), strict=True
+    ):
         yield Patch(change.number, text)
 
 

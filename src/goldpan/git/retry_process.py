@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def each(
+def results_in_order(
     items: Sequence[Item], ask: Callable[[Sequence[Item]], Iterator[Result]]
 ) -> Iterator[Result | None]:
     """Yield a result for each item, in order; None for one that cannot be had even alone.

@@ -43,7 +43,7 @@ _MB = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    place: str
+    location: str
     body: bytes
     kind: str
     number: int
@@ -208,7 +208,7 @@ def _keep(journal: Journal, entries: list[_Entry]) -> list[Record]:
             record = journal.keep(
                 "backup",
                 [key],
-                {"file": entry.place},
+                {"file": entry.location},
                 _reply(entry.body),
                 sync=False,
                 digest=digest,
@@ -227,35 +227,35 @@ def _entries(listing: Listing, repo: str, passed: _Passed) -> Iterator[_Entry]:
     """Yield the entries of a backup, and note in `passed` what is none."""
     for text in read_texts(listing):
         if not isinstance(text, Text):
-            passed.entries.add(f"{text.place}: {text.reason}")
+            passed.entries.add(f"{text.location}: {text.reason}")
             continue
         glanced = glance(text.body)
         if glanced is not None:
             at_home = _same(glanced.base, repo)
-            yield _Entry(text.place, text.body, glanced.kind, glanced.number, at_home, text.done)
+            yield _Entry(text.location, text.body, glanced.kind, glanced.number, at_home, text.done)
             continue
         try:
             data = read_shape(parse_json(text.body))
         except ValueError as error:
-            passed.entries.add(f"{text.place} is not JSON ({error})")
+            passed.entries.add(f"{text.location} is not JSON ({error})")
             continue
         except MALFORMED as error:
             passed.entries.add(
-                f"{text.place} is not in the shape of a backup ({type(error).__name__}: {error})"
+                f"{text.location} is not in the shape of a backup ({type(error).__name__}: {error})"
             )
             continue
         if data is None and text.whole_file:
-            passed.files.add(text.place)
+            passed.files.add(text.location)
             continue
         entry = data.get(data["type"]) if data is not None else None
         if not isinstance(entry, dict):
             entry = {}
         number = entry.get("number")
         if data is None or type(number) is not int or not 0 < number <= LARGEST_NUMBER:
-            passed.entries.add(f"{text.place} is not an entry: it has no type or no number")
+            passed.entries.add(f"{text.location} is not an entry: it has no type or no number")
             continue
         at_home = _same((_base_repo(entry) or {}).get("full_name"), repo)
-        yield _Entry(text.place, text.body, data["type"], number, at_home, text.done)
+        yield _Entry(text.location, text.body, data["type"], number, at_home, text.done)
 
 
 def _base_repo(entry: dict[str, Any]) -> dict[str, Any] | None:

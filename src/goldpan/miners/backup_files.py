@@ -44,7 +44,7 @@ class Listing:
 class Text:
     """What may be an entry: where it stands, its bytes, and whether it is a file of its own."""
 
-    place: str
+    location: str
     body: bytes
     whole_file: bool
     done: int
@@ -55,7 +55,7 @@ class Text:
 class Unreadable:
     """Something that could not be read, and why."""
 
-    place: str
+    location: str
     reason: str
 
 
@@ -74,7 +74,7 @@ def list_files(source: Path) -> Listing:
             if name.endswith((_ONE, *_MANY)) and path.is_file():
                 files.append(path)
             elif not name.startswith("."):
-                others.append(_shown(path, source))
+                others.append(_name_in_backup(path, source))
     if not files:
         raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
     files.sort()
@@ -90,7 +90,7 @@ def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
     """Yield all that may be entries, file by file, and what cannot be read."""
     before = 0
     for path in listing.files:
-        name = _shown(path, listing.folder)
+        name = _name_in_backup(path, listing.folder)
         line, done = 0, before
         try:
             with path.open("rb", _STEP) as file:
@@ -115,7 +115,7 @@ def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
             yield Unreadable(name, f"the file cannot be read: {error.strerror}")
 
 
-def _shown(path: Path, folder: Path) -> str:
+def _name_in_backup(path: Path, folder: Path) -> str:
     """Name a file within the backup; names need not be UTF-8."""
     return os.fsencode(path.relative_to(folder)).decode(errors="backslashreplace")
 

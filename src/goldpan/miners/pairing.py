@@ -238,7 +238,7 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
     workspace.paired_by(repo)  # which refuses pairs of an earlier Goldpan
     tables = ("repositories", "entries", "commits", "references")
     with open_tables(workspace, repo, tables) as connection, workspace.scratch() as scratch:
-        name = _one(connection, "SELECT max(repo) FROM repositories")
+        name = _scalar(connection, "SELECT max(repo) FROM repositories")
         _add_signals(connection, str(name), rules)
         connection.execute(_FOUND, {"repo": name})
         pairs: pa.Table = connection.sql(
@@ -273,14 +273,14 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
             len(pairs),
             by_signal,
             int(
-                _one(
+                _scalar(
                     connection,
                     "SELECT count(DISTINCT (pull, issue)) FROM found "
                     "WHERE signal = 'keyword' AND NOT confirmed",
                 )
             ),
             int(
-                _one(
+                _scalar(
                     connection,
                     "SELECT count(DISTINCT (number, target_repo, target_number)) "
                     "FROM refs WHERE signal IN ('keyword', 'closing_reference') "
@@ -313,7 +313,7 @@ def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules)
                 connection.unregister("more")
 
 
-def _one(
+def _scalar(
     connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, object] | None = None
 ) -> Any:
     return connection.execute(query, values or {}).fetchall()[0][0]

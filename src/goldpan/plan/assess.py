@@ -83,7 +83,7 @@ def assess(step: Step, root: Path, record: Record | None, wish: Wish) -> Assessm
     recipe = recipe_of(step)
     why = [*_differences(step, root, record, recipe)]
     if record is not None and record.state in ("done", "partial") and wish.takes(step.unit):
-        why += _wanted(step, record, wish)
+        why += _requested_changes(step, record, wish)
     return Assessment(step.unit, record, recipe, tuple(why))
 
 
@@ -103,7 +103,7 @@ def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) 
             yield Change(f"output {path}", digest[:12], now[:12])
 
 
-def _wanted(step: Step, record: Record, wish: Wish) -> Iterable[Change]:
+def _requested_changes(step: Step, record: Record, wish: Wish) -> Iterable[Change]:
     if record.lacks and record.again:
         yield Change(f"something is missing ({'; '.join(record.lacks[:3])})")
     if wish.refresh and (reason := step.due(record, wish.update)):

@@ -157,14 +157,16 @@ class PlanCluster:
         try:
             outcomes = [part.result() for part in parts]
             outcome = job.step.join(outcomes) if job.step.parts else outcomes[0]
-            made, kept = (tuple(map(self._here, paths)) for paths in (outcome.made, outcome.kept))
+            made, kept = (
+                tuple(map(self._local_path, paths)) for paths in (outcome.made, outcome.kept)
+            )
             job.end(replace(outcome, made=made, kept=kept))
         except StoppedError:
             raise
         except Exception as error:  # noqa: BLE001 - no unit stops the others
             job.fail(error)
 
-    def _here(self, path: Path) -> Path:
+    def _local_path(self, path: Path) -> Path:
         return self._root / path.relative_to(self._root.absolute())
 
     @contextmanager

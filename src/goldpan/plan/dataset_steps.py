@@ -57,7 +57,7 @@ class ReviewStep(Step):
 
     unit: Unit
     setting: Setting
-    wanted: Review
+    section: Review
     repos: tuple[str, ...]
 
     @property
@@ -73,7 +73,7 @@ class ReviewStep(Step):
 
         path = self._settings_file()
         described = asdict(
-            load_review_settings(None if path is None else path, self.wanted.options)
+            load_review_settings(None if path is None else path, self.section.options)
         )
         return {name: value for name, value in described.items() if name not in _SECRETS}
 
@@ -110,17 +110,17 @@ class ReviewStep(Step):
         return list(map(self.setting.repository, self.repos))
 
     def _settings_file(self) -> Path | None:
-        name = self.wanted.settings
+        name = self.section.settings
         return None if name is None else self.setting.file.beside(name)
 
     def _profile_name(self) -> str:
-        return self.setting.profile(self.wanted.profile).name
+        return self.setting.profile(self.section.profile).name
 
     def _options(self) -> dict[str, Any]:
-        options = dict(self.wanted.options)
+        options = dict(self.section.options)
         return {
             "models": options.pop("models", ()),
-            "profile": self.setting.file.profile(self.wanted.profile),
+            "profile": self.setting.file.profile(self.section.profile),
             "rules": self.setting.rules[0],
             "settings": self._settings_file(),
             **options,
@@ -133,7 +133,7 @@ class DatasetStep(Step):
 
     unit: Unit
     setting: Setting
-    wanted: DatasetPlan
+    section: DatasetPlan
     repos: tuple[str, ...]
     previous: Path
     """Where the version that the plan built before is kept."""
@@ -145,7 +145,7 @@ class DatasetStep(Step):
         from goldpan.core.plugins import digests
         from goldpan.filters.catalogue import criteria
 
-        wanted, profile = self.wanted, self.setting.profile(self.wanted.profile)
+        wanted, profile = self.section, self.setting.profile(self.section.profile)
         return {
             "family": wanted.family,
             "repositories": sorted(map(str.lower, self._present())),
@@ -167,7 +167,7 @@ class DatasetStep(Step):
         """Return the digests of tables, verdicts, reviews, people's decisions and gold sets."""
         digests = table_digests(self.setting, self._present(), self._profile_name(), self._rules)
         layout = self.setting.layout_by(self._rules)
-        if self.wanted.require:
+        if self.section.require:
             paths = [
                 layout.verdicts(repo, f"{self._profile_name()}.llm")
                 for repo in map(self.setting.repository, self._present())
@@ -176,25 +176,25 @@ class DatasetStep(Step):
             digests |= digests_of(layout.root, [path for path in paths if path.exists()])
             decided = (layout.root / "annotations").glob("*/decisions.parquet")
             digests |= digests_of(layout.root, decided)
-        if self.wanted.since not in (None, LAST):
-            older = self.setting.file.source(str(self.wanted.since))
+        if self.section.since not in (None, LAST):
+            older = self.setting.file.source(str(self.section.since))
             digests["since"] = digest_of(Path(older) / "provenance.json")
-        for name in self.wanted.gold:
+        for name in self.section.gold:
             digests[f"gold {name}"] = digest_of(self.setting.file.beside(name))
         return digests
 
     def prepare(self, record: Record | None) -> None:
         """Keep the version that the plan built before, unless a killed run has done so."""
-        current = self.setting.lab.layout.dataset(self.wanted.name)
+        current = self.setting.lab.layout.dataset(self.section.name)
         finished = record is not None and record.state in ("done", "partial")
-        if self.wanted.since != LAST or not finished or not current.is_dir():
+        if self.section.since != LAST or not finished or not current.is_dir():
             return
         with self.setting.lab.layout.replacing(self.previous) as building:
             shutil.copytree(current, building, dirs_exist_ok=True)
 
     def run(self) -> Outcome:
         """Build it."""
-        wanted, lab = self.wanted, self.setting.lab
+        wanted, lab = self.section, self.setting.lab
         if not self._present():  # of which all of the workspace would be built
             raise DatasetError(
                 f"No repository of {wanted.name} was filtered", "See why with goldpan status --plan"
@@ -234,7 +234,7 @@ class DatasetStep(Step):
     def _older(self) -> Dataset | None:
         from goldpan.api.dataset import load
 
-        since = self.wanted.since
+        since = self.section.since
         if since is None:
             return None
         if since == LAST:
@@ -251,7 +251,7 @@ class DatasetStep(Step):
 
     def _present(self) -> tuple[str, ...]:
         """Return the repositories that it is built of."""
-        if not self.wanted.leave_out:
+        if not self.section.leave_out:
             return self.repos
         return tuple(repo for repo in self.repos if self._is_filtered(repo))
 
@@ -260,9 +260,9 @@ class DatasetStep(Step):
         return record is not None and record.state in ("done", "partial")
 
     def _profile_name(self) -> str:
-        return self.setting.profile(self.wanted.profile).name
+        return self.setting.profile(self.section.profile).name
 
     @property
     def _rules(self) -> str:
         """The pairing rules whose pairs and verdicts it is built of."""
-        return self.wanted.rules or self.setting.rules[0]
+        return self.section.rules or self.setting.rules[0]

@@ -24,7 +24,7 @@ class _RepositoriesStep(Step):
 
     unit: Unit
     setting: Setting
-    wanted: DatasetPlan
+    section: DatasetPlan
     repos: tuple[str, ...]
 
     @abstractmethod
@@ -36,11 +36,11 @@ class _RepositoriesStep(Step):
         repos = [
             repo
             for repo in self.repos
-            if not self.wanted.leave_out or self.setting.is_finished(f"{self._stage()}/{repo}")
+            if not self.section.leave_out or self.setting.is_finished(f"{self._stage()}/{repo}")
         ]
         if not repos:  # of which all of the workspace would be taken
             raise DatasetError(
-                f"No repository of {self.wanted.name} is there",
+                f"No repository of {self.section.name} is there",
                 "See why with goldpan status --plan",
             )
         return list(map(self.setting.repository, repos))
@@ -62,19 +62,19 @@ class IssueTypeStep(_RepositoriesStep):
 
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built, with its profile."""
-        written = self.wanted.model_fields_set
+        written = self.section.model_fields_set
         return {
-            "family": self.wanted.family,
+            "family": self.section.family,
             "repositories": sorted(map(str.lower, self._present())),
             "profile": self._profile().plain(),
-            "split": self.wanted.split if "split" in written else None,
-            "seed": self.wanted.seed,
-            **self.wanted.issue_type.model_dump(mode="json"),
+            "split": self.section.split if "split" in written else None,
+            "seed": self.section.seed,
+            **self.section.issue_type.model_dump(mode="json"),
         }
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the mined tables and of people's corrections."""
-        digests = self._decisions(self.wanted.issue_type.corrections)
+        digests = self._decisions(self.section.issue_type.corrections)
         for repo in self._present():
             digests |= {
                 f"{repo} {name}": digest for name, digest in self.setting.tables(repo).items()
@@ -87,14 +87,14 @@ class IssueTypeStep(_RepositoriesStep):
         from goldpan.builders.issue_type.closings import EventSource
         from goldpan.core.engine import open_engine
 
-        lab, options = self.setting.lab, self.wanted.issue_type
+        lab, options = self.setting.lab, self.section.issue_type
         request = make_request(
             EventSource(lab.layout, "mined", tuple(self._present())),
             self._profile(),
             split=self.settings()["split"],
             balance=options.balance,
-            seed=self.wanted.seed,
-            directory=lab.layout.dataset(self.wanted.name),
+            seed=self.section.seed,
+            directory=lab.layout.dataset(self.section.name),
             projects=options.corrections,
         )
         with (
@@ -116,7 +116,7 @@ class IssueTypeStep(_RepositoriesStep):
     def _profile(self) -> IssueTypeProfile:
         from goldpan.builders.issue_type.profile import load_profile
 
-        return load_profile(self.setting.file.profile(self.wanted.profile))
+        return load_profile(self.setting.file.profile(self.section.profile))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +131,18 @@ class CodeCommentsStep(_RepositoriesStep):
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built."""
         return {
-            "family": self.wanted.family,
+            "family": self.section.family,
             "repositories": sorted(map(str.lower, self._present())),
-            "split": self.wanted.split,
-            "seed": self.wanted.seed,
-            **self.wanted.code_comments.model_dump(mode="json"),
+            "split": self.section.split,
+            "seed": self.section.seed,
+            **self.section.code_comments.model_dump(mode="json"),
         }
 
     def inputs(self) -> Mapping[str, str]:
         """Return the commits that are read, and the digests of people's decisions."""
         from goldpan.builders.code_comments.commit import find_commits
 
-        options, layout = self.wanted.code_comments, self.setting.lab.layout
+        options, layout = self.section.code_comments, self.setting.lab.layout
         commits = find_commits(layout, self._present(), None)
         licenses = {f"{commit.repo} license": commit.license or "" for commit in commits}
         decided = self._decisions((*options.annotations, *options.required))
@@ -156,7 +156,7 @@ class CodeCommentsStep(_RepositoriesStep):
         from goldpan.builders.code_comments.reading import Access, Reading
         from goldpan.datasets.splits import SplitPlan
 
-        lab, options = self.setting.lab, self.wanted.code_comments
+        lab, options = self.setting.lab, self.section.code_comments
         tokens, host = lab.settings.tokens, lab.settings.git_host
         with lab.reporting() as reporter:
             built = build_code_comments(
@@ -170,8 +170,8 @@ class CodeCommentsStep(_RepositoriesStep):
                     options.timeout,
                 ),
                 Annotations(options.annotations, options.required),
-                SplitPlan.parse(self.wanted.split, self.wanted.seed),
-                lab.layout.dataset(self.wanted.name),
+                SplitPlan.parse(self.section.split, self.section.seed),
+                lab.layout.dataset(self.section.name),
                 reporter,
                 access=Access(tokens[0] if tokens else None, host),
             )
@@ -193,20 +193,20 @@ class CrossCodeStep(Step):
 
     unit: Unit
     setting: Setting
-    wanted: DatasetPlan
+    section: DatasetPlan
 
     def settings(self) -> Mapping[str, Any]:
         """Return which tasks it is made of and how."""
-        assert self.wanted.crosscode is not None
-        return {"seed": self.wanted.seed, **self.wanted.crosscode.model_dump(mode="json")}
+        assert self.section.crosscode is not None
+        return {"seed": self.section.seed, **self.section.crosscode.model_dump(mode="json")}
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the tasks' datasets."""
-        assert self.wanted.crosscode is not None
+        assert self.section.crosscode is not None
         layout = self.setting.lab.layout
         return {
             f"datasets/{name}": digest_of(layout.dataset(name) / "provenance.json")
-            for name in self.wanted.crosscode.tasks
+            for name in self.section.crosscode.tasks
         }
 
     def run(self) -> Outcome:
@@ -219,7 +219,7 @@ class CrossCodeStep(Step):
         from goldpan.datasets.registry import find_task, tasks_directory
         from goldpan.datasets.task_data import task_directory
 
-        wanted, lab, seed = self.wanted.crosscode, self.setting.lab, self.wanted.seed
+        wanted, lab, seed = self.section.crosscode, self.setting.lab, self.section.seed
         assert wanted is not None
         tasks = [find_task(name, tasks_directory(lab.path)) for name in wanted.tasks]
         datasets = [TaskDataset(task, task_directory(lab.layout, task)) for task in tasks]
@@ -231,8 +231,8 @@ class CrossCodeStep(Step):
             train_cap=wanted.train_cap,
             evaluation_cap=wanted.evaluation_cap,
         )
-        directory = lab.layout.dataset(self.wanted.name)
-        files = lab.path / "crosscode" / "plans" / self.wanted.name
+        directory = lab.layout.dataset(self.section.name)
+        files = lab.path / "crosscode" / "plans" / self.section.name
         with lab.reporting() as reporter:
             export_tasks(lab.layout, datasets, files, reporter, seed=seed)
             read = find_tasks([files])

@@ -101,24 +101,24 @@ def check_plan(file: PlanFile) -> None:
 
     plan = file.plan
     for rules in plan.pair.rules:
-        _told(file, "pair.rules", find_rules, rules)
+        _check_key(file, "pair.rules", find_rules, rules)
     for profile in file.profiles:
-        _told(file, "profile", load_profile, profile)
+        _check_key(file, "profile", load_profile, profile)
     if plan.review is not None:
         named = plan.review.settings
         settings = None if named is None else file.beside(named)
-        _told(file, "review", load_review_settings, settings, plan.review.options)
+        _check_key(file, "review", load_review_settings, settings, plan.review.options)
     for number, dataset in enumerate(plan.dataset):
         if dataset.family in FAMILIES:
             _check_family(file, f"dataset[{number}]", dataset)
             continue
-        _told(file, f"dataset[{number}].family", find_recipe, dataset.family)
-        _told(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)
+        _check_key(file, f"dataset[{number}].family", find_recipe, dataset.family)
+        _check_key(file, f"dataset[{number}].split", SplitPlan.parse, dataset.split, dataset.seed)
     for number, evaluation in enumerate(plan.evaluation):
-        _told(file, f"evaluation[{number}].protocol", find_protocol, evaluation.protocol)
+        _check_key(file, f"evaluation[{number}].protocol", find_protocol, evaluation.protocol)
         for model in evaluation.models:
             key = f"evaluation[{number}].models"
-            _told(file, key, find_model, model, evaluation.settings)
+            _check_key(file, key, find_model, model, evaluation.settings)
 
 
 def _check_family(file: PlanFile, key: str, dataset: DatasetPlan) -> None:
@@ -131,21 +131,21 @@ def _check_family(file: PlanFile, key: str, dataset: DatasetPlan) -> None:
     from goldpan.datasets.splits import SplitPlan
 
     if dataset.family == "issue-type":
-        _told(file, f"{key}.profile", load_profile, file.profile(dataset.profile))
+        _check_key(file, f"{key}.profile", load_profile, file.profile(dataset.profile))
         if balance := dataset.issue_type.balance:
-            _told(file, f"{key}.issue_type.balance", Balance.parse, balance)
+            _check_key(file, f"{key}.issue_type.balance", Balance.parse, balance)
     if dataset.family == "code-comments":
         languages = dataset.code_comments.languages
-        _told(file, f"{key}.code_comments.languages", find_languages, languages)
+        _check_key(file, f"{key}.code_comments.languages", find_languages, languages)
     if dataset.crosscode is not None:
         known = load_splits(None)
-        _told(file, f"{key}.crosscode.split", find_split, dataset.crosscode.split, known)
-        _told(file, f"{key}.crosscode.method", find_method, dataset.crosscode.method)
+        _check_key(file, f"{key}.crosscode.split", find_split, dataset.crosscode.split, known)
+        _check_key(file, f"{key}.crosscode.method", find_method, dataset.crosscode.method)
     else:
-        _told(file, f"{key}.split", SplitPlan.parse, dataset.split, dataset.seed)
+        _check_key(file, f"{key}.split", SplitPlan.parse, dataset.split, dataset.seed)
 
 
-def _told(file: PlanFile, key: str, find: Any, *arguments: object) -> None:
+def _check_key(file: PlanFile, key: str, find: Any, *arguments: object) -> None:
     try:
         find(*arguments)
     except UsageError as error:

@@ -26,7 +26,7 @@ class EvaluateStep(Step):
 
     unit: Unit
     setting: Setting
-    wanted: EvaluationPlan
+    section: EvaluationPlan
 
     @property
     def stays(self) -> bool:
@@ -34,26 +34,26 @@ class EvaluateStep(Step):
         from goldpan.evaluation.models.catalogue import find_model
         from goldpan.evaluation.protocol import find_protocol, settings_for
 
-        protocol = find_protocol(self.wanted.protocol)
+        protocol = find_protocol(self.section.protocol)
         return any(
-            find_model(name, settings_for(protocol, name, self.wanted.settings)).estimate
-            for name in self.wanted.models
+            find_model(name, settings_for(protocol, name, self.section.settings)).estimate
+            for name in self.section.models
         )
 
     @property
     def gpus(self) -> float:
         """Return what the plan says that each run needs."""
-        return self.wanted.gpus
+        return self.section.gpus
 
     @property
     def parts(self) -> int:
         """Count the runs."""
-        wanted = self.wanted
+        wanted = self.section
         return len(wanted.models) * len(wanted.seeds) * len((*wanted.datasets, *wanted.tasks))
 
     def settings(self) -> Mapping[str, Any]:
         """Return which models are run and how."""
-        wanted = self.wanted
+        wanted = self.section
         return {
             "models": list(wanted.models),
             "seeds": list(wanted.seeds),
@@ -65,7 +65,7 @@ class EvaluateStep(Step):
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the datasets."""
         layout = self.setting.lab.layout
-        names = (*self.wanted.datasets, *self.wanted.tasks)
+        names = (*self.section.datasets, *self.section.tasks)
         return {
             f"datasets/{name}": digest_of(layout.dataset(name) / "provenance.json")
             for name in names
@@ -77,12 +77,12 @@ class EvaluateStep(Step):
 
     def run_part(self, number: int) -> Outcome:
         """Do one run."""
-        wanted = self.wanted
+        wanted = self.section
         names = (*wanted.datasets, *wanted.tasks)
         name, model, seed = list(product(names, wanted.models, wanted.seeds))[number]
         alone = {"datasets": (), "tasks": (), "models": (model,), "seeds": (seed,)}
         kind = "datasets" if name in wanted.datasets else "tasks"
-        step = replace(self, wanted=wanted.model_copy(update={**alone, kind: (name,)}))
+        step = replace(self, section=wanted.model_copy(update={**alone, kind: (name,)}))
         (outcome,) = map(_run, step._runs())
         return outcome
 
@@ -108,7 +108,7 @@ class EvaluateStep(Step):
         return Cost(money=money, calls=sum(estimate.requests for estimate in asked))
 
     def _runs(self) -> Runs:
-        wanted, lab = self.wanted, self.setting.lab
+        wanted, lab = self.section, self.setting.lab
         data: list[str | Dataset] = [lab.dataset(name) for name in wanted.datasets]
         return lab.plan(
             [*data, *wanted.tasks],
@@ -134,7 +134,7 @@ class PublishStep(Step):
 
     unit: Unit
     setting: Setting
-    wanted: Publish
+    section: Publish
 
     @property
     def stays(self) -> bool:
@@ -145,12 +145,12 @@ class PublishStep(Step):
         """Return where it goes, and under which conditions."""
         from goldpan.datasets.hub_client import endpoint
 
-        licenses = self.wanted.allow_license
+        licenses = self.section.allow_license
         return {
             "hub": endpoint(),
-            "repo_id": self.wanted.repo_id,
-            "tag": self.wanted.tag,
-            "private": self.wanted.private,
+            "repo_id": self.section.repo_id,
+            "tag": self.section.tag,
+            "private": self.section.private,
             "allow_license": None if licenses is None else list(licenses),
         }
 
@@ -161,7 +161,7 @@ class PublishStep(Step):
 
     def run(self) -> Outcome:
         """Publish it."""
-        wanted = self.wanted
+        wanted = self.section
         tag = None if wanted.tag is None else tag_of(self._directory, wanted.tag)
         result = self.setting.lab.publish(
             self._directory,

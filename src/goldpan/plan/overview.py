@@ -28,7 +28,7 @@ _MOST = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ProfileCounts:
     """What a profile keeps of a repository."""
 
     rules: str
@@ -38,7 +38,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RepositoryCounts:
     """What a workspace holds of a repository."""
 
     repo: str
@@ -52,7 +52,7 @@ class Held:
     missing: str
     """Empty where all that GitHub announced is there."""
     bytes: int
-    kept: tuple[Kept, ...]
+    kept: tuple[ProfileCounts, ...]
 
 
 def write_workspace_overview(
@@ -67,7 +67,7 @@ def write_workspace_overview(
     file cannot be written.
     """
     known = {coverage.repo: coverage for coverage in coverages}
-    held = [_held(workspace, repo, known.get(repo)) for repo in workspace.repositories("tables")]
+    held = [_repository_counts(workspace, repo, known.get(repo)) for repo in workspace.repositories("tables")]
     page = document_page(
         _report(workspace, held, judged),
         kind="Workspace overview",
@@ -76,14 +76,14 @@ def write_workspace_overview(
     write_page(page, output)
 
 
-def _held(workspace: Workspace, repo: str, coverage: Coverage | None) -> Held:
+def _repository_counts(workspace: Workspace, repo: str, coverage: Coverage | None) -> RepositoryCounts:
     tables = read_tables(workspace, repo, _COLUMNS)
     entries = tables["entries"]
     kinds = {row["values"]: row["counts"] for row in pc.value_counts(entries["kind"]).to_pylist()}
     last = pc.max(entries["updated_at"]).as_py()
     facts: dict[str, str | None] = next(iter(tables["repositories"].to_pylist()), {})
     rules = workspace.paired_by(repo)
-    return Held(
+    return RepositoryCounts(
         repo,
         facts.get("language") or "",
         facts.get("license") or "",
@@ -93,7 +93,7 @@ def _held(workspace: Workspace, repo: str, coverage: Coverage | None) -> Held:
         "" if last is None else f"{last:%Y-%m-%d}",
         _missing(workspace, repo, coverage),
         size_of([workspace.raw(repo), workspace.tables(repo), workspace.clone(repo)]),
-        tuple(_kept(workspace, repo, rules)),
+        tuple(_profile_counts(workspace, repo, rules)),
     )
 
 
@@ -107,15 +107,19 @@ def _missing(workspace: Workspace, repo: str, coverage: Coverage | None) -> str:
     return f"{len(coverage.gaps):,} missing" if coverage.gaps else ""
 
 
-def _kept(workspace: Workspace, repo: str, rules: Sequence[str]) -> Iterator[Kept]:
+def _profile_counts(
+    workspace: Workspace, repo: str, rules: Sequence[str]
+) -> Iterator[ProfileCounts]:
     for name in rules:
         layout = Workspace(workspace.root, name)
         for profile in filtered_by(layout, repo):
             kept = count_kept(layout, repo, profile)
-            yield Kept(name, profile, kept["issue"], kept["pair"])
+            yield ProfileCounts(name, profile, kept["issue"], kept["pair"])
 
 
-def _report(workspace: Workspace, held: list[Held], judged: Sequence[Assessment]) -> Report:
+def _report(
+    workspace: Workspace, held: list[RepositoryCounts], judged: Sequence[Assessment]
+) -> Report:
     sections = [
         Section("repositories", "Repositories", (_repositories(held),)),
         Section("kept", "What filters keep", (_kept_table(held),)),
@@ -145,7 +149,9 @@ def _report(workspace: Workspace, held: list[Held], judged: Sequence[Assessment]
     )
 
 
-def _sentences(held: list[Held], entries: int, judged: Sequence[Assessment]) -> Iterator[str]:
+def _sentences(
+    held: list[RepositoryCounts], entries: int, judged: Sequence[Assessment]
+) -> Iterator[str]:
     languages = sorted({item.language for item in held if item.language})
     yield f"{entries:,} entries of {len(held):,} repositories in {len(languages):,} languages."
     if held:
@@ -156,7 +162,7 @@ def _sentences(held: list[Held], entries: int, judged: Sequence[Assessment]) -> 
         yield f"{fresh:,} of the {len(judged):,} units of the plan are up to date."
 
 
-def _repositories(held: list[Held]) -> Content:
+def _repositories(held: list[RepositoryCounts]) -> Content:
     columns = (
         "repository",
         "language",
@@ -185,7 +191,7 @@ def _repositories(held: list[Held]) -> Content:
     return cut(Table("", columns, tuple(rows)), _MOST)
 
 
-def _kept_table(held: list[Held]) -> Content:
+def _kept_table(held: list[RepositoryCounts]) -> Content:
     rows: list[tuple[Cell, ...]] = [
         (item.repo, kept.rules, kept.profile, kept.issues, kept.pairs)
         for item in held

@@ -160,13 +160,13 @@ def changes(old: Recipe, new: Recipe) -> list[Change]:
 def _differences(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     for key in sorted({*old, *new}):
         if old.get(key) != new.get(key) or (key in old) != (key in new):
-            yield Change(f"{kind} {key}", _shown(old, key), _shown(new, key))
+            yield Change(f"{kind} {key}", _value_text(old, key), _value_text(new, key))
 
 
 _LONGEST = 60
 
 
-def _shown(values: Mapping[str, Any], key: str) -> str:
+def _value_text(values: Mapping[str, Any], key: str) -> str:
     if key not in values:
         return ABSENT
     value = values[key]

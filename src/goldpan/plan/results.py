@@ -77,11 +77,11 @@ class Telling:
     def __init__(self, listener: Listener, unit: Unit, place: tuple[int, int, int]) -> None:
         self._listener = listener
         self._unit = unit
-        self._place = place
+        self._position = place
 
     def begins(self, why: tuple[Change, ...]) -> None:
         """Say that the unit begins."""
-        self._listener(Event("begin", self._unit, *self._place, now(), why))
+        self._listener(Event("begin", self._unit, *self._position, now(), why))
 
     def ended(self, result: UnitResult) -> None:
         """Say what became of it."""
@@ -91,7 +91,7 @@ class Telling:
             ("skipped", False): "skip",
         }
         kind = kinds.get((result.state, result.ran), "end" if result.ran else "fresh")
-        self._listener(Event(kind, self._unit, *self._place, now(), result.why, result))
+        self._listener(Event(kind, self._unit, *self._position, now(), result.why, result))
 
 
 def now() -> str:

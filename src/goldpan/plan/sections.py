@@ -79,7 +79,7 @@ class Repositories(Section):
         return tuple({name.lower(): name for name in map(_repository, names)}.values())
 
     @model_validator(mode="after")
-    def _some(self) -> Repositories:
+    def _check_any(self) -> Repositories:
         if not self.listed and not self.select:
             raise PydanticCustomError(
                 "no_repository",
@@ -223,7 +223,7 @@ class EvaluationPlan(Section):
     """How many a run asks of one machine of a cluster."""
 
     @model_validator(mode="after")
-    def _some(self) -> EvaluationPlan:
+    def _check_any(self) -> EvaluationPlan:
         if not self.datasets and not self.tasks:
             raise PydanticCustomError(
                 "no_task",

@@ -90,7 +90,7 @@ def repositories_of(wanted: Repositories, selection: Selection | None) -> tuple[
 
 def is_current(selection: Selection, wanted: Repositories) -> bool:
     """Tell whether a selection is that of these searches."""
-    return selection.queries == _told(wanted)
+    return selection.queries == _selection_lines(wanted)
 
 
 def select_repositories(settings: Settings, wanted: Repositories, reporter: Reporter) -> Selection:
@@ -107,7 +107,7 @@ def select_repositories(settings: Settings, wanted: Repositories, reporter: Repo
         return repositories
 
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Selection(at, _told(wanted), tuple(asyncio.run(ask())))
+    return Selection(at, _selection_lines(wanted), tuple(asyncio.run(ask())))
 
 
 async def _search(github: GitHub, select: Select, known: set[str]) -> Sequence[Selected]:
@@ -151,7 +151,7 @@ def _name(item: Any) -> str | None:
         return None
 
 
-def _told(wanted: Repositories) -> tuple[str, ...]:
+def _selection_lines(wanted: Repositories) -> tuple[str, ...]:
     listed = ", ".join(sorted(name.lower() for name in wanted.listed))
     searches = [f"{query_of(select)} (at most {select.limit})" for select in wanted.select]
     return (*searches, f"besides {listed}" if listed else "besides none")

@@ -62,7 +62,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class GivenAnswer:
     """What some models answered to an example, and whether it is right."""
 
     answer: str
@@ -76,12 +76,12 @@ class Mistake:
     """An example that was answered wrongly."""
 
     id: str
-    place: str
+    origin: str
     """Its project or document, where it names one."""
     text: Excerpt | None
     """None where the rows are not there."""
     truth: str
-    answers: tuple[Answered, ...]
+    answers: tuple[GivenAnswer, ...]
     why: str
     """How wrong the first model was."""
 

@@ -63,7 +63,7 @@ class Turn:
 class Answer:
     """The reference of a question, and what else was said."""
 
-    said: Turn
+    reference: Turn
     dialogue: tuple[Turn, ...]
     left_out: int
     """Turns that are not shown."""

@@ -45,7 +45,7 @@ def latex_tables(tables: Iterable[Table]) -> str:
     ]
     for number, table in enumerate(tables, 1):
         for part, piece in enumerate(_pieces(table), 1):
-            parts.append(_one(piece, f"goldpan-{number}-{part}"))
+            parts.append(_table(piece, f"goldpan-{number}-{part}"))
     return "\n\n".join(parts) + "\n"
 
 
@@ -99,7 +99,7 @@ def _widths(table: Table) -> list[int]:
     return [2 + min(_LONGEST_CELL, max(map(len, map(formatted, cells)))) for cells in columns]
 
 
-def _one(table: Table, label: str) -> str:
+def _table(table: Table, label: str) -> str:
     shrink = sum(_widths(table)) > _LINE
     lines = [
         r"\begin{table}[tp]",

@@ -137,7 +137,7 @@ def _matrix(part: Matrix) -> str:
 
 def _mistake(part: Mistake) -> str:
     answers = "; ".join(f"{answered.answer} ({answered.models})" for answered in part.answers)
-    source = f" ({part.place})" if part.place else ""
+    source = f" ({part.origin})" if part.origin else ""
     text = " ".join(block.text for block in part.text.shown) if part.text else ""
     quoted = f": {escape(visible(text), 500)}" if text else ""
     why = f" {escape(part.why)}." if part.why else ""

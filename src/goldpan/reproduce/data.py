@@ -56,7 +56,7 @@ class DataFolder:
     """Where files of repositories are fetched from."""
     lfs_server: str = LFS
     """Where files in Git LFS are fetched from."""
-    found: dict[str, FoundFile] = field(default_factory=dict)
+    files: dict[str, FoundFile] = field(default_factory=dict)
     """What was asked for and is there, by key."""
 
     @cached_property
@@ -86,15 +86,15 @@ class DataFolder:
         Of several that fit, one whose digest is known is taken. Raises `MissingFileError` where
         there is none, `DatasetError` where it has not the columns or rows of the recipe.
         """
-        if source.key in self.found:
-            return self.found[source.key]
+        if source.key in self.files:
+            return self.files[source.key]
         fitting = self.candidates(source)
         if not fitting:
             raise MissingFileError(*how_to_get(source, self.root))
         checked = [self._checked(source, path) for path in fitting]
         best = next((file for file in checked if file.state == "as published"), checked[0])
         _check_table(best)
-        self.found[source.key] = best
+        self.files[source.key] = best
         return best
 
     def candidates(self, source: SourceFile) -> list[Path]:

@@ -74,7 +74,7 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
     return Reproduction(
         context.recipe,
         tuple(results),
-        tuple(file for _, file in sorted(context.data.found.items())),
+        tuple(file for _, file in sorted(context.data.files.items())),
         tuple((key, *missing) for key, missing in sorted(context.missing.items())),
         read_environment(),
         context.seed,

@@ -131,9 +131,9 @@ class Remarks:
 
     words: int
     """Words of all sentences."""
-    told: int
+    statement_words: int
     """Words of the sentences that are neither notes nor questions."""
-    asked: int
+    question_words: int
     """Words of questions."""
     reasons: bool
     """Whether a sentence gives a reason."""
@@ -180,8 +180,8 @@ def read_remarks(text: str) -> Remarks:
     addressed = _ADDRESSED.match(opening)
     return Remarks(
         words=words,
-        told=told,
-        asked=asked,
+        statement_words=told,
+        question_words=asked,
         reasons=reasons,
         steps=steps,
         solved=solved,

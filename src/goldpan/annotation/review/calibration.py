@@ -212,7 +212,7 @@ def _by_key(verdicts: pa.Table, criterion: str | None) -> dict[Key, bool | None]
         if criterion in (None, row["criterion"]):
             key: Key = tuple(row[name] for name in _COLUMNS)
             if key in answers:
-                raise UsageError(f"{_told(key)} has two verdicts", "Give one a subject")
+                raise UsageError(f"{_subject_name(key)} has two verdicts", "Give one a subject")
             answers[key] = row["keep"]
     return answers
 
@@ -229,6 +229,6 @@ def _replies(verdicts: pa.Table, criterion: str | None) -> dict[Key, int]:
     return {key: comment for key, comment in named.items() if comment is not None}
 
 
-def _told(key: Key) -> str:
+def _subject_name(key: Key) -> str:
     repo, _, issue, pull_repo, pull = key
     return f"{repo}#{issue}" + ("" if pull is None else f" with {pull_repo}#{pull}")

@@ -105,7 +105,11 @@ def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[ReviewIte
     target = target_column(task.type).name
     for batch in rows.to_batches(max_chunksize=1_000):
         for row in batch.to_pylist():
-            parts = (definitions, Part("text", row["text"]), Part("label", _told(row[target])))
+            parts = (
+                definitions,
+                Part("text", row["text"]),
+                Part("label", _label_text(row[target])),
+            )
             yield prepare(ReviewItem(task.name, "label", example=row["id"], parts=parts))
 
 
@@ -124,7 +128,7 @@ def _definitions(task: Task) -> Part:
     return Part("labels", "\n".join(line for line in lines if line))
 
 
-def _told(label: str | list[str]) -> str:
+def _label_text(label: str | list[str]) -> str:
     return label if isinstance(label, str) else ", ".join(label) or "(none)"
 
 

@@ -66,16 +66,16 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     if case.suspicions:
         return Decision(None, "injection", value, line("; ".join(case.suspicions)))
     if any(vote.outcome is None for vote in votes):
-        return Decision(None, NOT_ASKED, None, _told(votes))
+        return Decision(None, NOT_ASKED, None, _votes_line(votes))
     failed = [vote for vote in votes if vote.outcome and vote.outcome.failure]
     if len(failed) == len(votes):
-        return Decision(None, failed[0].verdict, None, _told(votes))
+        return Decision(None, failed[0].verdict, None, _votes_line(votes))
     if missing := _missing(votes):
         return Decision(None, "quote-not-found", value, line(missing))
     if beyond := [number for number in replies if number > len(case.comment_ids)]:
         return Decision(None, "reply-not-found", value, f"reply {beyond[0]}")
     if share < settings.agreement or share <= 0.5:
-        return Decision(None, _why(counts, replies, failed), value, _told(votes))
+        return Decision(None, _why(counts, replies, failed), value, _votes_line(votes))
     if winner == "keep":
         quote = _quote(votes, winner)
         return Decision(
@@ -137,7 +137,7 @@ def _confidence(vote: Vote) -> float | None:
     return vote.outcome.answer.confidence if vote.outcome and vote.outcome.answer else None
 
 
-def _told(votes: Sequence[Vote]) -> str:
+def _votes_line(votes: Sequence[Vote]) -> str:
     """Return what each voter said, in one line."""
     notes = []
     for vote in votes:

@@ -13,7 +13,7 @@ from typing import Any
 from goldpan.annotation.studio import panel_html
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import Configuration
-from goldpan.annotation.studio.decisions import Decision, Said, decide
+from goldpan.annotation.studio.decisions import Decision, PersonAnswer, decide
 from goldpan.annotation.studio.forms import Task
 from goldpan.annotation.studio.project import check_server, open_project
 from goldpan.annotation.studio.push import PushResult, push
@@ -55,7 +55,7 @@ def adjudicate(
         raise UsageError(
             f"The project {name} holds no conflict", "Pull again when more is annotated"
         )
-    shown = _shown(RawExports(project.path("raw")), wanted, project.configuration)
+    shown = _shown_data(RawExports(project.path("raw")), wanted, project.configuration)
     tasks = _tasks(shown, wanted, form.decides, project.configuration)
     return push(
         workspace,
@@ -69,7 +69,7 @@ def adjudicate(
     )
 
 
-def _shown(
+def _shown_data(
     raw: RawExports, wanted: Mapping[str, Decision], configuration: Configuration
 ) -> dict[str, Mapping[str, Any]]:
     """Return the data of wanted subjects as the annotators saw it."""
@@ -94,7 +94,7 @@ def _tasks(
         data, decision = shown[subject], wanted[subject]
         drawn = {name: str(data[name]) for name in configuration.panels}
         drawn["note"] = panel_html.without_answers(drawn["note"]) + panel_html.answers(
-            _answers(subject, decision.said, labels)
+            _answers(subject, decision.answers, labels)
         )
         key = decision.key
         yield Task(
@@ -110,11 +110,11 @@ def _tasks(
 
 
 def _answers(
-    subject: str, said: Iterable[Said], labels: Mapping[str, str]
+    subject: str, said: Iterable[PersonAnswer], labels: Mapping[str, str]
 ) -> Iterator[panel_html.Answer]:
     """Yield the answers in an order that only the subject and the words decide."""
 
-    def order(answer: Said) -> str:
+    def order(answer: PersonAnswer) -> str:
         return hashlib.sha256(f"{subject} {answer.values} {answer.reason}".encode()).hexdigest()
 
     for letter, answer in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(said, key=order), strict=False):

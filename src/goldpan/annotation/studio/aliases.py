@@ -41,7 +41,7 @@ def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
     history = History(RawExports(project.path("raw")).read())
     authors = {
         int(annotation["id"]): author_of(annotation)
-        for task in (*history.there(), *history.deleted())
+        for task in (*history.current_tasks(), *history.deleted())
         for annotation in task["annotations"]
     }
     table = read_table(workspace, project.name)

@@ -25,7 +25,7 @@ STAGE = "people"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PersonAnswer:
     """One person's answer that counts, to the question that decides."""
 
     annotator: str
@@ -45,13 +45,13 @@ class Decision:
     """repo, subject, subject_id, issue, pull_repo, pull and comment."""
     how: How
     values: tuple[str, ...]
-    said: tuple[Said, ...]
+    answers: tuple[PersonAnswer, ...]
     """The answers that it rests on, or that are in conflict."""
 
     @property
     def doubted(self) -> bool:
         """Tell whether anybody was in doubt."""
-        return any(answer.doubt for answer in self.said)
+        return any(answer.doubt for answer in self.answers)
 
 
 _KEY = ("repo", "subject", "subject_id", "issue", "pull_repo", "pull", "comment")
@@ -69,11 +69,13 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
             f"{name} adjudicates {project.facts.of}", f"Ask for --project {project.facts.of}"
         )
     form = find_form(project.facts.form)
-    answers, keys = _said(read_table(workspace, name), form)
-    third: dict[str, list[Said]] = {}
+    answers, keys = _answers_that_count(read_table(workspace, name), form)
+    third: dict[str, list[PersonAnswer]] = {}
     for other in adjudications(workspace, name):
         if other.path("annotations.parquet").exists():
-            for subject, said in _said(read_table(workspace, other.name), form)[0].items():
+            for subject, said in _answers_that_count(read_table(workspace, other.name), form)[
+                0
+            ].items():
                 third.setdefault(subject, []).extend(said)
     wanted = project.facts.annotators
     return [
@@ -94,8 +96,8 @@ def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
             "configuration": project.configuration.digest,
             "values": list(decision.values),
             "how": decision.how,
-            "annotators": sorted({said.annotator for said in decision.said}),
-            "decided_at": max((said.at for said in decision.said), default=None),
+            "annotators": sorted({said.annotator for said in decision.answers}),
+            "decided_at": max((said.at for said in decision.answers), default=None),
         }
         for decision in made
     ]
@@ -137,10 +139,10 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
     for decision in decisions:
         open_ = decision.how in ("conflict", "unfinished")
         keep = None if open_ else set(decision.values) <= form.keeps
-        who = ", ".join(sorted({said.annotator for said in decision.said}))
-        when = max(said.at for said in decision.said)
+        who = ", ".join(sorted({said.annotator for said in decision.answers}))
+        when = max(said.at for said in decision.answers)
         text = "/".join(decision.values) if decision.values else decision.how
-        seen = ", not blind" if any(said.suggested for said in decision.said) else ""
+        seen = ", not blind" if any(said.suggested for said in decision.answers) else ""
         told = f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}"
         comment = decision.key["comment"]
         rows.append(
@@ -166,22 +168,22 @@ def _sorted(rows: list[dict[str, Any]], table: Table) -> pa.Table:
     return made.sort_by([(name, "ascending") for name in table.order])
 
 
-def _said(
+def _answers_that_count(
     annotations: pa.Table, form: Form
-) -> tuple[dict[str, list[Said]], dict[str, dict[str, Any]]]:
+) -> tuple[dict[str, list[PersonAnswer]], dict[str, dict[str, Any]]]:
     """Return the answers that count, and the key, by subject."""
     answers: dict[tuple[str, int], dict[str, Any]] = {}
     for row in annotations.to_pylist():
         if row["counts"]:
             answer = answers.setdefault((row["subject_id"], row["annotation"]), {"row": row})
             answer[row["field"]] = tuple(row["values"])
-    by_subject: dict[str, list[Said]] = defaultdict(list)
+    by_subject: dict[str, list[PersonAnswer]] = defaultdict(list)
     keys: dict[str, dict[str, Any]] = {}
     for (subject, _), answer in sorted(answers.items()):
         row = answer["row"]
         keys[subject] = {key: row[key] for key in _KEY}
         by_subject[subject].append(
-            Said(
+            PersonAnswer(
                 row["annotator"],
                 tuple(sorted(answer.get(form.decides, ()))),
                 bool(answer.get("doubt")),
@@ -194,7 +196,7 @@ def _said(
 
 
 def _decision(
-    key: Mapping[str, Any], said: Sequence[Said], third: Sequence[Said], wanted: int
+    key: Mapping[str, Any], said: Sequence[PersonAnswer], third: Sequence[PersonAnswer], wanted: int
 ) -> Decision:
     if len(said) < wanted:
         return Decision(key, "unfinished", (), tuple(said))

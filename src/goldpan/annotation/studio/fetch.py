@@ -104,7 +104,7 @@ class Fetcher:
     def _finish(self) -> None:
         """Fetch the tasks that the pull under way still lacks."""
         state = self._state
-        have = self._raw.asked(state.pull)
+        have = self._raw.fetched_tasks(state.pull)
         lacking = [number for number in state.asked or () if number not in have]
         with self._reporter.task(f"{self._project.name}: answers", len(lacking)) as progress:
             for start in range(0, len(lacking), _AT_ONCE):

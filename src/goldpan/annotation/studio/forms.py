@@ -36,7 +36,7 @@ class Task:
     pull: int | None
     panels: Mapping[str, str]
     """HTML by the panel's name."""
-    given: tuple[str, ...] = ()
+    dataset_labels: tuple[str, ...] = ()
     """The labels that the dataset gives it, as choices of the form; annotators do not see them."""
     comment: int | None = None
     """The reply that is judged, of a question with its answer."""

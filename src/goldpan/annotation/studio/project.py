@@ -88,7 +88,7 @@ class Project:
         return self.root / name
 
 
-def place(workspace: Workspace, name: str) -> Path:
+def project_directory(workspace: Workspace, name: str) -> Path:
     """Return a project's directory; raises `UsageError` for a name that cannot be one."""
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -106,7 +106,7 @@ def projects(workspace: Workspace) -> list[str]:
 
 def open_project(workspace: Workspace, name: str) -> Project:
     """Return a project; raises `WorkspaceError` where there is none or it is damaged."""
-    root = place(workspace, name)
+    root = project_directory(workspace, name)
     if not (root / "project.json").exists():
         known = ", ".join(projects(workspace)) or "none yet"
         raise WorkspaceError(
@@ -145,7 +145,7 @@ def begin_project(
 
     Raises `UsageError` where the one that is there asks something else or elsewhere.
     """
-    root = place(workspace, name)
+    root = project_directory(workspace, name)
     if not (root / "project.json").exists():
         make_directory(root)
         write_whole(root / "configuration.xml", configuration.xml.encode())

@@ -168,7 +168,7 @@ def _settled(
 ) -> list[Annotation]:
     """Return all answers that were ever seen, with the reason where one does not count."""
     configuration = project.configuration
-    read = list(read_annotations(history.there(), configuration, people, named=named))
+    read = list(read_annotations(history.current_tasks(), configuration, people, named=named))
     lost = read_annotations(history.deleted(), configuration, people, named=named)
     read += [replace(annotation, problem="deleted") for annotation in lost]
     return settle(read, project.facts.annotators, barred_annotators(workspace, project))

@@ -27,7 +27,7 @@ from goldpan.annotation.studio.project import (
     locked,
 )
 from goldpan.annotation.studio.reference_labels import GivenLabels
-from goldpan.annotation.studio.suggestions import Suggest, prediction, shown
+from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
 from goldpan.annotation.studio.suspects import Selection, write_selection
 from goldpan.annotation.studio.webhook import add_webhook, check_address
 from goldpan.core.errors import UsageError
@@ -100,7 +100,7 @@ def push(
             for batch in _batches(project.configuration, tasks, there, suggest):
                 progress.extend(len(batch.new))
                 known += batch.known
-                reference.add(batch.given)
+                reference.add(batch.dataset_labels)
                 if batch.new:
                     ids = [subject for subject, _ in batch.new]
                     journal.sending(ids)
@@ -168,7 +168,7 @@ def _untouched(studio: Studio, project: Project, number: int) -> bool:
 class _Batch:
     new: list[tuple[str, dict[str, object]]]
     known: int
-    given: dict[str, tuple[str, ...]]
+    dataset_labels: dict[str, tuple[str, ...]]
     """The dataset's own labels, by subject."""
 
 
@@ -182,8 +182,8 @@ def _batches(
     reference: dict[str, tuple[str, ...]] = {}
     known = size = 0
     for task in tasks:
-        if task.given:
-            reference[task.subject_id] = task.given
+        if task.dataset_labels:
+            reference[task.subject_id] = task.dataset_labels
         if task.subject_id in there:
             known += 1
         else:
@@ -202,5 +202,5 @@ def _body(configuration: Configuration, task: Task, suggest: Suggest | None) -> 
     if suggestion is None:
         return {"data": data}
     filled_in = prediction(configuration, task.subject_id, suggestion)
-    note = task.panels["note"] + shown(configuration, suggestion)
+    note = task.panels["note"] + suggestion_panel(configuration, suggestion)
     return {"data": {**data, "note": note}, "predictions": [filled_in]}

@@ -51,7 +51,7 @@ class RawExports:
         write_whole(self._directory / f"{pull:06}-{part:06}.json.zst", packed)
         return Export(pull, tuple(asked), tuple(orjson.loads(content)))
 
-    def asked(self, pull: int) -> set[int]:
+    def fetched_tasks(self, pull: int) -> set[int]:
         """Return the tasks that a pull has fetched so far."""
         return {task for export in self._read(f"{pull:06}-*.json.zst") for task in export.asked}
 
@@ -94,17 +94,23 @@ class History:
             for annotation in task["annotations"]:
                 self._answers[int(annotation["id"])] = {**slim, "annotations": [annotation]}
 
-    def there(self) -> list[Task]:
+    def current_tasks(self) -> list[Task]:
         """Return the tasks that are on the server."""
         return [task for task in self.latest.values() if task is not None]
 
     def deleted(self) -> list[Task]:
         """Return a task for each answer that is no longer on the server, with its last version."""
-        now = {int(annotation["id"]) for task in self.there() for annotation in task["annotations"]}
+        now = {
+            int(annotation["id"])
+            for task in self.current_tasks()
+            for annotation in task["annotations"]
+        }
         return [self._answers[number] for number in sorted(self._answers.keys() - now)]
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many tasks, answers and skipped answers are on the server."""
-        annotations = [annotation for task in self.there() for annotation in task["annotations"]]
+        annotations = [
+            annotation for task in self.current_tasks() for annotation in task["annotations"]
+        ]
         skipped = sum(bool(annotation["was_cancelled"]) for annotation in annotations)
-        return len(self.there()), len(annotations) - skipped, skipped
+        return len(self.current_tasks()), len(annotations) - skipped, skipped

@@ -67,10 +67,10 @@ def _issue_text(row: Row) -> Mapping[str, str]:
     # The title and body are easier to read than the text that models are given.
     if row.get("title"):
         return {
-            "note": _place(row),
+            "note": _origin(row),
             "issue_panel": panel_html.document(row["title"], row.get("body"), "Issue"),
         }
-    return {"note": _place(row), "issue_panel": panel_html.text(row["text"], "Text")}
+    return {"note": _origin(row), "issue_panel": panel_html.text(row["text"], "Text")}
 
 
 def _sentence(row: Row) -> Mapping[str, str]:
@@ -79,13 +79,13 @@ def _sentence(row: Row) -> Mapping[str, str]:
     if row.get("code"):
         parts.append(panel_html.code(row["code"], "The code around it"))
     return {
-        "note": _place(row),
+        "note": _origin(row),
         "sentence_panel": panel_html.sentence(row.get("sentence") or row.get("text")),
         "code_panel": "".join(parts) or panel_html.nothing("The data has only the sentence."),
     }
 
 
-def _place(row: Row) -> str:
+def _origin(row: Row) -> str:
     """Return where a text is from, which is all of a row that annotators see beside it."""
     where = [row.get(name) for name in ("repo", "path", "class", "document")]
     return panel_html.heading(

@@ -89,7 +89,7 @@ def find_suggestions(workspace: Workspace, form: Form, dataset: Path, profile: s
     the profile.
     """
     if form.name not in _REVIEWS:
-        return lambda task: _given(form, task)
+        return lambda task: _dataset_suggestion(form, task)
     reviewed = review_suggestions(workspace, form, _repositories(dataset), profile)
     return lambda task: _of_reply(task, reviewed.get(task.subject_id))
 
@@ -118,7 +118,7 @@ def review_suggestions(
     return suggestions
 
 
-def shown(configuration: Configuration, suggestion: Suggestion) -> str:
+def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> str:
     """Return the panel that tells annotators what is filled in, and by whom."""
     fields = []
     for name, values in suggestion.values.items():
@@ -167,8 +167,8 @@ def _of_reply(task: Task, suggestion: Suggestion | None) -> Suggestion | None:
     return suggestion if about is None or about == task.comment else None
 
 
-def _given(form: Form, task: Task) -> Suggestion | None:
-    return Suggestion("the dataset", {form.decides: task.given}) if task.given else None
+def _dataset_suggestion(form: Form, task: Task) -> Suggestion | None:
+    return Suggestion("the dataset", {form.decides: task.dataset_labels}) if task.dataset_labels else None
 
 
 def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:

@@ -175,7 +175,7 @@ def _adjudicated(
     for decision in made:
         if decision.how == "adjudicated":
             item = decision.key["subject_id"]
-            (said,) = decision.said
+            (said,) = decision.answers
             agreed = len(set(answers[item].values())) == 1
             yield Adjudicated(item, answers[item], decision.values, aliases[said.annotator], agreed)
 

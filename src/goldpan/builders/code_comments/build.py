@@ -139,8 +139,8 @@ def build_code_comments(
                 for read_file in read_commit(commit, files, reading, tally.left_out):
                     progress.advance()
                     tally.read += 1
-                    tally.comments += len(read_file.found.comments)
-                    tally.redacted.update(read_file.found.redacted)
+                    tally.comments += len(read_file.contents.comments)
+                    tally.redacted.update(read_file.contents.redacted)
                     for row in rows_of(commit, read_file, labels):
                         if row["decided"]:
                             met.add(row["id"])

@@ -70,7 +70,7 @@ def find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit
         ) from None
     commit = output.decode().strip()
     seconds = git("show", "--no-patch", "--format=%ct", commit, clone=clone, subject=repo)
-    known = _known(workspace, repo)
+    known = _mined_facts(workspace, repo)
     return Commit(
         str(known.get("repo") or repo),
         clone,
@@ -80,7 +80,7 @@ def find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit
     )
 
 
-def _known(workspace: Workspace, repo: str) -> dict[str, str | None]:
+def _mined_facts(workspace: Workspace, repo: str) -> dict[str, str | None]:
     """Return the repository's name as GitHub writes it, and its licence, where it was mined."""
     path = workspace.table(repo, "repositories")
     if not path.exists():

@@ -31,14 +31,14 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DocumentedClasses:
     """The documented classes of a file; `clean` where it parses without error."""
 
     comments: tuple[Comment, ...]
     clean: bool
 
 
-def read_declared(data: bytes, language: str) -> Found:
+def read_declared(data: bytes, language: str) -> DocumentedClasses:
     """Find the classes of UTF-8 text that have a comment before them."""
     rules = RULES[language]
     parsed = parse(data, rules.package, rules.entry, _query(rules))
@@ -60,7 +60,7 @@ def read_declared(data: bytes, language: str) -> Found:
         comments.setdefault(
             whole, Comment(declaration.name, declaration.kind, "doc-comment", text, whole, about)
         )
-    return Found(tuple(comments.values()), parsed.clean)
+    return DocumentedClasses(tuple(comments.values()), parsed.clean)
 
 
 def qualified(declarations: Iterable[Declaration]) -> Iterator[Declaration]:

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from goldpan.builders.code_comments.comment import Comment
-from goldpan.builders.code_comments.declared import Declaration, Found, qualified, span_of
+from goldpan.builders.code_comments.declared import (
+    Declaration,
+    DocumentedClasses,
+    qualified,
+    span_of,
+)
 from goldpan.builders.code_comments.parsing import name_of, parse
 from goldpan.builders.code_comments.text import CommentText, Span, TextWriter
 
@@ -34,7 +39,7 @@ class _Docstring:
     text: CommentText
 
 
-def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> Found:
+def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> DocumentedClasses:
     """Find the docstrings of UTF-8 text; `module` names the file, `kinds` is what is wanted."""
     parsed = parse(data, "tree_sitter_python", "language", _QUERY)
     declared, bodies = [], {}
@@ -60,7 +65,7 @@ def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> Found:
             docstrings.append(
                 Comment(where, declaration.kind, "docstring", docstring.text, docstring.span, about)
             )
-    return Found(tuple(docstrings), parsed.clean)
+    return DocumentedClasses(tuple(docstrings), parsed.clean)
 
 
 def _docstring(data: bytes, body: tree_sitter.Node) -> _Docstring | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from goldpan.builders.code_comments.comment import Comment, Form
-from goldpan.builders.code_comments.declared import Found, read_declared
+from goldpan.builders.code_comments.declared import DocumentedClasses, read_declared
 from goldpan.builders.code_comments.docstrings import read_docstrings
 from goldpan.builders.code_comments.files import (
     PYTHON,
@@ -111,11 +111,11 @@ def read_file(source: Source) -> FileRead:
     return FileRead(source.path, language, text.encoding, kept, None, counts, redacted)
 
 
-def _comments(utf8: bytes, source: Source, language: str) -> tuple[Found, str]:
+def _comments(utf8: bytes, source: Source, language: str) -> tuple[DocumentedClasses, str]:
     if language == SMALLTALK:
         tonel = is_tonel(source.path)
         comment = read_tonel(utf8, source.path) if tonel else read_filetree(utf8, source.path)
-        return Found((comment,) if comment else (), clean=True), language
+        return DocumentedClasses((comment,) if comment else (), clean=True), language
     if language == PYTHON:
         module = source.path.rpartition("/")[2].partition(".")[0]
         return read_docstrings(utf8, module, source.kinds), language

@@ -42,7 +42,7 @@ def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[
         for file in paths.values()
         if file.kind == "file"
         and written_in(file.path) in languages
-        and (not is_filetree(file.path) or _beside(file.path) in paths)
+        and (not is_filetree(file.path) or _properties_path(file.path) in paths)
     ]
 
 
@@ -55,7 +55,7 @@ def written_in(path: str) -> str | None:
     return name if name in LANGUAGES and name != SMALLTALK else None
 
 
-def _beside(path: str) -> str:
+def _properties_path(path: str) -> str:
     return path.rpartition("/")[0] + "/" + _PROPERTIES
 
 

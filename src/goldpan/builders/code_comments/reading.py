@@ -58,7 +58,7 @@ class ReadFile:
     """A file of a commit with its comments."""
 
     file: TreeFile
-    found: FileRead
+    contents: FileRead
 
 
 def files_of(

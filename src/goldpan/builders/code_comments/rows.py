@@ -25,7 +25,7 @@ def rows_of(commit: Commit, read_file: ReadFile, labels: Labels) -> Iterator[dic
     owner, _, name = commit.repo.partition("/")
     blob = read_file.file.id
     groups: dict[str, str] = {}
-    for comment in read_file.found.comments:
+    for comment in read_file.contents.comments:
         group = groups.setdefault(comment.name, _fingerprint(comment))
         for position, sentence in enumerate(comment.sentences):
             start, end = sentence.span.start, sentence.span.end
@@ -38,12 +38,12 @@ def rows_of(commit: Commit, read_file: ReadFile, labels: Labels) -> Iterator[dic
                 "owner": owner,
                 "name": name,
                 "license": commit.license,
-                "language": read_file.found.language,
+                "language": read_file.contents.language,
                 "commit": commit.id,
                 "committed_at": commit.at,
                 "path": read_file.file.path,
                 "blob": blob,
-                "encoding": read_file.found.encoding,
+                "encoding": read_file.contents.encoding,
                 "class": comment.name,
                 "kind": comment.kind,
                 "form": comment.form,

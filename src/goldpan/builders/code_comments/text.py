@@ -41,12 +41,14 @@ class CommentText:
         """Return where a part of the text stands; its ends must not be line ends of the text."""
         first = self._run(start)
         last = self._run(end - 1)
-        return Span(self._place(first, start).start, self._place(last, end - 1).end)
+        return Span(
+            self._character_span(first, start).start, self._character_span(last, end - 1).end
+        )
 
     def _run(self, position: int) -> Run:
         return self.runs[bisect_right(self.runs, position, key=lambda run: run.start) - 1]
 
-    def _place(self, run: Run, position: int) -> Span:
+    def _character_span(self, run: Run, position: int) -> Span:
         """Return the bytes of one character."""
         if not run.plain:
             return run.span

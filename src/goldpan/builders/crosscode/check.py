@@ -65,7 +65,7 @@ def check_task_files(directory: Path, reporter: Reporter) -> Checked:
                         unlisted += 1
                 instances += data_check.instances
             progress.advance()
-    problems += _alone(directory)
+    problems += _data_without_meta(directory)
     problems += _twins(metas)
     return Checked(len(paths), instances, tuple(problems), unlisted)
 
@@ -106,7 +106,7 @@ class _DataCheck:
                 yield problem
 
 
-def _alone(directory: Path) -> Iterator[Problem]:
+def _data_without_meta(directory: Path) -> Iterator[Problem]:
     """Yield the data files that no meta file describes."""
     for path in sorted(directory.glob(f"task_*{DATA}")):
         if not path.with_name(path.name.removesuffix(DATA) + META).exists():

@@ -14,7 +14,7 @@ from goldpan.datasets.drawing import draw_number
 class Drawn:
     """Which instances of a task were drawn."""
 
-    places: frozenset[int]
+    indexes: frozenset[int]
     """Their numbers in the task's file, from 0."""
     instances: int
     """How many the file holds."""

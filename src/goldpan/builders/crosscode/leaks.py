@@ -36,7 +36,7 @@ def leaking_places(
     start = 0
     for asked in _portions(training):
         for leak in find_leaks(_batches(evaluation()), asked, settings, scratch=scratch):
-            places.add(start + leak.asked)
+            places.add(start + leak.query)
             counts[leak.relation] += 1
         start += len(asked)
     return places

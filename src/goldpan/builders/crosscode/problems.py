@@ -51,7 +51,7 @@ def refused(problem: Problem, more: int = 0) -> DatasetError:
 def text_of(value: object, field: str) -> str:
     """Return a value that has to be text, without half characters; raises `FieldError`."""
     if not isinstance(value, str):
-        raise FieldError(field, f"{_shown(value)} is not text")
+        raise FieldError(field, f"{_value_text(value)} is not text")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -59,5 +59,5 @@ def text_of(value: object, field: str) -> str:
     return value
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return "null" if value is None else f"{type(value).__name__} {str(value)[:40]}"

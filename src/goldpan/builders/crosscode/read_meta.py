@@ -109,8 +109,8 @@ class _Fields:
         meta = Meta(
             stem=stem,
             kind=self._kind(categories),
-            description=self._said("Description"),
-            definition=self._said("Definition"),
+            description=self._required_text("Description"),
+            definition=self._required_text("Definition"),
             source=self._text("Source") or _source_in(stem),
             categories=categories,
             positive=self._examples("Positive Examples"),
@@ -151,7 +151,7 @@ class _Fields:
         """Return a text; of a list, the first, as the paper's authors use them."""
         return next(iter(self._texts(name)), "")
 
-    def _said(self, name: str) -> str:
+    def _required_text(self, name: str) -> str:
         """Return a text that must not be empty."""
         before = len(self.errors)
         text = self._text(name)

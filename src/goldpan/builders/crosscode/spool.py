@@ -66,8 +66,8 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
                 read_instances(task.data), name, cap, seed, task.meta.shown_inputs
             )
             for index, instance in enumerate(read_instances(task.data)):
-                if index in drawn.places:
+                if index in drawn.indexes:
                     line = (number, instance.input, instance.output, instance.split, instance.idx)
                     file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-            counts.append(TaskCount(name, drawn.instances, len(drawn.places), drawn.shown))
+            counts.append(TaskCount(name, drawn.instances, len(drawn.indexes), drawn.shown))
     return Spooled(path, tuple(counts))

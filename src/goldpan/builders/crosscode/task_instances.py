@@ -59,7 +59,7 @@ def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Ins
     }
     exact = (
         {}
-        if _told(wording, texts, input_value, target)
+        if _texts_suffice(wording, texts, input_value, target)
         else {given_name: input_value, target_name: target}
     )
     return Instance(*texts, split, row["id"], facts, exact)
@@ -112,7 +112,7 @@ def task_rows(task: Task, instances: Iterable[Instance]) -> Iterator[tuple[str, 
         yield instance.split, reader.row(instance, index)
 
 
-def _told(wording: Wording, texts: tuple[str, str], input_value: Any, target: Any) -> bool:
+def _texts_suffice(wording: Wording, texts: tuple[str, str], input_value: Any, target: Any) -> bool:
     """Say whether the texts alone give the row back; else its values go along with them."""
     try:
         read = read_texts(wording, *texts)

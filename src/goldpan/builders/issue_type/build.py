@@ -16,7 +16,7 @@ from goldpan.annotation.studio.corrections import read_corrections
 from goldpan.builders.described import mined_source
 from goldpan.builders.issue_type import candidates, choose
 from goldpan.builders.issue_type.balance import Balance
-from goldpan.builders.issue_type.candidates import Found, Search, find_candidates
+from goldpan.builders.issue_type.candidates import Search, UnitResult, find_candidates
 from goldpan.builders.issue_type.choose import Chosen
 from goldpan.builders.issue_type.closings import EventSource, Unit, hour_of
 from goldpan.builders.issue_type.profile import IssueTypeProfile
@@ -54,7 +54,7 @@ _LIMITS = (
 class BuildRequest:
     """What dataset is wanted."""
 
-    place: EventSource
+    source: EventSource
     profile: IssueTypeProfile
     task: Task
     split: str
@@ -136,9 +136,9 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
     that does not fit the projects.
     """
     begun = time.monotonic()
-    units = request.place.units()
-    with request.place.workspace.scratch() as scratch:
-        search = Search(request.place, request.profile, scratch)
+    units = request.source.units()
+    with request.source.workspace.scratch() as scratch:
+        search = Search(request.source, request.profile, scratch)
         results = _find(search, units, engine, reporter)
         chosen = choose.choose(search, units, request.balance, request.seed, scratch, engine)
         if not len(chosen.rows):
@@ -149,13 +149,13 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
         labels = request.task.label_names
         for plan, directory in _plans(request, chosen):
             redacted: Counter[str] = Counter()
-            corrections = read_corrections(request.place.workspace, request.projects, request.task)
+            corrections = read_corrections(request.source.workspace, request.projects, request.task)
             provenance = _provenance(request, plan, results, chosen, redacted)
             if corrections is not None:
                 provenance = replace(provenance, corrections=corrections.projects)
             written.append(
                 write_dataset(
-                    request.place.workspace,
+                    request.source.workspace,
                     directory,
                     corrected_family(rows.family, corrections),
                     corrected_batches(rows.batches(redacted), rows.family, labels, corrections),
@@ -167,7 +167,7 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
     return IssueTypeResult(
         tuple(written),
         len(units),
-        request.place.gaps(),
+        request.source.gaps(),
         sum(result.closings for result in results),
         _dropped(results, chosen),
         chosen.labels,
@@ -176,9 +176,11 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
     )
 
 
-def _find(search: Search, units: Sequence[Unit], engine: Engine, reporter: Reporter) -> list[Found]:
+def _find(
+    search: Search, units: Sequence[Unit], engine: Engine, reporter: Reporter
+) -> list[UnitResult]:
     results = []
-    what = "repositories" if search.place.origin == "mined" else "hours"
+    what = "repositories" if search.source.origin == "mined" else "hours"
     with reporter.task(f"{what} searched", len(units)) as task:
         for result in engine.map(partial(find_candidates, search), units):
             if not search.candidates(result.unit).exists():
@@ -216,14 +218,14 @@ def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[SplitPlan, Path]
     ]
 
 
-def _dropped(results: Sequence[Found], chosen: Chosen) -> dict[str, int]:
+def _dropped(results: Sequence[UnitResult], chosen: Chosen) -> dict[str, int]:
     counts: Counter[str] = Counter(chosen.dropped)
     for result in results:
         counts.update(result.dropped)
     return {reason: counts[reason] for reason in EXPLAINED if counts[reason]}
 
 
-def _nothing(results: Sequence[Found], chosen: Chosen) -> str:
+def _nothing(results: Sequence[UnitResult], chosen: Chosen) -> str:
     lost = ", ".join(
         f"{count:,} as {EXPLAINED[reason]}" for reason, count in _dropped(results, chosen).items()
     )
@@ -234,12 +236,12 @@ def _nothing(results: Sequence[Found], chosen: Chosen) -> str:
 def _provenance(
     request: BuildRequest,
     plan: SplitPlan,
-    results: Sequence[Found],
+    results: Sequence[UnitResult],
     chosen: Chosen,
     redacted: Counter[str],
 ) -> Provenance:
     """Say where the rows come from; `redacted` fills while they are written."""
-    event_source = request.place
+    event_source = request.source
     if event_source.origin == "mined":
         sources = tuple(mined_source(event_source.workspace, repo) for repo in event_source.repos)
     else:
@@ -264,12 +266,12 @@ def _provenance(
     )
 
 
-def _card(request: BuildRequest, results: Sequence[Found]) -> CardInputs:
-    archived = request.place.origin == "gharchive"
+def _card(request: BuildRequest, results: Sequence[UnitResult]) -> CardInputs:
+    archived = request.source.origin == "gharchive"
     closings = sum(result.closings for result in results)
     gaps = tuple(
         f"{count:,} of the hours that were asked for are {state}."
-        for state, count in request.place.gaps().items()
+        for state, count in request.source.gaps().items()
     )
     whence = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
     return CardInputs(

@@ -46,7 +46,7 @@ EXPLAINED = {
 class Search:
     """What is looked for, and the directory for what is found."""
 
-    place: EventSource
+    source: EventSource
     profile: IssueTypeProfile
     directory: Path
 
@@ -60,7 +60,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class UnitResult:
     """What a unit gave."""
 
     unit: Unit
@@ -71,7 +71,7 @@ class Found:
     """By reason."""
 
 
-def find_candidates(search: Search, unit: Unit) -> Found:
+def find_candidates(search: Search, unit: Unit) -> UnitResult:
     """Write the candidates of a unit and their sketches; the same each time, by renames."""
     dropped: Counter[str] = Counter()
     closings = 0
@@ -81,7 +81,7 @@ def find_candidates(search: Search, unit: Unit) -> Found:
         sketched = None
         if search.profile.near_duplicates != "keep":
             sketched = stack.enter_context(sketch_file(search.sketches(unit)))
-        for batch in search.place.read(unit):
+        for batch in search.source.read(unit):
             closings += len(batch)
             rows = _select(batch, search.profile, dropped)
             if len(rows):
@@ -89,7 +89,7 @@ def find_candidates(search: Search, unit: Unit) -> Found:
                     for some in sketches(rows["text"].to_pylist(), DuplicateSettings()):
                         sketched.append(some)
                 target.write_table(_published(rows, search.profile, unit))
-    return Found(unit, digest(unit.path), closings, dict(dropped))
+    return UnitResult(unit, digest(unit.path), closings, dict(dropped))
 
 
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:

@@ -31,7 +31,7 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Replacement:
     """Lines `start` to `end` of the file and what replaces them, for the block of that number."""
 
     start: int
@@ -91,7 +91,7 @@ def apply_forgiving(
     ]
     written: list[str] = []
     done = 0
-    last: _Place | None = None
+    last: _Replacement | None = None
     for position in sorted(placed, key=lambda position: (position.start, position.block)):
         if last and (position.start < done or not lines):
             raise OverlapError(
@@ -127,7 +127,7 @@ def _find(
     edit: Edit,
     block: int,
     name: str,
-) -> _Place:
+) -> _Replacement:
     """Return the only place of an edit in the file."""
     wanted = split_lines(edit.search)
     if not wanted:
@@ -137,7 +137,7 @@ def _find(
                 f"{_count(len(lines))}",
                 "Put the lines next to the insertion into SEARCH and REPLACE",
             )
-        return _Place(0, 0, edit.replace, block)
+        return _Replacement(0, 0, edit.replace, block)
     looked_up = ((what, index.find(wanted)) for what, index in indexes)
     forgiven, starts = next((match for match in looked_up if match[1]), (None, []))
     if not starts:
@@ -155,7 +155,7 @@ def _find(
         )
     start, end = starts[0], starts[0] + len(wanted)
     replace = _with_line_ends(edit.replace, lines, start, end) if forgiven else edit.replace
-    return _Place(start, end, replace, block, forgiven)
+    return _Replacement(start, end, replace, block, forgiven)
 
 
 def _with_line_ends(replace: str, lines: list[str], start: int, end: int) -> str:

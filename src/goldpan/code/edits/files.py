@@ -47,7 +47,7 @@ class Applied:
 class _Step:
     """One file's content before and after; None where there is no file."""
 
-    told: AppliedFile
+    applied: AppliedFile
     target: Path
     before: bytes | None
     after: bytes | None
@@ -83,13 +83,13 @@ def apply_patch_files(
     for step in _steps(patch_text, root, Forgiveness(line_ends=True, spaces=lenient)):
         if step.target in steps:
             raise FileError(
-                f"{step.told.path!r} and {steps[step.target].told.path!r} are the same file",
+                f"{step.applied.path!r} and {steps[step.target].applied.path!r} are the same file",
                 "Name each file in one way",
             )
         steps[step.target] = step
     if write:
         _write(list(steps.values()))
-    return Applied(tuple(step.told for step in steps.values()), write)
+    return Applied(tuple(step.applied for step in steps.values()), write)
 
 
 def _steps(patch_text: str, root: Path, forgive: Forgiveness) -> Iterator[_Step]:

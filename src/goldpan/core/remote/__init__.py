@@ -53,10 +53,10 @@ def open_address(text: str | Path) -> Path:
             f"The workspace {shown} is at no address that several machines can write to safely",
             f"Write {known}, or the path of a folder",
         )
-    from goldpan.core.remote.known import home_of
+    from goldpan.core.remote.known import mirror_directory
     from goldpan.core.remote.mirror import Mirror
 
-    root = home_of(address) / FILES
+    root = mirror_directory(address) / FILES
     if root not in _opened:
         mirror = Mirror(address, root.parent)
         mirror.pull()

@@ -19,7 +19,7 @@ from goldpan.core.remote.manifest import Manifest, as_json, from_json
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class MirrorState:
     """The generation that a mirror holds, and how its files lay when they were the store's."""
 
     etag: str | None = None
@@ -27,7 +27,7 @@ class Known:
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
 
 
-def home_of(address: str) -> Path:
+def mirror_directory(address: str) -> Path:
     """Return the folder of this machine for the mirror of an address.
 
     It holds what is not pushed yet, and so lies where no cleaner of caches looks.
@@ -39,19 +39,19 @@ def home_of(address: str) -> Path:
     return Path(mirrors).expanduser().absolute() / f"{name}-{digest}"
 
 
-def load_known(home: Path) -> Known:
+def load_state(home: Path) -> MirrorState:
     """Return what a mirror knows; nothing where it is new, or its files were deleted."""
     if not (home / FILES).is_dir() or not (home / STATE).exists():
-        return Known()
+        return MirrorState()
     value = _read(home)
     try:
         stamps = {path: Stamp(*stamp) for path, stamp in value["stamps"].items()}
-        return Known(value["etag"], from_json(value["manifest"]), stamps)
+        return MirrorState(value["etag"], from_json(value["manifest"]), stamps)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise _damaged(home) from None
 
 
-def save_known(home: Path, address: str, known: Known) -> Known:
+def save_state(home: Path, address: str, known: MirrorState) -> MirrorState:
     """Keep what a mirror knows, and return it."""
     value = {
         "address": address,

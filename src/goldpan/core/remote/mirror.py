@@ -17,7 +17,7 @@ from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.log import LOG
 from goldpan.core.remote import FILES
 from goldpan.core.remote.folder import Stamp, move, remove, stamp_of, stamps
-from goldpan.core.remote.known import Known, load_known, save_known
+from goldpan.core.remote.known import MirrorState, load_state, save_state
 from goldpan.core.remote.lease import Lease
 from goldpan.core.remote.manifest import KEY, Manifest, StoredFile, decode, encode, piece_key
 from goldpan.core.remote.store import ObjectStore, UnchangedError
@@ -67,7 +67,7 @@ class Mirror:
         stays here, and the next command pushes it.
         """
         with self._alone():
-            if stamps(self.root) == load_known(self._home).stamps:
+            if stamps(self.root) == load_state(self._home).stamps:
                 return 0
             self._store.prove_conditions()
             for _ in range(_ATTEMPTS):
@@ -167,9 +167,9 @@ class Mirror:
         with self._within, FileLock(self._home / "mirror.lock", fallback_to_soft=False):
             yield
 
-    def _pull(self) -> Known:
+    def _pull(self) -> MirrorState:
         for _ in range(_ATTEMPTS):
-            known = load_known(self._home)
+            known = load_state(self._home)
             try:
                 reply = self._store.read(KEY, unless=known.etag)
             except UnchangedError:
@@ -198,7 +198,7 @@ class Mirror:
             "Restore it in the store, or push the file again from a machine that has it",
         )
 
-    def _adopt(self, known: Known, remote: Manifest, etag: str | None) -> Known:
+    def _adopt(self, known: MirrorState, remote: Manifest, etag: str | None) -> MirrorState:
         """Make the folder hold a generation, but for what changed here alone."""
         self.root.mkdir(parents=True, exist_ok=True)
         lying, before = stamps(self.root), known.manifest.files
@@ -228,7 +228,7 @@ class Mirror:
         for path in wanted:
             move(self._incoming / path, self.root / path)
             same[path] = Stamp() if path.endswith("/") else stamp_of(self.root / path)
-        return save_known(self._home, self.address, Known(etag, remote, same))
+        return save_state(self._home, self.address, MirrorState(etag, remote, same))
 
     @property
     def _incoming(self) -> Path:
@@ -263,7 +263,7 @@ class Mirror:
         Terminal(stderr=True).print(text)
 
     def _commit(
-        self, known: Known, files: Mapping[str, StoredFile], same: Mapping[str, Stamp]
+        self, known: MirrorState, files: Mapping[str, StoredFile], same: Mapping[str, Stamp]
     ) -> bool:
         """Write the next manifest, unless another is there since; tell whether it is written."""
         for lease in self._leases:
@@ -282,5 +282,5 @@ class Mirror:
             else self._store.replace(KEY, body, known.etag)
         )
         if etag is not None:
-            save_known(self._home, self.address, Known(etag, manifest, same))
+            save_state(self._home, self.address, MirrorState(etag, manifest, same))
         return etag is not None

@@ -39,7 +39,7 @@ _SCHEMA = pa.schema(
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Side:
     """What is kept of one side while its texts pass: no text."""
 
     ids: list[str] = field(default_factory=list)
@@ -84,10 +84,10 @@ def find_contamination(
         check_form(output)
     rows = open_source(dataset, columns)
     others = [open_source(path) for path in against]
-    seen = _Seen()
+    seen = _Side()
     results, evidences = [], []
     for other in others:
-        seen = _Seen()
+        seen = _Side()
         evidence, result = _compare(rows, other, seen, ngram, common)
         results.append(result)
         evidences += evidence
@@ -110,9 +110,9 @@ def find_contamination(
 
 
 def _compare(
-    rows: Source, other: Source, seen: _Seen, ngram: int, common: int
+    rows: Source, other: Source, seen: _Side, ngram: int, common: int
 ) -> tuple[list[Evidence], AgainstResult]:
-    name, items = str(other.path), _Seen()
+    name, items = str(other.path), _Side()
     index = GramIndex(ngram, common)
     places: dict[tuple[Kind, object], int] = {}
     evidence: list[Evidence] = []
@@ -151,7 +151,7 @@ def _compare(
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
     best: dict[int, Evidence] = {}
     for leak in find_leaks_of_batches(_batches(corpus()), _batches(queries()), settings):
-        (row, _), (item, column) = seen.texts[leak.asked], items.texts[leak.found]
+        (row, _), (item, column) = seen.texts[leak.query], items.texts[leak.match]
         if row not in best or leak.similarity > best[row].value:
             best[row] = Evidence(
                 seen.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
@@ -182,7 +182,7 @@ def _identities(item: Item) -> list[tuple[Kind, object]]:
     return known
 
 
-def _texts(item: Item, number: int, seen: _Seen, ngram: int) -> _Texts:
+def _texts(item: Item, number: int, seen: _Side, ngram: int) -> _Texts:
     """Return the texts that are long enough to say something, and note where they stand."""
     kept = _Texts([], [])
     for column, text in item.texts:

@@ -22,7 +22,7 @@ from goldpan.evaluation.finetune.heads import (
     Example,
     Tensor,
     aligned,
-    asked,
+    ask_in_batches,
     cut_texts,
     padded,
 )
@@ -136,5 +136,5 @@ class GenerationHead:
             return [words.decode(row) for row in said.cpu().tolist()]
 
         examples = self.examples(words, rows, learn=False)
-        answers = asked(asker, examples, ask)
+        answers = ask_in_batches(asker, examples, ask)
         return Answers(answers, raw=answers, notes=cut_texts(examples))

@@ -31,7 +31,7 @@ class Example:
     """With the frame."""
     target: Sequence[float] = ()
     """What it is is the head's affair."""
-    places: Sequence[tuple[int, int, int]] = ()
+    words: Sequence[tuple[int, int, int]] = ()
     """Of words: their number in the row, their first token here and the one after the last."""
     cut: bool = False
     """Whether the text lost its end."""
@@ -113,7 +113,7 @@ def padded(
     With padding on the left, positions are told too: GPT-2 would count the padding.
     """
     torch = load("torch")
-    at_left = words.left if left is None else left
+    at_left = words.pads_left if left is None else left
     longest = max(len(row) for row in rows)
     ids = torch.full((len(rows), longest), words.pad)
     mask = torch.zeros((len(rows), longest), dtype=torch.long)
@@ -130,7 +130,7 @@ def padded(
 def aligned(words: Words, rows: Sequence[Sequence[float]], *, left: bool | None = None) -> Tensor:
     """Return targets of tokens beside what `padded` returns."""
     torch = load("torch")
-    at_left = words.left if left is None else left
+    at_left = words.pads_left if left is None else left
     longest = max(len(row) for row in rows)
     targets = torch.full((len(rows), longest), NOT_ASKED)
     for at, row in enumerate(rows):
@@ -139,7 +139,7 @@ def aligned(words: Words, rows: Sequence[Sequence[float]], *, left: bool | None 
     return targets
 
 
-def asked(
+def ask_in_batches(
     asker: Asker, examples: Sequence[Example], ask: Callable[[Sequence[Example]], Sequence[Any]]
 ) -> list[Any]:
     """Return what `ask` says of each example, in their order, asking for many at once.

@@ -29,7 +29,7 @@ from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.job import Job, write_job
-from goldpan.evaluation.finetune.runtime import alone
+from goldpan.evaluation.finetune.runtime import single_process
 from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
 
 OUTCOME = "outcome.json"
@@ -53,7 +53,7 @@ def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
         size = _device_batch(job)
         try:
             if job.settings.processes == 1 and job.settings.deepspeed == "none":
-                train(job, alone(job.settings), size, reporter)
+                train(job, single_process(job.settings), size, reporter)
             else:
                 _launched(job, size, reporter)
         except TooLargeError:

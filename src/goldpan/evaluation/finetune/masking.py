@@ -23,7 +23,7 @@ from goldpan.evaluation.finetune.heads import (
     Example,
     Tensor,
     aligned,
-    asked,
+    ask_in_batches,
     padded,
 )
 from goldpan.evaluation.finetune.tagging import cross_entropy
@@ -108,8 +108,10 @@ class MaskingHead:
                 inner = inputs["attention_mask"].bool()
                 return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
 
-            for example, words_found in zip(examples, asked(asker, examples, ask), strict=True):
-                for (word, start, stop), yes in zip(example.places, hidden(example), strict=True):
+            for example, words_found in zip(
+                examples, ask_in_batches(asker, examples, ask), strict=True
+            ):
+                for (word, start, stop), yes in zip(example.words, hidden(example), strict=True):
                     if yes:
                         begin, end = spans[example.row][word]
                         right = list(example.ids[start:stop]) == words_found[start:stop]
@@ -127,13 +129,13 @@ def _spans(rows: pa.Table) -> list[list[tuple[int, int]]]:
 
 def _drawn(example: Example, salt: str) -> list[bool]:
     """Draw for each word of an example whether it is hidden; the same for the same salt."""
-    draw = random.Random(f"{salt} {example.row} {example.places[0][0]}")  # noqa: S311
-    return [draw.random() < _SHARE for _ in example.places]
+    draw = random.Random(f"{salt} {example.row} {example.words[0][0]}")  # noqa: S311
+    return [draw.random() < _SHARE for _ in example.words]
 
 
 def _masked(words: Words, example: Example, hidden: Sequence[bool]) -> list[int]:
     ids = list(example.ids)
-    for (_, start, stop), yes in zip(example.places, hidden, strict=True):
+    for (_, start, stop), yes in zip(example.words, hidden, strict=True):
         if yes:
             ids[start:stop] = [words.tokenizer.mask_token_id] * (stop - start)
     return ids
@@ -141,7 +143,7 @@ def _masked(words: Words, example: Example, hidden: Sequence[bool]) -> list[int]
 
 def _targets(example: Example, hidden: Sequence[bool]) -> list[int]:
     targets = [NOT_ASKED] * len(example.ids)
-    for (_, start, stop), yes in zip(example.places, hidden, strict=True):
+    for (_, start, stop), yes in zip(example.words, hidden, strict=True):
         if yes:
             targets[start:stop] = example.ids[start:stop]
     return targets

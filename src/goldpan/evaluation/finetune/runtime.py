@@ -58,6 +58,6 @@ def join(settings: Settings) -> ProcessGroup:
     return ProcessGroup(device, distributed.get_rank(), distributed.get_world_size(), talk)
 
 
-def alone(settings: Settings) -> ProcessGroup:
+def single_process(settings: Settings) -> ProcessGroup:
     """Return the place of a process that trains by itself."""
     return ProcessGroup(pick_device(settings.device))

@@ -17,7 +17,7 @@ from goldpan.evaluation.finetune.heads import (
     Batch,
     Example,
     Tensor,
-    asked,
+    ask_in_batches,
     cut_texts,
     padded,
 )
@@ -141,7 +141,7 @@ class SequenceHead:
             scores: list[list[float]] = said.cpu().double().tolist()
             return scores
 
-        said: list[list[float]] = asked(asker, examples, ask)
+        said: list[list[float]] = ask_in_batches(asker, examples, ask)
         notes = cut_texts(examples)
         names = self.task.label_names
         match self.task.type:

@@ -22,7 +22,7 @@ from goldpan.evaluation.finetune.heads import (
     Example,
     Tensor,
     aligned,
-    asked,
+    ask_in_batches,
     padded,
 )
 from goldpan.evaluation.finetune.words import Span, Words, covering, windows
@@ -96,8 +96,8 @@ class TaggingHead:
         tokens = rows["tokens"].to_pylist()
         names = self.task.label_names
         values = [[_NONE] * len(token) for token in tokens]
-        for example, tags in zip(examples, asked(asker, examples, ask), strict=True):
-            for word, index, _ in example.places:
+        for example, tags in zip(examples, ask_in_batches(asker, examples, ask), strict=True):
+            for word, index, _ in example.words:
                 values[example.row][word] = names[tags[index]]
         return Answers(values)
 

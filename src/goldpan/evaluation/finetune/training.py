@@ -53,7 +53,7 @@ class _Training:
     job: Job
     loaded: Loaded
     engine: Engine
-    place: ProcessGroup
+    group: ProcessGroup
     examples: Sequence[Example]
     device_batch: int
     steps: int
@@ -115,7 +115,7 @@ def _train(job: Job, group: ProcessGroup, device_batch: int, reporter: Reporter)
 
 
 def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Task) -> None:
-    job, group = training.job, training.place
+    job, group = training.job, training.group
     lengths = [example.length for example in training.examples]
     interval = steps_per_epoch
     if job.task.type not in WORD_TASKS:
@@ -145,7 +145,7 @@ def _steps(training: _Training, state: State, steps_per_epoch: int, progress: Ta
 
 def _step(training: _Training, state: State, rows: Sequence[int], salt: str) -> Any:
     """Change the weights once, by the mean loss over all that the step asks for; return it."""
-    group, loaded = training.place, training.loaded
+    group, loaded = training.group, training.loaded
     longest = max(training.examples[row].length for row in rows)
     size = rows_at_once(training.device_batch, longest, group.device.type)
     parts = parts_of(rows, group.rank, group.world, size)
@@ -172,7 +172,7 @@ def _learn(training: _Training, part: Part, batch: Batch, total: int, *, last: b
     loaded = training.loaded
     asker = loaded.asker(1)
     # Engines average over processes, so that a sum over all of them wants this factor.
-    share = training.place.world / total if part.counts else 0.0
+    share = training.group.world / total if part.counts else 0.0
 
     def loss_of(module: Any) -> Any:
         logits = asker.logits(module, batch.inputs)
@@ -195,7 +195,7 @@ def _settle(state: State, pending: list[Any], group: ProcessGroup) -> None:
 
 
 def _evaluate(training: _Training, state: State) -> None:
-    job, group = training.job, training.place
+    job, group = training.job, training.group
     if job.validation is None or not len(job.validation):
         return
     value, better = validate(job, training.loaded, group, training.device_batch * 2)
@@ -217,7 +217,7 @@ def _keep(training: _Training) -> None:
 
 
 def _finish(training: _Training, state: State) -> None:
-    job, loaded, group = training.job, training.loaded, training.place
+    job, loaded, group = training.job, training.loaded, training.group
     if state.best is None:
         _keep(training)
         state.best_step = state.step

@@ -45,7 +45,7 @@ class Words:
     limit: int
     """Tokens of a row with its frame."""
     pad: int
-    left: bool
+    pads_left: bool
     """Whether shorter rows are filled on their left."""
 
     @property

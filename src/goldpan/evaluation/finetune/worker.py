@@ -39,7 +39,7 @@ class _Signs(Reporter):
         return None
 
     def _update(self, task: Any, done: int, total: int) -> None:
-        if not _held(self._starter):
+        if not _is_locked(self._starter):
             raise StoppedError("The process that started this training is gone", "Start it again")
         if self._writes:
             unfinished = self._directory / f"{PROGRESS}.unfinished"
@@ -47,7 +47,7 @@ class _Signs(Reporter):
             unfinished.replace(self._directory / PROGRESS)
 
 
-def _held(path: Path) -> bool:
+def _is_locked(path: Path) -> bool:
     """Return whether somebody holds a lock on a file; nobody does when it is gone."""
     try:
         with path.open("rb") as file:

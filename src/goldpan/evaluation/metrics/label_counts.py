@@ -94,7 +94,7 @@ def _of_label(formula: Formula, number: int) -> Callable[[Floats], Floats]:
     return lambda totals: formula(label_counts(totals, number))
 
 
-def _each(formula: Formula, labels: int, totals: Floats) -> Floats:
+def _label_values(formula: Formula, labels: int, totals: Floats) -> Floats:
     """Return draws x labels, 0 where a label has no value."""
     return np.column_stack(
         [np.nan_to_num(formula(label_counts(totals, number))) for number in range(labels)]
@@ -104,7 +104,9 @@ def _each(formula: Formula, labels: int, totals: Floats) -> Floats:
 def _macro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
     def macro(totals: Floats) -> Floats:
         any_example = totals[:, :COUNTS].sum(axis=1)
-        return np.where(any_example > 0, _each(formula, labels, totals).mean(axis=1), np.nan)
+        return np.where(
+            any_example > 0, _label_values(formula, labels, totals).mean(axis=1), np.nan
+        )
 
     return macro
 
@@ -121,7 +123,9 @@ def _weighted(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
     def weighted(totals: Floats) -> Floats:
         counts = [label_counts(totals, number) for number in range(labels)]
         support = np.column_stack([count.tp + count.fn for count in counts])
-        return ratio((_each(formula, labels, totals) * support).sum(axis=1), support.sum(axis=1))
+        return ratio(
+            (_label_values(formula, labels, totals) * support).sum(axis=1), support.sum(axis=1)
+        )
 
     return weighted
 

@@ -42,8 +42,8 @@ class _Versions:
     """The file after by the reference and by the answer."""
 
     path: str
-    wanted: str
-    given: str
+    reference: str
+    answer: str
 
 
 def patch_path(patch: str) -> str:
@@ -140,7 +140,7 @@ def _application(patches: Sequence[PatchAnswer], paths: Sequence[str]) -> Eviden
 
 
 def _same_versions(versions: _Versions) -> bool:
-    return same_code(versions.path, versions.wanted, versions.given)
+    return same_code(versions.path, versions.reference, versions.answer)
 
 
 def _parse(patch: str) -> tuple[FileEdits, ...]:

@@ -58,7 +58,7 @@ _VECTORS = {"model": "skipgram", "epoch": 5, "minCount": 1}
 class Trainer:
     """The trainer's environment, and where it works."""
 
-    place: Path
+    environment: Path
     directory: Path
 
     def train(self, kind: str, text: Path, settings: Mapping[str, Any], model: Path) -> None:
@@ -97,21 +97,21 @@ class Trainer:
     def _run(self, order: Mapping[str, Any]) -> int:
         path = self.directory / "order.json"
         path.write_bytes(orjson.dumps(order))
-        command = [str(interpreter(self.place)), "-I", fasttext_worker.__file__, str(path)]
+        command = [str(interpreter(self.environment)), "-I", fasttext_worker.__file__, str(path)]
         try:
             done = subprocess.run(  # noqa: S603 - our own interpreter and script
                 command, capture_output=True, text=True, timeout=_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EvaluationError(
-                f"fastText in {self.place} does not run ({error})",
+                f"fastText in {self.environment} does not run ({error})",
                 "Delete that directory and install it again with --set install=yes",
             ) from None
         if done.returncode not in (0, fasttext_worker.NAN):
             said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise EvaluationError(
                 f"fastText failed: {said[:300]}",
-                f"Delete {self.place} and install it again with --set install=yes",
+                f"Delete {self.environment} and install it again with --set install=yes",
             )
         return done.returncode
 

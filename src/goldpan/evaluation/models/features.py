@@ -56,7 +56,7 @@ class Features:
         """Return the features of rows, a sparse matrix of float64."""
         sparse = load("scipy.sparse")
         texts = _texts(rows)
-        parts = self._known(rows)
+        parts = self._learned_features(rows)
         if parts is None:
             parts = [self._words.transform(texts), self._letters.transform(texts)]
         if self._documents is not None:
@@ -74,7 +74,7 @@ class Features:
                 parts.append(sparse.csr_matrix(place_facts(texts, around) * PLACE))
         return sparse.hstack(parts).tocsr()
 
-    def _known(self, rows: pa.Table) -> list[Any] | None:
+    def _learned_features(self, rows: pa.Table) -> list[Any] | None:
         """Return the features of rows that were learned from, None where one was not."""
         names = rows["id"].to_pylist() if "id" in rows.column_names else [None]
         places = [self._rows.get(name) for name in names]

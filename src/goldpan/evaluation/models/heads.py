@@ -188,9 +188,9 @@ class _Regression:
     """Whether the model tells logarithms."""
 
     def answer(self, rows: pa.Table) -> Answers:
-        return self.told(self.model.predict(self.inputs.of(rows)))
+        return self.answers_of(self.model.predict(self.inputs.of(rows)))
 
-    def told(self, numbers: Numbers) -> Answers:
+    def answers_of(self, numbers: Numbers) -> Answers:
         """Return what the model found as answers, within what it has seen."""
         values = np.expm1(numbers) if self.efforts else numbers
         return Answers([float(value) for value in np.clip(values, self.low, self.high)])
@@ -218,7 +218,7 @@ def fit_ridge(inputs: Inputs, context: TrainingContext) -> Fitted:
     ridge, without = (_by_folds if many else _one_by_one)(matrix, wanted, context)
     model = _Regression(inputs, ridge, low, high, efforts=efforts)
     context.learning.candidates, context.learning.from_all = len(_ALPHAS), True
-    context.learning.unseen = (rows, model.told(without))
+    context.learning.unseen = (rows, model.answers_of(without))
     return model
 
 

@@ -108,9 +108,9 @@ class Similarities:
     def of(self, rows: pa.Table) -> Numbers:
         """Return a matrix with a row a text and a column a train row."""
         starts = range(0, len(rows), _ROWS)
-        return np.concatenate([self._some(rows.slice(start, _ROWS)) for start in starts])
+        return np.concatenate([self._row_features(rows.slice(start, _ROWS)) for start in starts])
 
-    def _some(self, rows: pa.Table) -> Numbers:
+    def _row_features(self, rows: pa.Table) -> Numbers:
         parts = self._view.parts(rows)
         products = sum(
             _dense(ours @ theirs.T) for ours, theirs in zip(parts, self._parts, strict=True)

@@ -50,10 +50,10 @@ class _Prompted:
         raw: list[str] = []
 
         def read(reply: Reply) -> Answer:
-            raw.append(reply.said or "")
+            raw.append(reply.text or "")
             return self._read(reply, notes).value
 
-        path = _place(context)
+        path = _reply_directory(context)
         values = ask_rows(path, self.requests, rows, read, context.reporter, context.costs)
         return Answers(values, raw=raw, notes=dict(sorted(notes.items())))
 
@@ -67,7 +67,7 @@ class _Prompted:
             notes[reply.failure] += 1
         if reply.failure not in _SPOKEN:
             return Read(None)
-        said = reply.said or ""
+        said = reply.text or ""
         read = read_answer(wording, reply.shown, said, structured=reply.structured)
         if read.note:
             notes[read.note] += 1
@@ -111,7 +111,7 @@ def _enough(
     return examples
 
 
-def _place(context: TrainingContext) -> Path:
+def _reply_directory(context: TrainingContext) -> Path:
     return context.replies or context.directory / "prompts"
 
 
@@ -123,7 +123,7 @@ def _make(options: Mapping[str, Any]) -> Model:
         return _Prompted(context, _requests(settings, context))
 
     def estimate(context: TrainingContext, rows: pa.Table) -> Estimate:
-        return estimate_rows(_place(context), _requests(settings, context), rows)
+        return estimate_rows(_reply_directory(context), _requests(settings, context), rows)
 
     def task_facts(task: Task) -> Mapping[str, Any]:
         return {"prompt": prompt_digest(task, find_method(settings["method"]))}

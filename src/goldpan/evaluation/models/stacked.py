@@ -127,17 +127,17 @@ class _Trunks:
 
     context: TrainingContext
     documents: Documents | None
-    each: Sequence[Trunk]
+    trunks: Sequence[Trunk]
     seen: frozenset[tuple[str, str, int, str]]
     """The texts that they were fine-tuned on."""
 
     def scores(self, label: str, rows: pa.Table) -> Numbers | None:
         pairs = pairs_of(rows, self.documents)
-        features = [self._one(trunk, label, pairs) for trunk in self.each]
+        features = [self._trunk_scores(trunk, label, pairs) for trunk in self.trunks]
         known = [scores for scores in features if scores is not None]
         return np.asarray(np.mean(known, axis=0)) if known else None
 
-    def _one(self, trunk: Trunk, label: str, pairs: Sequence[Pair]) -> Numbers | None:
+    def _trunk_scores(self, trunk: Trunk, label: str, pairs: Sequence[Pair]) -> Numbers | None:
         task, reporter = self.context.task, self.context.reporter
         scores = trunk.scores(task.name, label, pairs, reporter)
         if scores is None and task.type == "binary":

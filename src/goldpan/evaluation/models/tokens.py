@@ -37,7 +37,7 @@ class _Tagger:
             return Answers([[] for _ in texts])
         features = (features_of_word for words in texts for features_of_word in features_of(words))
         predicted = iter(self.model.predict(self.hasher.transform(features)).tolist())
-        return Answers([begun(list(islice(predicted, len(words)))) for words in texts])
+        return Answers([with_beginnings(list(islice(predicted, len(words)))) for words in texts])
 
 
 def features_of(words: Sequence[str]) -> Iterator[list[str]]:
@@ -71,7 +71,7 @@ def shape(word: str) -> str:
     )
 
 
-def begun(tags: Sequence[str]) -> list[str]:
+def with_beginnings(tags: Sequence[str]) -> list[str]:
     """Return tags in which every name begins with a B: one that only goes on begins here."""
     repaired: list[str] = []
     for index, tag in enumerate(tags):

@@ -43,7 +43,7 @@ def vectors_of(
     try:
         with closing(sqlite3.connect(path, timeout=_SECONDS)) as store:
             store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB)")
-            known = _known(store, keys)
+            known = _stored_vectors(store, keys)
             missing = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
             known |= _encode(store, missing, encode, reporter)
     except sqlite3.Error as error:
@@ -53,7 +53,7 @@ def vectors_of(
     return np.stack([known[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
 
 
-def _known(store: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+def _stored_vectors(store: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
     stored = {}
     for some in _batches(sorted(set(keys))):
         marks = ",".join("?" * len(some))

@@ -21,7 +21,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.prompting.errors import UnansweredError
-from goldpan.evaluation.prompting.inputs import Shown
+from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.evaluation.prompting.requests import Requests
 from goldpan.evaluation.prompting.settings import PromptSettings, in_settings
 from goldpan.llm.budget import Budget, Estimate, cost_of
@@ -40,8 +40,8 @@ _REFUSED = "bad-request"
 class Reply:
     """What came back for a row."""
 
-    shown: Shown
-    said: str | None
+    shown: PromptRow
+    text: str | None
     """What the model wrote, verbatim; None where nothing came."""
     failure: str | None
     structured: bool
@@ -79,7 +79,7 @@ def ask_rows(
             raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
         planner, tally = _planner(store, requests, rows), _Tally()
         answers = []
-        for row in _each(rows):
+        for row in _row_dicts(rows):
             attempt = planner.last(requests.question(row))
             tally.add(attempt)
             answers.append(read(_reply(attempt, structured=requests.structured)))
@@ -110,7 +110,7 @@ class _Tally:
     keys: set[str] = field(default_factory=set)
     """Of the requests that were answered."""
 
-    def add(self, attempt: Attempt[Shown, str]) -> None:
+    def add(self, attempt: Attempt[PromptRow, str]) -> None:
         """Count a row."""
         self.rows += 1
         outcome = attempt.outcome
@@ -123,17 +123,19 @@ class _Tally:
             self.failed[outcome.failure or "", outcome.detail or "no answer"] += 1
 
 
-def _each(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
+def _row_dicts(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
     """Yield the rows; memory follows a batch."""
     for batch in rows.to_batches(max_chunksize=_BATCH):
         yield from batch.to_pylist()
 
 
-def _planner(store: ResponseStore, requests: Requests, rows: pa.Table) -> Planner[Shown, str]:
-    return Planner(store, requests.settings.asking, lambda: map(requests.question, _each(rows)))
+def _planner(store: ResponseStore, requests: Requests, rows: pa.Table) -> Planner[PromptRow, str]:
+    return Planner(
+        store, requests.settings.asking, lambda: map(requests.question, _row_dicts(rows))
+    )
 
 
-def _reply(attempt: Attempt[Shown, str], *, structured: bool) -> Reply:
+def _reply(attempt: Attempt[PromptRow, str], *, structured: bool) -> Reply:
     """Return what came back for a row."""
     outcome = attempt.outcome
     if outcome is None:

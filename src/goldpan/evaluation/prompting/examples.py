@@ -15,14 +15,14 @@ from goldpan.datasets.task import CLASSIFICATION
 from goldpan.datasets.task_rows import input_column, target_column
 from goldpan.datasets.wording import Wording, WordingError, output_text, read_texts
 from goldpan.evaluation.prompting.forms import KEYS, written_answer
-from goldpan.evaluation.prompting.inputs import Shown, show_row, show_text
+from goldpan.evaluation.prompting.inputs import PromptRow, show_row, show_text
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """An input with its right answer, in words and in the form of JSON where there is one."""
 
-    shown: Shown
+    shown: PromptRow
     answer: str
     written: str
     reason: str = ""

@@ -31,7 +31,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PromptRow:
     """A row as a model sees it."""
 
     text: str
@@ -48,7 +48,7 @@ class Shown:
         return self.parts or (Part("text", self.text),)
 
 
-def show_row(task: Task, row: Mapping[str, Any], most: int) -> Shown:
+def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
     """Return what a model sees of a row, with at most about `most` characters.
 
     Words to tag and texts with blanks stay whole: every word has to be answered. A part that was
@@ -56,22 +56,22 @@ def show_row(task: Task, row: Mapping[str, Any], most: int) -> Shown:
     """
     if task.type == "ner":
         words = tuple(" ".join(_clean(word).split()) for word in row["tokens"])
-        return Shown(" ".join(words), words=words)
+        return PromptRow(" ".join(words), words=words)
     if task.type == "mlm":
         masked = blanks(row["text"], row["masks"])
-        return Shown(_clean(masked.text), blanks=len(masked.words))
+        return PromptRow(_clean(masked.text), blanks=len(masked.words))
     names = part_names(task, row)
     if not names:
         (part,), shortened = _cut([Part("text", _clean(row["text"]))], most)
-        return Shown(part.text, shortened=shortened)
+        return PromptRow(part.text, shortened=shortened)
     parts = [Part(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names]
     kept, shortened = _cut([part for part in parts if part.text], most)
-    return Shown("", kept, shortened=shortened)
+    return PromptRow("", kept, shortened=shortened)
 
 
-def show_text(text: str) -> Shown:
+def show_text(text: str) -> PromptRow:
     """Return what a model sees of an example's input."""
-    return Shown(_clean(text))
+    return PromptRow(_clean(text))
 
 
 def part_names(task: Task, row: Mapping[str, Any]) -> list[str]:

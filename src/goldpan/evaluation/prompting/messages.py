@@ -24,7 +24,7 @@ from goldpan.datasets.prompt_methods import Method
 from goldpan.datasets.wording import Wording, answer_form
 from goldpan.evaluation.prompting.examples import Example
 from goldpan.evaluation.prompting.forms import asked_form
-from goldpan.evaluation.prompting.inputs import Shown
+from goldpan.evaluation.prompting.inputs import PromptRow
 from goldpan.llm.fence import fence_code, fenced
 from goldpan.text.markers import escaped
 
@@ -41,7 +41,7 @@ class Script:
     positive: tuple[Example, ...] = ()
     negative: tuple[Example, ...] = ()
 
-    def messages(self, shown: Shown, *, structured: bool) -> list[Message]:
+    def messages(self, shown: PromptRow, *, structured: bool) -> list[Message]:
         """Return the messages that ask for a row, with answers as JSON if `structured`."""
         code = ""
         if shown.parts:
@@ -53,11 +53,11 @@ class Script:
         messages = [_message("system", system)] if system else []
         if not self.method.instruct:
             for example in self.positive:
-                messages.append(_message("user", self._asked(example.shown, code)))
+                messages.append(_message("user", self._question(example.shown, code)))
                 messages.append(
                     _message("assistant", example.written if structured else example.answer)
                 )
-        return [*messages, _message("user", self._asked(shown, code))]
+        return [*messages, _message("user", self._question(shown, code))]
 
     def _system(self, code: str, *, structured: bool) -> str:
         task = self.wording.task
@@ -81,7 +81,7 @@ class Script:
             blocks.append(f"{asked_form(self.wording)}.")
         return "\n\n".join(blocks)
 
-    def _asked(self, shown: Shown, code: str) -> str:
+    def _question(self, shown: PromptRow, code: str) -> str:
         if code:
             return fenced(shown.texts(), code)
         return self.wording.task.prompt.fill(shown.text)

@@ -19,7 +19,7 @@ import orjson
 from goldpan.datasets.wording import Wording
 from goldpan.evaluation.model import Answer
 from goldpan.evaluation.prompting.forms import KEYS
-from goldpan.evaluation.prompting.inputs import Shown
+from goldpan.evaluation.prompting.inputs import PromptRow
 
 _THOUGHT_START, _THOUGHT_END = "<think>", "</think>"
 _FENCE = re.compile(r"\A\s*```[a-z]{0,10}\n(.*)\n```\s*\Z", re.DOTALL)
@@ -39,7 +39,7 @@ class Read:
     """What people should know: why there is no value, or how it was found."""
 
 
-def read_answer(wording: Wording, shown: Shown, said: str, *, structured: bool) -> Read:
+def read_answer(wording: Wording, shown: PromptRow, said: str, *, structured: bool) -> Read:
     """Return the answer in the type of the task's target; never fails."""
     text = without_thought(said)
     if not text.strip():
@@ -113,7 +113,7 @@ def _json(text: str) -> Mapping[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _of_json(wording: Wording, shown: Shown, data: Mapping[str, Any]) -> Answer:
+def _of_json(wording: Wording, shown: PromptRow, data: Mapping[str, Any]) -> Answer:
     value = data.get(KEYS[wording.task.type])
     names = wording.names
     match wording.task.type:
@@ -139,7 +139,7 @@ def _of_json(wording: Wording, shown: Shown, data: Mapping[str, Any]) -> Answer:
             return values if values is not None and len(values) == shown.blanks else None
 
 
-def _of_words(wording: Wording, shown: Shown, text: str) -> Answer:
+def _of_words(wording: Wording, shown: PromptRow, text: str) -> Answer:
     texts = tuple(wording.texts.values())
     match wording.task.type:
         case "binary" | "multi-class":
@@ -169,7 +169,7 @@ def _of_words(wording: Wording, shown: Shown, text: str) -> Answer:
             return [_BULLET.sub("", line) for line in lines_of_words]
 
 
-def _tags(wording: Wording, shown: Shown, pairs: Sequence[tuple[str, str]]) -> list[str] | None:
+def _tags(wording: Wording, shown: PromptRow, pairs: Sequence[tuple[str, str]]) -> list[str] | None:
     """Return a tag for each word, None where no tagged word is one of the row's.
 
     A tag that the task does not know names no entity.

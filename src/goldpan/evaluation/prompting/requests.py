@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from goldpan.evaluation.prompting.forms import answer_schema
-from goldpan.evaluation.prompting.inputs import Shown, show_row
+from goldpan.evaluation.prompting.inputs import PromptRow, show_row
 from goldpan.evaluation.prompting.messages import Script
 from goldpan.evaluation.prompting.settings import PromptSettings
 from goldpan.llm.planner import Question
@@ -25,15 +25,15 @@ class Requests:
     structured: bool
     """Whether the server is to hold the model to the form of the answer."""
 
-    def question(self, row: Mapping[str, Any]) -> Question[Shown, str]:
+    def question(self, row: Mapping[str, Any]) -> Question[PromptRow, str]:
         """Return what is asked about a row."""
         return Question(partial(self._make, row), str)
 
-    def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[Shown, Request]:
+    def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[PromptRow, Request]:
         shown = self._show(row, cuts)
         return shown, self._request(shown)
 
-    def _show(self, row: Mapping[str, Any], cuts: int) -> Shown:
+    def _show(self, row: Mapping[str, Any], cuts: int) -> PromptRow:
         most = self.settings.asking.max_characters
         shown = show_row(self.script.wording.task, row, most)
         if not cuts:
@@ -41,7 +41,7 @@ class Requests:
         whole = sum(len(part.text) for part in shown.texts())
         return show_row(self.script.wording.task, row, whole >> cuts)
 
-    def _request(self, shown: Shown) -> Request:
+    def _request(self, shown: PromptRow) -> Request:
         asking = self.settings.asking
         body: dict[str, Any] = {
             "model": self.settings.model,

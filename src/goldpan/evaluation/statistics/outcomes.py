@@ -18,7 +18,10 @@ def label_counts(predictions: pa.Table, label: str) -> Counts:
 
     No answer counts as not having the label.
     """
-    truth, answers = _having(predictions, "truth", label), _having(predictions, "answer", label)
+    truth, answers = (
+        _with_label(predictions, "truth", label),
+        _with_label(predictions, "answer", label),
+    )
     return Counts(
         tp=int((truth & answers).sum()),
         fp=int((~truth & answers).sum()),
@@ -44,7 +47,7 @@ def label_scores(
             f"Predictions have fewer scores than the task has labels ({len(labels)})",
             "Run the model again",
         )
-    return _having(predictions, "truth", label).tolist(), [float(row[index]) for row in rows]
+    return _with_label(predictions, "truth", label).tolist(), [float(row[index]) for row in rows]
 
 
 def answer_counts(predictions: pa.Table, labels: Sequence[str]) -> Floats:
@@ -55,15 +58,15 @@ def answer_counts(predictions: pa.Table, labels: Sequence[str]) -> Floats:
     """
     counts = np.zeros((predictions.num_rows, len(labels), 3))
     for index, label in enumerate(labels):
-        truth = _having(predictions, "truth", label)
-        answers = _having(predictions, "answer", label)
+        truth = _with_label(predictions, "truth", label)
+        answers = _with_label(predictions, "answer", label)
         counts[:, index, 0] = truth & answers
         counts[:, index, 1] = ~truth & answers
         counts[:, index, 2] = truth & ~answers
     return counts.reshape(predictions.num_rows, -1)
 
 
-def _having(predictions: pa.Table, column: str, label: str) -> NDArray[np.bool_]:
+def _with_label(predictions: pa.Table, column: str, label: str) -> NDArray[np.bool_]:
     """Return which rows have a label, be it their only one or one of several."""
     return np.array(
         [

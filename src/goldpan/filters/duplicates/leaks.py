@@ -29,8 +29,8 @@ _TEXTS = 20_000
 class Leak:
     """A text (position among the texts asked for) and the most similar one found in the corpus."""
 
-    asked: int
-    found: int
+    query: int
+    match: int
     relation: Literal["exact", "near"]
     similarity: float
 

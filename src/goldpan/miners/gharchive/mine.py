@@ -89,7 +89,9 @@ def mine_archive(
     from_web = is_address(request.source)
     with archive_store.lock():
         known = read_hours(archive_store.hours)
-        reports = _kept(archive_store, request, None if from_web else Path(request.source))
+        reports = _reusable_reports(
+            archive_store, request, None if from_web else Path(request.source)
+        )
         reused = len(reports)
         hours = [hour for hour in request.hours if hour not in reports]
         for report in reports.values():
@@ -117,7 +119,7 @@ def mine_archive(
     )
 
 
-def _kept(
+def _reusable_reports(
     archive_store: ArchiveStore, request: ArchiveRequest, folder: Path | None
 ) -> dict[datetime, HourReport]:
     """Return the reports of whole hours that were read for the same events out of the same file."""

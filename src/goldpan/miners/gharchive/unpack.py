@@ -35,14 +35,14 @@ class Unpacking:
     problems: list[str] = field(default_factory=list)
     cut: bool = False
     wrong: bool = False
-    given: int = 0
+    unpacked_bytes: int = 0
 
     @property
     def state(self) -> State:
         """The state of the file, once it is read to its end."""
         if not (self.cut or self.wrong):
             return "whole"
-        if not self.given:
+        if not self.unpacked_bytes:
             return "unreadable"
         return "damaged" if self.wrong else "truncated"
 
@@ -86,7 +86,7 @@ def _member(file: BinaryIO, start: int, unpacking: Unpacking) -> Generator[bytes
             except igzip_lib.error:  # type: ignore[misc]  # its stub takes the class for a value
                 return (yield from _salvage(file, start, yielded, unpacking))
             yielded += len(out)
-            unpacking.given += len(out)
+            unpacking.unpacked_bytes += len(out)
             if out:
                 yield out
             if inflater.eof:
@@ -115,7 +115,7 @@ def _salvage(
             at += used
         fresh = out[yielded:]
         yielded = max(0, yielded - len(out))
-        unpacking.given += len(fresh)
+        unpacking.unpacked_bytes += len(fresh)
         if fresh:
             yield fresh
         if problem is not None:

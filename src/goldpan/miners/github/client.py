@@ -238,7 +238,7 @@ class GitHub:
             elif not last:
                 await self._sleep(failures)
             if last and not waits:
-                raise NoAnswerError(f"{asked.method} {_shown(asked.url)}", reply)
+                raise NoAnswerError(f"{asked.method} {_path_of(asked.url)}", reply)
 
     async def _send(self, request: _Request) -> tuple[Reply, Token]:
         """Send a request once, and learn from the reply about GitHub, the token and the pace."""
@@ -383,13 +383,13 @@ def _at_home(url: str, target: str) -> str:
     here, there = urlsplit(url), urlsplit(target)
     if (here.scheme, here.netloc) != (there.scheme, there.netloc):
         raise QueryError(
-            f"{_shown(url)} leads to another host, {there.netloc}",
+            f"{_path_of(url)} leads to another host, {there.netloc}",
             "Give that host's API with --api-url if you trust it",
         )
     return target
 
 
-def _shown(url: str) -> str:
+def _path_of(url: str) -> str:
     return urlsplit(url).path
 
 

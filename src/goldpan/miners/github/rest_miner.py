@@ -94,14 +94,16 @@ class RestMiner:
             f"{len(survey.listed):,} entries; {survey.count:,} lists of entries to fetch"
         )
         with self._reporter.task("Timelines and files", survey.count) as task:
-            await self._each(survey.issues, "entry", self._issue, task)
-            await self._each(survey.pulls, "entry", self._pull, task)
-            await self._each(survey.timelines, "timeline", self._timeline, task)
-            await self._each(survey.files, "files", self._files, task)
-            await self._each(survey.review_comments, "review_comments", self._review_comments, task)
+            await self._fetch_each(survey.issues, "entry", self._issue, task)
+            await self._fetch_each(survey.pulls, "entry", self._pull, task)
+            await self._fetch_each(survey.timelines, "timeline", self._timeline, task)
+            await self._fetch_each(survey.files, "files", self._files, task)
+            await self._fetch_each(
+                survey.review_comments, "review_comments", self._review_comments, task
+            )
             for part in RELATIONS:
                 numbers = [number for number, of in survey.relations if of == part]
-                await self._each(numbers, part, self._relation(part), task)
+                await self._fetch_each(numbers, part, self._relation(part), task)
         self._is_last = True
         if self._later:
             self._reporter.note(f"{len(self._later):,} lists failed: asking for them once more")
@@ -272,7 +274,9 @@ class RestMiner:
         else:
             self._mark_gone(number)
 
-    async def _each(self, numbers: Iterable[int], part: str, fetch: Fetch, task: Task) -> None:
+    async def _fetch_each(
+        self, numbers: Iterable[int], part: str, fetch: Fetch, task: Task
+    ) -> None:
         waiting = iter(numbers)
 
         async def work() -> None:

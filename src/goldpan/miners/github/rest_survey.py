@@ -166,7 +166,7 @@ class RestSurveyor:
         entries: Mapping[int, list[Any]],
         named: set[int],
     ) -> RestSurvey:
-        seen = _Seen(self._journal)
+        seen = _LastStates(self._journal)
         pulls = self._newest("pulls", "pull")
         versions = {
             number: targets[number].version if number in targets else f"rest|{entries[number][1]}"
@@ -196,7 +196,7 @@ class RestSurveyor:
         survey.relations = self._relations(versions, seen)
         return survey
 
-    def _relations(self, versions: Mapping[int, str], seen: _Seen) -> list[tuple[int, str]]:
+    def _relations(self, versions: Mapping[int, str], seen: _LastStates) -> list[tuple[int, str]]:
         """Return the lists of relations that issues have or had and that were not read since."""
         failed = {(number, part) for number, part in seen.failed if part in RELATIONS}
         for record in self._journal.archive.records:
@@ -222,7 +222,7 @@ class RestSurveyor:
         return by_number
 
 
-class _Seen:
+class _LastStates:
     """Which state of each entry the archive holds last, by whichever path."""
 
     def __init__(self, journal: Journal) -> None:

@@ -46,7 +46,7 @@ class Settler:
         if candidate is None or compared is None:
             return self._settle_lost(reading)
         touched = compared.touched
-        base = self.ancestry.known(reading.pull.base_sha)
+        base = self.ancestry.find(reading.pull.base_sha)
         state = find_state(candidate, base, touched, self.objects)
         notes = {*candidate.notes, *state.notes, *about_paths(touched)}
         if compared.counts.files is None:
@@ -67,7 +67,7 @@ class Settler:
     def _settle_lost(self, reading: Reading) -> tuple[Revision, Sequence[Touched]]:
         pull = reading.pull
         named = (("base_sha_missing", pull.base_sha), ("head_missing", pull.head_sha))
-        notes = [note for note, sha in named if self.ancestry.known(sha) is None]
+        notes = [note for note, sha in named if self.ancestry.find(sha) is None]
         nothing = Revision(
             number=pull.number,
             state="none",
@@ -98,6 +98,6 @@ class Settler:
 
     def _bases(self, pull: Pull) -> list[str]:
         """Return the commits that a diff could belong to."""
-        base, merge = self.ancestry.known(pull.base_sha), self.ancestry.known(pull.merge_sha)
+        base, merge = self.ancestry.find(pull.base_sha), self.ancestry.find(pull.merge_sha)
         parents = self.ancestry.parents(merge)[:1] if merge else ()
         return [commit for commit in (base, *parents) if commit is not None]

@@ -50,8 +50,8 @@ class Refs:
 
 def find_candidates(pull: Pull, refs: Refs, ancestry: Ancestry) -> list[Candidate]:
     """Return the pairs of commits worth a look, each once, in the order of trust."""
-    ref = ancestry.known(refs.heads.get(pull.number))
-    head = ancestry.known(pull.head_sha)
+    ref = ancestry.find(refs.heads.get(pull.number))
+    head = ancestry.find(pull.head_sha)
     candidates: list[Candidate] = []
     if head is not None:
         notes = _about_ref(head, ref, ancestry)
@@ -89,23 +89,23 @@ def _bases(
     pull: Pull, head: str, refs: Refs, ancestry: Ancestry
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield commits of the base branch from before the merge, each with what is odd about it."""
-    base = ancestry.known(pull.base_sha)
+    base = ancestry.find(pull.base_sha)
     if base is not None:
         yield base, ()
     note = ("base_sha_missing",) if base is None else ("base_sha_unusable",)
-    merge = ancestry.known(pull.merge_sha)
+    merge = ancestry.find(pull.merge_sha)
     if merge is not None:
         yield from ((parent, note) for parent in ancestry.parents(merge)[:1])
     before = ancestry.before(head) if pull.merged else None
     if before is not None:
         yield before, note
-    tip = ancestry.known(refs.branches.get(pull.base_ref or ""))
+    tip = ancestry.find(refs.branches.get(pull.base_ref or ""))
     if tip is not None and not pull.merged:
         yield tip, note
 
 
 def _of_merge(pull: Pull, ancestry: Ancestry, notes: tuple[str, ...]) -> Iterator[Candidate]:
-    merge = ancestry.known(pull.merge_sha)
+    merge = ancestry.find(pull.merge_sha)
     if merge is None:
         return
     parents = ancestry.parents(merge)

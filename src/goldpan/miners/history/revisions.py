@@ -70,7 +70,7 @@ def read_history(
     """
     clone = workspace.clone(repo)
     verify_packs(clone)
-    seen = _Seen()
+    seen = _Counts()
     with (
         open_pulls(workspace, repo) as tables,
         Objects(clone) as objects,
@@ -102,7 +102,7 @@ def read_history(
     return seen.history(tables.repo, reader.fetched)
 
 
-class _Seen:
+class _Counts:
     """Counts what was written."""
 
     def __init__(self) -> None:

@@ -97,7 +97,7 @@ class _Scan:
         self.failures: dict[tuple[int | None, str], tuple[Record, Open]] = {}
         self.solved: dict[tuple[int, str], int] = {}
         self.owners: dict[int, str] = {}
-        self.wanted: dict[str, tuple[int, str, str]] = {}
+        self.open_pages: dict[str, tuple[int, str, str]] = {}
         self.keys: set[str] = set()
         self.listed: dict[int, bool] = {}
         self.announced: dict[str, int] = {}
@@ -174,7 +174,7 @@ class _Scan:
                 self.failures[meta["number"], _told_as(meta["of"])] = (record, trouble)
         for number, owner, node, parent, connection, cursor in meta.get("more") or ():
             key = f"more|{owner}|{node}|{connection}|{cursor or ''}"
-            self.wanted[key] = (number, owner, PART_OF[parent, connection])
+            self.open_pages[key] = (number, owner, PART_OF[parent, connection])
 
 
 def find_live(records: list[Record]) -> Live:
@@ -196,7 +196,9 @@ def find_live(records: list[Record]) -> Live:
         number, part, *_ = walk
         if walk not in scan.complete and number in scan.floors[part]:
             live.skipped.update(sequences)
-    listing = max(filter(None, (_newest_sweep(scan), *scan.listings)), default=None, key=_begun)
+    listing = max(
+        filter(None, (_newest_sweep(scan), *scan.listings)), default=None, key=_listing_start
+    )
     listed: set[int] = listing[1] if listing else set()
     if listing is not None:
         live.listing = listing[0]
@@ -220,7 +222,7 @@ def _page_length(url: str) -> str:
     return dict(parse_qsl(urlsplit(url).query)).get("per_page", "")
 
 
-def _begun(listing: tuple[int, set[int]]) -> int:
+def _listing_start(listing: tuple[int, set[int]]) -> int:
     return listing[0]
 
 
@@ -259,7 +261,7 @@ def _open(
     swept = _swept(pages, scan.since or "")
     for number in (listed | swept) - set(scan.entry):
         lacking[number, "entry"] = pending
-    for key, (number, owner, part) in scan.wanted.items():
+    for key, (number, owner, part) in scan.open_pages.items():
         newest = scan.owners.get(number) == owner and key not in scan.keys
         if newest and not _was_read_since(scan, number, part):
             lacking[number, part] = pending

@@ -72,7 +72,7 @@ class Pages:
 
     def timeline_items(self, size: int) -> Numbers:
         """Return how many items each whole timeline has; -1 where nobody tells."""
-        items = np.where(self.has("items", size), self.brought("items", size), -1)
+        items = np.where(self.has("items", size), self.items_received("items", size), -1)
         said = self.announces("length", size)
         return np.where(said >= 0, said, items)
 
@@ -81,7 +81,7 @@ class Pages:
         present = self.present.get(part)
         return np.zeros(size, dtype=bool) if present is None else present
 
-    def brought(self, part: str, size: int) -> Numbers:
+    def items_received(self, part: str, size: int) -> Numbers:
         """Return how many items of each entry's list came."""
         counts = self.received.get(part)
         return np.zeros(size, dtype=np.int64) if counts is None else counts
@@ -202,7 +202,7 @@ def _part_rows(
 ) -> pa.Table:
     size = len(chosen)
     numbers = entry["number"].to_numpy()
-    came = stored[part][chosen] if part in stored else pages.brought(part, size)[chosen]
+    came = stored[part][chosen] if part in stored else pages.items_received(part, size)[chosen]
     said = pages.announces(part, size)[chosen]
     unseen = np.zeros(len(numbers), dtype=bool)
     if part in ("links", "files"):  # which some sources do not have at all
@@ -214,7 +214,7 @@ def _part_rows(
     elif part == "relations":
         counts = [pc.fill_null(entry[name], -1).to_numpy() for name in RELATIONS]
         said = sum(np.maximum(count, 0) for count in counts)
-        came = sum(pages.brought(name, size)[chosen] for name in RELATIONS)
+        came = sum(pages.items_received(name, size)[chosen] for name in RELATIONS)
         unseen = np.all([count < 0 for count in counts], axis=0)
         said = np.where(unseen, -1, said)
     said = np.where(unseen, -1, said)
@@ -226,7 +226,7 @@ def _part_rows(
         state[at], reason[at] = _short(part, int(said[at]), int(came[at]))
     if part == "review_comments":
         threads = pages.announces("threads", size)[chosen]
-        brought = pages.brought("threads", size)[chosen]
+        brought = pages.items_received("threads", size)[chosen]
         for at in np.flatnonzero((threads > brought) & (state == "complete")):
             state[at] = "short"
             reason[at] = f"GitHub announced {threads[at]:,} threads, {brought[at]:,} came"

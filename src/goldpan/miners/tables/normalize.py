@@ -141,7 +141,7 @@ class Parsing:
         try:
             self._running += [self._pool.submit(parse_chunk, chunk) for chunk in self._waiting]
         except BrokenProcessPool:
-            raise _ended() from None
+            raise _worker_ended() from None
         self._waiting.clear()
 
     def _finish(self, reporter: Reporter) -> None:
@@ -152,12 +152,12 @@ class Parsing:
                 for done in as_completed(self._running):
                     task.advance(done.result())
             except BrokenProcessPool:
-                raise _ended() from None
+                raise _worker_ended() from None
         if self._pool is not None:
             self._pool.shutdown()  # merging needs the memory
 
 
-def _ended() -> WorkspaceError:
+def _worker_ended() -> WorkspaceError:
     return WorkspaceError(
         "A process that parses replies was ended from outside, perhaps for memory",
         "Set workers = 1 in goldpan.toml and run goldpan normalize; in your own "

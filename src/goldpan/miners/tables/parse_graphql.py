@@ -79,7 +79,7 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
             node.get("updatedAt"),
             node.get("closedAt"),
             node.get("locked"),
-            names(_found(node.get("labels")), "name"),
+            names(_nodes(node.get("labels")), "name"),
             _assignees(node),
             inner(node.get("milestone"), "title"),
             inner(node.get("issueType"), "name"),
@@ -124,7 +124,7 @@ def _assignees(node: dict[str, Any]) -> Any:
     name = "assignedActors" if "assignedActors" in node else "assignees"
     if name not in node:
         return None
-    people = _found(node[name])
+    people = _nodes(node[name])
     if not isinstance(people, list):
         return people
     logins = [login_of(person) for person in people]
@@ -167,30 +167,30 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
     announced = page.get("totalCount")
     match parent, name:
         case "PullRequestReviewThread", "comments":
-            _each(rows, number, part, items, _comment, "review_comment", of_pull=True)
+            _parse_items(rows, number, part, items, _comment, "review_comment", of_pull=True)
         case _, "comments":
-            _each(rows, number, part, items, _comment, "comment", of_pull=is_pull)
+            _parse_items(rows, number, part, items, _comment, "comment", of_pull=is_pull)
         case _, "reviews":
-            _each(rows, number, part, items, _comment, "review", of_pull=True)
+            _parse_items(rows, number, part, items, _comment, "review", of_pull=True)
         case _, "reviewThreads":
             part = "threads"
         case _, "files":
-            _each(rows, number, part, items, _file)
+            _parse_items(rows, number, part, items, _file)
         case _, "timelineItems":
-            _each(rows, number, part, items, _event, is_pull=is_pull)
+            _parse_items(rows, number, part, items, _event, is_pull=is_pull)
             announced = page.get("filteredCount")
             rows.page(number, "length", inner(node.get("timeline"), "totalCount"), 0)
             if is_pull:
                 rows.page(number, "commits", inner(node.get("commits"), "totalCount"), 0)
         case _, "closingIssuesReferences" | "closedByPullRequestsReferences":
-            _each(rows, number, part, items, _closing, is_pull=is_pull)
+            _parse_items(rows, number, part, items, _closing, is_pull=is_pull)
         case _, "subIssues" | "blockedBy" | "blocking":
             part = RELATIONS[name]
-            _each(rows, number, part, items, _relation, part)
+            _parse_items(rows, number, part, items, _relation, part)
     rows.page(number, part, announced, len(items), unit)
 
 
-def _each(
+def _parse_items(
     rows: Rows, number: int, part: str, items: list[Any], parse: Any, *more: Any, **named: Any
 ) -> None:
     if not rows.is_careful:  # items are many, and a call of `attempt` takes half as long as one
@@ -344,7 +344,7 @@ def _subject(data: Any) -> End:
     return End(inner(data.get("repository"), "nameWithOwner"), data["number"])
 
 
-def _found(connection: Any) -> Any:
+def _nodes(connection: Any) -> Any:
     """Return the nodes of a list's page; what GitHub left out is told by the miner."""
     nodes = inner(connection, "nodes")
     return [node for node in nodes if node] if isinstance(nodes, list) else nodes

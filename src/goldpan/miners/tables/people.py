@@ -46,16 +46,20 @@ def _person(data: Any, kind_key: str, id_key: str) -> Person:
     login, kind, number = data.get("login"), data.get(kind_key) or "User", data.get(id_key)
     if not isinstance(login, str) or not isinstance(kind, str):
         return Person(Unreadable(login), number, Unreadable(kind))
-    return _account(login, kind, number) if isinstance(number, int) else _made(login, kind, number)
+    return (
+        _account(login, kind, number)
+        if isinstance(number, int)
+        else _person_of(login, kind, number)
+    )
 
 
-def _made(login: str, kind: str, number: Any) -> Person:
+def _person_of(login: str, kind: str, number: Any) -> Person:
     if kind == "Bot" and not login.endswith("[bot]"):
         login += "[bot]"
     return Person(_RENAMED.get(login, login), number, _snake(kind))
 
 
-_account = lru_cache(maxsize=4_096, typed=True)(_made)
+_account = lru_cache(maxsize=4_096, typed=True)(_person_of)
 """The same few people write most of a repository."""
 
 

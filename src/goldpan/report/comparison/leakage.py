@@ -77,7 +77,7 @@ def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distance
         ids = {
             name: seen
             for name in compared.tasks
-            if (seen := _seen(compared, name, part)) is not None
+            if (seen := _rows_in_part(compared, name, part)) is not None
         }
         if ids:
             content += _part(compared, tasks, part, ids)
@@ -122,7 +122,7 @@ def leak_headlines(compared: ComparisonResult) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _seen(compared: ComparisonResult, task: str, part: _Part) -> Collection[str] | None:
+def _rows_in_part(compared: ComparisonResult, task: str, part: _Part) -> Collection[str] | None:
     """Return the test rows of a task that belong to a part, None where that cannot be told."""
     run = next(system.runs[task][0] for system in compared.systems if task in system.runs)
     leaks = run.record.leaks

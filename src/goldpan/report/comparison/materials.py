@@ -26,7 +26,7 @@ class Row:
     """A test row."""
 
     text: str
-    given: Any
+    row_value: Any
     """As the task's rows hold it."""
     target: Any
 

@@ -110,6 +110,6 @@ def _answers(run: Run, wording: Wording, rows: Mapping[str, Row]) -> dict[str, s
 def _text(wording: Wording, row: Row, answer: object) -> str | None:
     """Return a target or an answer as text, None where it has no form."""
     try:
-        return output_text(wording, row.given, answer)
+        return output_text(wording, row.row_value, answer)
     except WordingError:
         return None

@@ -24,7 +24,7 @@ def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple
     comparison = compared.comparison
     if isinstance(comparison, str):
         raise Skipped(comparison)
-    alone = _alone(compared)
+    alone = _single_results(compared)
     on_tasks = compared.new_tasks
     if comparison.test.name == "none" and not alone and on_tasks is None:
         raise Skipped(comparison.test.why)
@@ -138,7 +138,7 @@ def _interval(pair: Pair) -> str:
     return f"{formatted(pair.low)} to {formatted(pair.high)}"
 
 
-def _alone(compared: ComparisonResult) -> tuple[Content, ...]:
+def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
     if not compared.alone:
         return ()
     calibrated = compared.alone[0].test.approach == "calibrated"

@@ -65,7 +65,7 @@ def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tu
             f"{comparison}, so nothing is ranked. What there is stands below.",
             *_best(compared),
         )
-    texts = [_first(comparison), *_others(comparison)]
+    texts = [_first(comparison), *_undecided_pairs(comparison)]
     if compared.new_tasks is not None:
         texts.append(answer(compared.new_tasks, comparison.models[0]))
     texts += [f"One task by itself: {_first(single)}" for single in compared.alone]
@@ -129,7 +129,7 @@ def _where(comparison: Comparison) -> str:
     return tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
 
 
-def _others(comparison: Comparison) -> Iterator[str]:
+def _undecided_pairs(comparison: Comparison) -> Iterator[str]:
     """Tell the pairs without the first model that are not told apart."""
     best = comparison.standings[0].model
     rest = [pair for pair in comparison.pairs if best not in (pair.first, pair.second)]

@@ -19,9 +19,9 @@ from goldpan.evaluation.metrics.similarity import edit_similarity
 from goldpan.evaluation.runs import Run
 from goldpan.report.comparison.materials import Material, Row
 from goldpan.report.document import (
-    Answered,
     Content,
     Fold,
+    GivenAnswer,
     Group,
     Mistake,
     Section,
@@ -47,7 +47,7 @@ class Wrong:
     """An example that the first model answered wrongly."""
 
     id: str
-    place: str
+    origin: str
     truth: Any
     severity: float
     why: str
@@ -166,24 +166,24 @@ def _severity(
 
 
 def _card(wrong: Wrong, row: Row | None, task_type: str) -> Mistake:
-    words = row.given if row is not None and task_type == "ner" else None
-    truth = _told(wrong.truth, words)
+    words = row.row_value if row is not None and task_type == "ner" else None
+    truth = _answer_line(wrong.truth, words)
     by_answer: dict[str, list[str]] = {}
     for model, answer in wrong.answers.items():
-        by_answer.setdefault(_told(answer, words), []).append(model)
+        by_answer.setdefault(_answer_line(answer, words), []).append(model)
     answers = tuple(
-        Answered(answer, answer == truth, _named(models, len(wrong.answers)))
+        GivenAnswer(answer, answer == truth, _named(models, len(wrong.answers)))
         for answer, models in list(by_answer.items())[:_MOST_ANSWERS]
     )
     text = None if row is None else excerpt(redact(row.text[:6_000]).text, shown=500, most=2_500)
-    return Mistake(line(wrong.id), line(wrong.place), text, truth, answers, wrong.why)
+    return Mistake(line(wrong.id), line(wrong.origin), text, truth, answers, wrong.why)
 
 
 def _named(models: Sequence[str], whole: int) -> str:
     return f"all {whole} models" if len(models) == whole > 1 else listed(models, _MOST_NAMED)
 
 
-def _told(answer: Any, words: Sequence[str] | None) -> str:
+def _answer_line(answer: Any, words: Sequence[str] | None) -> str:
     """Return a target or an answer as one short line."""
     if answer is None:
         return "no valid answer"

@@ -63,7 +63,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     for rule in parsed(_Settings, settings).rules:
         source = _table(context, rule.table) if rule.table else table
         if rule.how == "place":
-            yield from _places(table, source, rule)
+            yield from _ranks(table, source, rule)
             continue
         for row, column in _targets(table, rule):
             paper = _printed(table, row, column)
@@ -99,7 +99,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         )
 
 
-def _places(table: TableRecipe, source: TableRecipe, rule: Rule) -> Iterator[Outcome]:
+def _ranks(table: TableRecipe, source: TableRecipe, rule: Rule) -> Iterator[Outcome]:
     """Yield the place of each row by one column of a table, the highest first."""
     for column in (rule.column,) if rule.column else rule.only_columns or table.columns:
         values = {row: _figure(source, row, (rule.columns or (column,))[0]) for row in table.rows}

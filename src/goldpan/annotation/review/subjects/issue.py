@@ -40,7 +40,7 @@ def read(view: RepoView) -> Iterator[ReviewItem]:
             number,
             None,
             None,
-            (*question(said[0]), *_shown(replies, said[0]["asker"])),
+            (*question(said[0]), *_reply_parts(replies, said[0]["asker"])),
             comment_ids=tuple(row["comment_id"] for row in replies),
         )
 
@@ -50,7 +50,7 @@ def question(issue: dict[str, Any]) -> tuple[Part, Part]:
     return Part("issue title", issue["title"] or ""), Part("issue body", issue["body"] or "")
 
 
-def _shown(replies: list[dict[str, Any]], asker: str | None) -> list[Part]:
+def _reply_parts(replies: list[dict[str, Any]], asker: str | None) -> list[Part]:
     parts = []
     for number, reply in enumerate(replies, 1):
         if _FIRST < number <= len(replies) - _LAST:
