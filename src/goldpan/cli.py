@@ -12,7 +12,7 @@ import typer
 
 from goldpan import __version__
 from goldpan.commands.examples import add_examples
-from goldpan.commands.lazy import Entry, LazyGroup
+from goldpan.commands.lazy_group import Entry, LazyGroup
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.log import LogFormat, start_log
 from goldpan.core.plugins import use
@@ -154,12 +154,12 @@ class _Pipeline(LazyGroup):
             "Open the newest report, or an annotation project in Label Studio, in the browser.",
         ),
         "diff": Entry(
-            "commands.versions.diff",
+            "commands.diff.diff",
             _LOOK,
             "Compare two versions of a dataset: rows added, gone and changed, and why.",
         ),
         "contamination": Entry(
-            "commands.contaminating.contamination",
+            "commands.contamination.contamination",
             _LOOK,
             "Find the rows of a dataset that stand in other data, such as a benchmark.",
         ),

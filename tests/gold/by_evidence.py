@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.shares import wilson
+from goldpan.core.proportions import wilson
 from tests.gold.draw import REPOSITORIES, open_repository
 
 _REMARKS = {"comment", "review", "review_comment"}

@@ -18,7 +18,7 @@ from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.metrics.result import Scores, scores_of
 from goldpan.evaluation.models.catalogue import catalogue, find_model
-from goldpan.evaluation.models.context import Documents
+from goldpan.evaluation.models.surrounding_text import Documents
 from goldpan.evaluation.models.thresholds import best_threshold
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run

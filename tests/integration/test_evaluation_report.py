@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from goldpan.core.proportions import wilson
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.shares import wilson
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs
@@ -35,7 +35,7 @@ from goldpan.report.document import (
     listed,
 )
 from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
-from goldpan.report.numbers import formatted
+from goldpan.report.number_format import formatted
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE

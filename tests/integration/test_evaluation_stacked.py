@@ -19,10 +19,10 @@ from goldpan.evaluation.metrics.result import scores_of
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models import stacked, trunk
 from goldpan.evaluation.models.catalogue import find_model
-from goldpan.evaluation.models.context import Documents, spoken
 from goldpan.evaluation.models.features import Features
 from goldpan.evaluation.models.kernels import Similarities, Words
 from goldpan.evaluation.models.shared_rows import places_of, shared_rows
+from goldpan.evaluation.models.surrounding_text import Documents, spoken
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from tests.evaluating import requirements, rows

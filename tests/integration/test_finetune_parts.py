@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from goldpan.evaluation.finetune import launch
 from goldpan.evaluation.finetune.batches import parts_of, steps_of_epoch
+from goldpan.evaluation.finetune.deepspeed_settings import accumulation, deepspeed_config
 from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.sequences import scale_of
 from goldpan.evaluation.finetune.settings import Settings
 from goldpan.evaluation.finetune.tagging import word_spans
-from goldpan.evaluation.finetune.words import covering, windows
-from goldpan.evaluation.finetune.zero import accumulation, deepspeed_config
+from goldpan.evaluation.finetune.tokenizing import covering, windows
 from tests.finetuning import example_rows
 from tests.tiny_models import tiny
 

@@ -17,7 +17,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
 from goldpan.miners.gharchive.hours import file_name, hours_between
 from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
-from goldpan.miners.gharchive.place import ArchiveStore
+from goldpan.miners.gharchive.store import ArchiveStore
 from tests.gharchive_hours import Hours, utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer
 from tests.mining import PACE, Notes

@@ -9,7 +9,7 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.git import trees
 from goldpan.git.clone import clone
-from goldpan.miners.history.reading import UNREADABLE
+from goldpan.miners.history.commit_pairs import UNREADABLE
 from tests.git_repositories import FILES, ONE, REPO, Case, Odd, edited
 from tests.mining import Notes
 

@@ -14,8 +14,8 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import GitError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
-from goldpan.miners.history.bring import bring_histories
-from goldpan.miners.history.reading import NOWHERE
+from goldpan.miners.history.fetch_history import fetch_histories
+from goldpan.miners.history.commit_pairs import NOWHERE
 from goldpan.miners.history.revisions import History, read_history
 from tests.git_repositories import FILES, LOST, ONE, REPO, Case, edited, write_tables
 from tests.mining import Notes
@@ -252,7 +252,7 @@ def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Pa
             workspace.table(name, table).unlink()
     settings = Settings(workspace=workspace.root, workers=2)
     source = str(mirrors / "{owner}" / "{name}.git")
-    brought = bring_histories(settings, workspace, names, Notes(), source=source)
+    brought = fetch_histories(settings, workspace, names, Notes(), source=source)
     assert [(cloned.repo, history.pulls) for cloned, history in brought] == [
         (name, 1) for name in names
     ]

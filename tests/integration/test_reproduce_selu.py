@@ -20,7 +20,7 @@ from goldpan.reproduce.catalogue import find_recipe
 from goldpan.reproduce.context import Context, Effort
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.prepare import prepared, with_prompt
-from goldpan.text.steps import STEPS
+from goldpan.text.preprocessing import STEPS
 from tests.places import DATA
 
 pytest.importorskip("sklearn")

@@ -12,7 +12,7 @@ from goldpan.core.errors import UsageError
 from goldpan.text.jira import jira_to_markdown
 from goldpan.text.markdown import markdown_to_text
 from goldpan.text.masks import mask_code, mask_hashes, mask_mentions, mask_urls
-from goldpan.text.steps import STEPS, ordered_steps, prepared
+from goldpan.text.preprocessing import STEPS, ordered_steps, prepared
 from goldpan.text.white_space import white_space
 
 HASH = "0123456789abcdef0123456789ABCDEF01234567"

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.builders.crosscode.build import CrossCodeResult, build_split, find_tasks
-from goldpan.builders.crosscode.drawing import draw_instances
 from goldpan.builders.crosscode.instance import Instance
 from goldpan.builders.crosscode.kinds import find_kind
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.builders.crosscode.prompt_table import CrossSettings
+from goldpan.builders.crosscode.sampling import draw_instances
 from goldpan.builders.crosscode.splits import (
     assign_tasks,
     find_split,

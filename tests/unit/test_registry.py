@@ -24,7 +24,7 @@ from goldpan.datasets.task import (
 )
 from goldpan.datasets.task_checks import check_files, check_task
 from goldpan.datasets.task_file import plain_task, read_task, task_of
-from goldpan.text.steps import STEPS
+from goldpan.text.preprocessing import STEPS
 from tests.places import ROOT
 from tests.tasks import ISSUES, own_task
 

@@ -12,7 +12,7 @@ from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparing import Question
 from goldpan.evaluation.comparing_files import FileComparison, compare_file
 from goldpan.evaluation.score_files import read_scores
-from goldpan.report.from_scores import file_report, file_sentences
+from goldpan.report.score_report import file_report, file_sentences
 
 pytest.importorskip("scipy")
 

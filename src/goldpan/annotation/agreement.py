@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from goldpan.core.shares import Estimate
+from goldpan.core.proportions import Estimate
 
 Counts = npt.NDArray[np.float64]
 """Items x categories: how many raters chose a category of an item."""

@@ -24,8 +24,8 @@ from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
+from goldpan.datasets.hash_sampling import drawn
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
-from goldpan.datasets.made import read_made
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, read_provenance
 from goldpan.datasets.splits import SplitPlan

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
     from goldpan.annotation.studio.pull import PullResult
     from goldpan.annotation.studio.serve import Running
-    from goldpan.core.shares import Estimate
+    from goldpan.core.proportions import Estimate
 
 app = typer.Typer(
     help="Send rows to annotators in Label Studio, and collect their answers.",
@@ -66,7 +66,7 @@ def pull(
     The project comes with its adjudication, whichever of the two is named.
     """
     from goldpan.annotation.studio.collect import collect
-    from goldpan.annotation.studio.handover import choose_server
+    from goldpan.annotation.studio.server_address import choose_server
 
     lab = Workspace(settings_of(workspace=workspace).workspace)
     server = choose_server(lab, url, os.environ)
@@ -129,7 +129,7 @@ def adjudicate(
 ) -> None:
     """Send conflicts, with both answers, to a third person."""
     from goldpan.annotation.studio.adjudicate import adjudicate as adjudicate_project
-    from goldpan.annotation.studio.handover import choose_server
+    from goldpan.annotation.studio.server_address import choose_server
 
     lab = Workspace(settings_of(workspace=workspace).workspace)
     server = choose_server(lab, url, os.environ)
@@ -159,9 +159,9 @@ def serve(
 ) -> None:
     """Run a local Label Studio until Ctrl-C, with accounts for annotators."""
     from goldpan.annotation.studio.forms import find_form, read_tasks
-    from goldpan.annotation.studio.handover import handed_over, server_directory
     from goldpan.annotation.studio.push import push as push_tasks
     from goldpan.annotation.studio.serve import serve as serve_studio
+    from goldpan.annotation.studio.server_address import handed_over, server_directory
 
     lab = Workspace(settings_of(workspace=workspace).workspace)
     addresses: Sequence[str] = annotator or ("one@example.org", "two@example.org")

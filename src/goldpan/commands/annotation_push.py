@@ -88,8 +88,8 @@ def push(
     their labels are hidden unless --not-blind is given.
     """
     from goldpan.annotation.studio.forms import find_form, read_tasks
-    from goldpan.annotation.studio.handover import choose_server
     from goldpan.annotation.studio.push import push as push_tasks
+    from goldpan.annotation.studio.server_address import choose_server
     from goldpan.annotation.studio.suggestions import find_suggestions
     from goldpan.annotation.studio.task_forms import task_form
     from goldpan.datasets.task_data import task_directory

@@ -141,7 +141,7 @@ def _compare_scores(
     from goldpan.evaluation.comparing_files import compare_file
     from goldpan.evaluation.score_files import read_scores
     from goldpan.report.evaluation import EvaluationFiles
-    from goldpan.report.from_scores import file_sentences, write_file_report
+    from goldpan.report.score_report import file_sentences, write_file_report
 
     file = read_scores(path)
     for noun, wanted, there in (

@@ -41,7 +41,7 @@ def print_compared(result: ComparisonResult, written: Sequence[Written]) -> None
 def print_standings(console: Terminal, comparison: Comparison) -> None:
     """Show places, models, their central score and their tier."""
     from goldpan.report.comparison.ranking import rank_range
-    from goldpan.report.numbers import formatted
+    from goldpan.report.number_format import formatted
 
     table = Table("place", "model", box=None, header_style="dim")
     by_median = comparison.by_median

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from goldpan.commands import comparing, finetuning, labelling, verifying
+from goldpan.commands import comparing, finetuning, label_errors, verifying
 from goldpan.commands.evaluating_screen import (
     print_all_ran,
     print_estimate,
@@ -43,7 +43,7 @@ app = typer.Typer(
 
 app.command()(comparing.compare)
 app.command()(finetuning.finetune)
-app.command("label-errors")(labelling.label_errors)
+app.command("label-errors")(label_errors.label_errors)
 app.command()(verifying.resolved)
 
 Tasks = Annotated[

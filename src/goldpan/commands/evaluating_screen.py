@@ -11,7 +11,7 @@ from goldpan.commands.runs_screen import print_ran
 from goldpan.core.terminal import Terminal, clean, titled
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.core.shares import Estimate as Interval
+    from goldpan.core.proportions import Estimate as Interval
     from goldpan.datasets.gold import GoldScore
     from goldpan.evaluation.lengths import Third
     from goldpan.evaluation.models.catalogue import Entry

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.annotation.review.planner import ReviewEstimate
     from goldpan.annotation.review.reviewer import ReviewResult
     from goldpan.annotation.review.settings import ReviewSettings
-    from goldpan.core.shares import Estimate
+    from goldpan.core.proportions import Estimate
 
 
 def review(

@@ -20,8 +20,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from goldpan import __version__
 from goldpan.core.parquet import open_file
+from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sanitize import CUT, for_json, visible
-from goldpan.core.shares import Estimate, wilson
 from goldpan.datasets.licenses import OTHER, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance

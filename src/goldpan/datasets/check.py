@@ -16,7 +16,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.datasets.card import CARD, features
 from goldpan.datasets.check_texts import FindPrivate, Problem, check_texts
 from goldpan.datasets.family import REPO, Family
-from goldpan.datasets.known import known_family
+from goldpan.datasets.kind import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
 

@@ -19,7 +19,7 @@ from goldpan.datasets.diff.changelog import changelog
 from goldpan.datasets.diff.compare import compare_versions
 from goldpan.datasets.family import GROUP, REPO, Family
 from goldpan.datasets.gold import Gold, score_labels
-from goldpan.datasets.known import COLUMNS, described_columns
+from goldpan.datasets.kind import COLUMNS, described_columns
 from goldpan.datasets.manifest import CardInputs, DataFile, Origin, Split, Written
 from goldpan.datasets.provenance import (
     Provenance,

@@ -18,8 +18,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sealed import file_digest
-from goldpan.core.shares import Estimate, wilson
 
 Item = tuple[str, int, int]
 """The repository in lower case, the issue, and the comment that answers or the pull request."""

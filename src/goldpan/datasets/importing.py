@@ -38,7 +38,7 @@ from goldpan.datasets.task_data import task_batches
 from goldpan.datasets.task_file import plain_task
 from goldpan.datasets.task_rows import input_column, target_column, task_family
 from goldpan.text.blocks import prepared_rows
-from goldpan.text.steps import ordered_steps
+from goldpan.text.preprocessing import ordered_steps
 
 SEED = 42
 """Of splits, as in SELU."""

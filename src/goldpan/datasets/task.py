@@ -131,7 +131,7 @@ class Task:
     metric: str = "macro_f1"
     """The one that ranks: macro_f1, smape, seqeval_f1, mlm_accuracy, edit_similarity, ..."""
     steps: tuple[str, ...] = ()
-    """Preprocessing, in order, by the names of `text/steps.py`."""
+    """Preprocessing, in order, by the names of `text/preprocessing.py`."""
     split: str = "stratified:0.8,0.2"
     """How rows without an official partition are split."""
     max_length: int = 512

@@ -15,7 +15,7 @@ from goldpan.datasets.licenses import UNKNOWN, spdx
 from goldpan.datasets.registry import read_path, task_paths
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import CLASSIFICATION, PLACEHOLDERS, Task
-from goldpan.text.steps import STEPS
+from goldpan.text.preprocessing import STEPS
 
 _SPLITS = ("train", "validation", "test")
 _BRACES = re.compile(r"\{([^{}]*)\}")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.task import Task
-from goldpan.text.steps import ordered_steps
+from goldpan.text.preprocessing import ordered_steps
 
 _SHIPPED = files("goldpan.evaluation") / "protocols"
 

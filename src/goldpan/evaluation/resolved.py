@@ -22,7 +22,7 @@ from goldpan.code.edits.edit import EditError
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.split_patch import split_patch
 from goldpan.core.errors import EvaluationError
-from goldpan.core.shares import Estimate, wilson
+from goldpan.core.proportions import Estimate, wilson
 from goldpan.evaluation.metrics.codebleu import CodePair, codebleu
 from goldpan.execution.resolve import Outcome, Resolution
 

@@ -38,11 +38,11 @@ from goldpan.evaluation.dates import CUTOFF, find_dates
 from goldpan.evaluation.environment import read_environment
 from goldpan.evaluation.leaks import overlap_of, read_overlap
 from goldpan.evaluation.model import Costs, Model, SelectionInfo
-from goldpan.evaluation.parts import Part, parts_of
 from goldpan.evaluation.predictions import invalid_answers
 from goldpan.evaluation.protocol import Protocol, in_part
 from goldpan.evaluation.record import RunRecord
 from goldpan.evaluation.run_identity import identity, run_directory
+from goldpan.evaluation.run_parts import Part, parts_of
 from goldpan.evaluation.stored import (
     PREDICTIONS,
     RESULT,

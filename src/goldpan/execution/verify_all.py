@@ -67,7 +67,7 @@ def verify_all(
     with hold_verification(workspace):
         for repo in sorted({instance.repo for instance in wanted}):
             bases = {instance.base_commit for instance in wanted if instance.repo == repo}
-            _bring_history(workspace, repo, bases, reporter, token)
+            _fetch_base_history(workspace, repo, bases, reporter, token)
         with (
             open_engine(engine, workers, address) as running,
             reporter.task("Running tests", len(jobs)) as task,
@@ -79,7 +79,7 @@ def verify_all(
     return Verification(tuple(records), isolation.name)
 
 
-def _bring_history(
+def _fetch_base_history(
     workspace: Workspace, repo: str, bases: Iterable[str], reporter: Reporter, token: str | None
 ) -> None:
     """Fetch what partial clones lack of base commits, and clone their submodules."""

@@ -15,8 +15,9 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.announced import Announced, Path, announce, chosen_path
 from goldpan.miners.coverage import Coverage, measure_coverage
+from goldpan.miners.dry_run import Rehearsal
 from goldpan.miners.estimate import Estimate, Miner, price, price_first
-from goldpan.miners.former import ask_former_names
+from goldpan.miners.former_names import ask_former_names
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub, NoAnswerError
 from goldpan.miners.github.connect import connect
@@ -27,7 +28,6 @@ from goldpan.miners.github.rest_miner import RestMiner
 from goldpan.miners.github.rest_survey import RestSurveyor, stamp
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
-from goldpan.miners.rehearsal import Rehearsal
 from goldpan.miners.repair import unresolved
 from goldpan.miners.tables.normalize import normalize
 from goldpan.miners.turns import Turns

@@ -109,7 +109,7 @@ class PairStep(Step):
 
     def settings(self) -> Mapping[str, Any]:
         """Return the rules with what they ask for, and the plugins behind them."""
-        from goldpan.builders.described import described_rules
+        from goldpan.builders.row_origins import described_rules
         from goldpan.core.plugins import digests
         from goldpan.miners.pairing import find_rules
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from goldpan.report.document import Cell, Report
 from goldpan.report.figures import inline_figure
-from goldpan.report.numbers import formatted
+from goldpan.report.number_format import formatted
 from goldpan.report.page import render
 
 

@@ -19,7 +19,7 @@ _DRAWN = {
     "#ffffff": "var(--card)",
     "#0072b2": "var(--series)",
 }
-"""Colours of `drawing.py` that follow the page's scheme."""
+"""Colours of `plot_style.py` that follow the page's scheme."""
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _UNIT = 1.3
 """Pixels of a point: labels of ten points are then read with ease."""

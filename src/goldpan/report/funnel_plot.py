@@ -13,8 +13,8 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.extras import load
 from goldpan.core.workspace import make_directory
 from goldpan.filters.funnel import Funnel
-from goldpan.report.drawing import GOLD, INK, PALE, SOFT, STYLE
 from goldpan.report.funnels import PLURAL, Level, levels
+from goldpan.report.plot_style import GOLD, INK, PALE, SOFT, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from goldpan.core.sanitize import line
 from goldpan.report.document import Cell, Table
-from goldpan.report.numbers import NOTHING, formatted
+from goldpan.report.number_format import NOTHING, formatted
 
 _MARKS = {
     "\\": r"\textbackslash{}",

@@ -19,7 +19,7 @@ from goldpan.report.document import (
     Table,
     Text,
 )
-from goldpan.report.numbers import formatted
+from goldpan.report.number_format import formatted
 
 _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}

@@ -22,7 +22,7 @@ from goldpan.filters.funnel import Funnel, read_funnels
 from goldpan.filters.profile import Profile
 from goldpan.report import charts
 from goldpan.report.distributions import measure
-from goldpan.report.dropped import Dropped, draw_dropped
+from goldpan.report.dropped_samples import Dropped, draw_dropped
 from goldpan.report.examples import draw_examples
 from goldpan.report.funnels import PLURAL, frequent, levels
 from goldpan.report.overview import Overview, overview, total

@@ -18,7 +18,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.locks import hold_lock
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory
-from goldpan.datasets.drawing import draw_number
+from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.import_files import table_rows
 from goldpan.datasets.importing import find_reader, import_files
 from goldpan.datasets.registry import find_task

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from goldpan.core.engine import open_engine
-from goldpan.text.steps import prepared
+from goldpan.text.preprocessing import prepared
 
 _ROWS = 2_048
 """Rows in memory at once; fewer are not worth other processes."""

@@ -16,10 +16,10 @@ from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
+from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.query import connect
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import verify_parquet
-from goldpan.core.shares import Estimate, wilson
 from goldpan.core.workspace import Workspace
 from goldpan.filters.answers import named_comment
 

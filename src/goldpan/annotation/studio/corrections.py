@@ -18,7 +18,7 @@ from goldpan.annotation.studio.project import Project, open_project
 from goldpan.annotation.studio.suspects import Selection, read_selection
 from goldpan.annotation.studio.task_forms import form_of
 from goldpan.core.errors import UsageError
-from goldpan.core.shares import Estimate
+from goldpan.core.proportions import Estimate
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.corrections import Corrections, Decided
 from goldpan.datasets.task import CLASSIFICATION, Task

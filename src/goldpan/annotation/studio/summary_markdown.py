@@ -12,9 +12,9 @@ from goldpan import __version__
 from goldpan.annotation.studio.guideline import Guideline, Question
 from goldpan.annotation.studio.summary import Answers, Round, Summary, Times
 from goldpan.core.errors import UsageError
+from goldpan.core.proportions import Estimate
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.shares import Estimate
 from goldpan.core.workspace import write_whole
 from goldpan.datasets.card import escape
 

@@ -89,7 +89,7 @@ def normalize(
     ``ray`` does a repository a processor of the cluster at `address` (docs/clusters.md).
     """
     from goldpan.datasets.licenses import stated_license
-    from goldpan.miners.tables.again import normalize_all
+    from goldpan.miners.tables.normalize_all import normalize_all
 
     names = known_repositories(self.layout, repos, "raw")
     stated = stated_license(license)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from goldpan.builders.crosscode.instance import Instance
 from goldpan.builders.crosscode.meta import Example
 from goldpan.builders.crosscode.read_meta import EXAMPLES
-from goldpan.datasets.drawing import draw_number
+from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.task import Task
 
 _SHORT = 400

@@ -24,7 +24,7 @@ from goldpan.builders.crosscode.budget import Budget, longest_fitting
 from goldpan.builders.crosscode.layouts import find_layout
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.core.errors import UsageError
-from goldpan.datasets.drawing import draw_number
+from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.prompt_methods import Method, Side
 
 

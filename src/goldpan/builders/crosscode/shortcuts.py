@@ -18,7 +18,7 @@ from goldpan.builders.crosscode.build import FAMILY, read_tasks
 from goldpan.builders.crosscode.meta import Meta
 from goldpan.builders.crosscode.prompt_table import SHARDS
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.drawing import draw_number
+from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.provenance import read_provenance, shard_paths
 
 Shortcut = Literal["copy-ex-output", "copy-ins-input"]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import orjson
 
-from goldpan.builders.crosscode.drawing import draw_instances
 from goldpan.builders.crosscode.instance import Instance, read_instances
 from goldpan.builders.crosscode.meta import Meta
+from goldpan.builders.crosscode.sampling import draw_instances
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from goldpan import __version__
 from goldpan.annotation.studio.corrections import read_corrections
-from goldpan.builders.described import mined_source
-from goldpan.builders.issue_type import candidates, choose
+from goldpan.builders.issue_type import candidates, selection
 from goldpan.builders.issue_type.balance import Balance
 from goldpan.builders.issue_type.candidates import Search, UnitResult, find_candidates
-from goldpan.builders.issue_type.choose import Chosen
 from goldpan.builders.issue_type.closings import EventSource, Unit, hour_of
 from goldpan.builders.issue_type.profile import IssueTypeProfile
 from goldpan.builders.issue_type.rows import RowSource, issue_family
+from goldpan.builders.issue_type.selection import Chosen
+from goldpan.builders.row_origins import mined_source
 from goldpan.core.engine import Engine
 from goldpan.core.engine_units import EngineError
 from goldpan.core.errors import DatasetError, UsageError
@@ -124,7 +124,7 @@ def make_request(
     )
 
 
-EXPLAINED = candidates.EXPLAINED | choose.EXPLAINED
+EXPLAINED = candidates.EXPLAINED | selection.EXPLAINED
 """Why a closing of an issue gives no row, by reason, in the order in which it is asked."""
 
 
@@ -140,7 +140,7 @@ def build_issue_types(request: BuildRequest, engine: Engine, reporter: Reporter)
     with request.source.workspace.scratch() as scratch:
         search = Search(request.source, request.profile, scratch)
         results = _find(search, units, engine, reporter)
-        chosen = choose.choose(search, units, request.balance, request.seed, scratch, engine)
+        chosen = selection.choose(search, units, request.balance, request.seed, scratch, engine)
         if not len(chosen.rows):
             raise DatasetError(_nothing(results, chosen), "Take more hours, or another profile")
         rows = RowSource(search, units, chosen.rows, issue_family(request.task))

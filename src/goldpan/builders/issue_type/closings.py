@@ -24,7 +24,7 @@ from goldpan.core.query import connect_alone, open_tables
 from goldpan.core.resources import told_otherwise
 from goldpan.core.sealed import DamagedError, verify_parquet
 from goldpan.core.workspace import Workspace
-from goldpan.miners.gharchive.place import ArchiveStore
+from goldpan.miners.gharchive.store import ArchiveStore
 
 Origin = Literal["gharchive", "mined"]
 

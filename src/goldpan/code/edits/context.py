@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 
 from goldpan.code.edits.diff import Hunk
 from goldpan.code.edits.lines import as_characters, number_lines, split_lines
-from goldpan.code.edits.repeats import MOST_LINES, Repeats
+from goldpan.code.edits.repeated_lines import MOST_LINES, Repeats
 
 _MOST_WORK = 1_000_000_000
 """Spent for one file before all of it becomes the context: a second, on hostile files ten."""

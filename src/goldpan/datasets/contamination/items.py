@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.import_files import table_rows
-from goldpan.datasets.known import COLUMNS
+from goldpan.datasets.kind import COLUMNS
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
 _IDS = ("id", "instance_id", "task_id")

@@ -14,7 +14,7 @@ from goldpan.datasets.diff.reasons import explain_rows
 from goldpan.datasets.diff.result import KINDS, DiffResult, Reason, RowChange, VersionFacts
 from goldpan.datasets.diff.rows import open_differences, shared_columns
 from goldpan.datasets.diff.version import Version, read_version
-from goldpan.datasets.known import known_family
+from goldpan.datasets.kind import known_family
 from goldpan.datasets.row_files import check_form, write_rows
 
 _SELECT = "SELECT id, change, columns, old_split, new_split, reason FROM differences"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from goldpan.evaluation.extras import load
+from goldpan.evaluation.finetune.deepspeed_settings import deepspeed_config
 from goldpan.evaluation.finetune.heads import Tensor
 from goldpan.evaluation.finetune.loading import learned, put_back
 from goldpan.evaluation.finetune.runtime import ProcessGroup
 from goldpan.evaluation.finetune.settings import Settings
-from goldpan.evaluation.finetune.zero import deepspeed_config
 
 LossOf = Callable[[Any], Tensor]
 """Gives the loss that a model has; the model is that of an engine, which counts its calls."""

@@ -27,7 +27,7 @@ from goldpan.evaluation.finetune.heads import (
     padded,
 )
 from goldpan.evaluation.finetune.tagging import cross_entropy
-from goldpan.evaluation.finetune.words import Words, stream
+from goldpan.evaluation.finetune.tokenizing import Words, stream
 from goldpan.evaluation.model import Answers
 
 _CUE = "\n\nANSWER:\n"

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.batches import rows_at_once
-from goldpan.evaluation.finetune.words import Words
+from goldpan.evaluation.finetune.tokenizing import Words
 from goldpan.evaluation.model import Answers
 
 Tensor = Any

@@ -18,7 +18,7 @@ from goldpan.evaluation.finetune.job import Job
 from goldpan.evaluation.finetune.masking import MaskingHead
 from goldpan.evaluation.finetune.sequences import SequenceHead, scale_of
 from goldpan.evaluation.finetune.tagging import TaggingHead
-from goldpan.evaluation.finetune.words import Words, make_words
+from goldpan.evaluation.finetune.tokenizing import Words, make_words
 
 _HEADS = ("classifier", "score", "classification_head")
 """What transformers calls the layers of a head; LoRA trains them whole."""

@@ -27,7 +27,7 @@ from goldpan.evaluation.finetune.heads import (
     padded,
 )
 from goldpan.evaluation.finetune.tagging import cross_entropy
-from goldpan.evaluation.finetune.words import Words, covering, stream, windows
+from goldpan.evaluation.finetune.tokenizing import Words, covering, stream, windows
 from goldpan.evaluation.model import Answers
 
 _SHARE = 0.5

@@ -21,7 +21,7 @@ from goldpan.evaluation.finetune.heads import (
     cut_texts,
     padded,
 )
-from goldpan.evaluation.finetune.words import Words, stream
+from goldpan.evaluation.finetune.tokenizing import Words, stream
 from goldpan.evaluation.model import Answers
 
 

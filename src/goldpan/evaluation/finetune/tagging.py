@@ -25,7 +25,7 @@ from goldpan.evaluation.finetune.heads import (
     ask_in_batches,
     padded,
 )
-from goldpan.evaluation.finetune.words import Span, Words, covering, windows
+from goldpan.evaluation.finetune.tokenizing import Span, Words, covering, windows
 from goldpan.evaluation.model import Answers
 
 _NONE = "O"

@@ -22,13 +22,13 @@ from goldpan.core.workspace import write_whole
 from goldpan.evaluation.extras import load
 from goldpan.evaluation.finetune.batches import Part, parts_of, rows_at_once, steps_of_epoch
 from goldpan.evaluation.finetune.checkpoints import State, resume, save
+from goldpan.evaluation.finetune.deepspeed_settings import accumulation
 from goldpan.evaluation.finetune.engines import Engine, Plain, Zero
 from goldpan.evaluation.finetune.heads import Batch, Example, out_of_memory
 from goldpan.evaluation.finetune.job import WORD_TASKS, Job
 from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
 from goldpan.evaluation.finetune.runtime import ProcessGroup
 from goldpan.evaluation.finetune.validation import validate
-from goldpan.evaluation.finetune.zero import accumulation
 
 LEARNED = "learned.pt"
 """The weights that training changed, at their best."""

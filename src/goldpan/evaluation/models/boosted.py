@@ -19,7 +19,7 @@ from goldpan.evaluation.extras import load
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.choosing import value_of
+from goldpan.evaluation.models.model_selection import value_of
 
 Numbers = npt.NDArray[np.float64]
 _NAME = "tfidf-xgboost"

@@ -19,11 +19,11 @@ from goldpan.evaluation.model import Fitted, Model, TrainingContext
 from goldpan.evaluation.models.cache import cache_directory, digest
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.context import Documents
 from goldpan.evaluation.models.encoder import load_encoder
 from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, place_facts
 from goldpan.evaluation.models.heads import Kind, fit_heads
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
+from goldpan.evaluation.models.surrounding_text import Documents
 from goldpan.evaluation.models.vectors import Pair, Vectors, vectors_of
 
 _NAME = "embeddings"

@@ -27,8 +27,8 @@ from goldpan.evaluation.model import Answers, Fitted, Model, TrainingContext
 from goldpan.evaluation.models import fasttext_worker
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.choosing import value_of
 from goldpan.evaluation.models.heads import fit_ridge
+from goldpan.evaluation.models.model_selection import value_of
 
 NAME = "fasttext"
 TRAINER = IsolatedEnv(

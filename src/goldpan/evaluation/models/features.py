@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.evaluation.extras import load
-from goldpan.evaluation.models.context import Documents, Surroundings
-from goldpan.evaluation.models.letters import Letters
+from goldpan.evaluation.models.character_tfidf import Letters
+from goldpan.evaluation.models.surrounding_text import Documents, Surroundings
 
 CONTEXTS = ("none", "document", "neighbours")
 NEIGHBOUR, NAME, PLACE = 0.4, 0.5, 0.5

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.evaluation.models.context import Documents
 from goldpan.evaluation.models.embedded import Frozen
 from goldpan.evaluation.models.features import PLACE, Features, place_facts
+from goldpan.evaluation.models.surrounding_text import Documents
 
 Numbers = npt.NDArray[np.float64]
 Document = tuple[str, str]

@@ -26,7 +26,6 @@ from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.models.cache import cache_directory
 from goldpan.evaluation.models.catalogue import Entry, settled
 from goldpan.evaluation.models.checks import require_choice, require_least
-from goldpan.evaluation.models.context import Documents, spoken
 from goldpan.evaluation.models.embedded import Frozen
 from goldpan.evaluation.models.features import Features
 from goldpan.evaluation.models.heads import (
@@ -43,6 +42,7 @@ from goldpan.evaluation.models.heads import (
 from goldpan.evaluation.models.kernels import Meanings, Similarities, Words
 from goldpan.evaluation.models.minilm import MINILM, encoder_weights
 from goldpan.evaluation.models.shared_rows import places_of, shared_rows
+from goldpan.evaluation.models.surrounding_text import Documents, spoken
 from goldpan.evaluation.models.thresholds import best_threshold
 from goldpan.evaluation.models.trunk import Training, Trunk, fast_in_half, find_trunk
 from goldpan.evaluation.models.vectors import Pair

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from goldpan.core.engine import open_engine
-from goldpan.filters.duplicates.best import Best
+from goldpan.filters.duplicates.nearest import Best
 from goldpan.filters.duplicates.kept import NO_TEXT, Ids, sketch_file
 from goldpan.filters.duplicates.neighbours import search_band
 from goldpan.filters.duplicates.numbering import number_texts

@@ -23,7 +23,7 @@ from goldpan import __version__
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
 from goldpan.core.retry import jittered
 from goldpan.core.tls import shared_context
-from goldpan.miners.github.flow import Flow
+from goldpan.miners.github.concurrency import Flow
 from goldpan.miners.github.health import Health
 from goldpan.miners.github.limits import Pace, Resource, Token, TokenPool
 from goldpan.miners.replies import Reply, Verdict, read_reply

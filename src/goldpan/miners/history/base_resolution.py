@@ -11,8 +11,8 @@ from goldpan.git.ancestry import Ancestry
 from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
 from goldpan.miners.history.apply_diff import UnfitError, rebuild
+from goldpan.miners.history.commit_pairs import Reading
 from goldpan.miners.history.pulls import Pull
-from goldpan.miners.history.reading import Reading
 from goldpan.miners.history.states import StateName, about_paths, count, find_state
 
 

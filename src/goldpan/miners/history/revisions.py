@@ -25,9 +25,9 @@ from goldpan.git.paths import path_text
 from goldpan.miners.history.base_resolution import Revision, Settler
 from goldpan.miners.history.candidates import Refs
 from goldpan.miners.history.changes import Change, describe
+from goldpan.miners.history.commit_pairs import Reader
 from goldpan.miners.history.diffs import Connect, read_diffs
 from goldpan.miners.history.pulls import Tables, open_pulls
-from goldpan.miners.history.reading import Reader
 
 _AT_ONCE = 2_048  # pull requests; fixes the row groups, so never derive it
 

@@ -12,7 +12,7 @@ from goldpan.evaluation.comparison_units import split_of
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.runs import Run
 from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
-from goldpan.report.numbers import count
+from goldpan.report.number_format import count
 from goldpan.text.redaction import redact
 
 _CHOOSES = {

@@ -10,8 +10,8 @@ from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.model import Costs
 from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed
-from goldpan.report.drawing import INK, PALE, SOFT, canvas, colours, name
-from goldpan.report.numbers import seconds
+from goldpan.report.number_format import seconds
+from goldpan.report.plot_style import INK, PALE, SOFT, canvas, colours, name
 
 _MOST_DRAWN = 24
 _MEASURES: Sequence[tuple[str, str, float]] = (

@@ -16,7 +16,7 @@ from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.leaks import COLUMN, headline
 from goldpan.evaluation.score import score
 from goldpan.report.document import Cell, Content, Section, Table, Text, folded, listed
-from goldpan.report.numbers import count, formatted
+from goldpan.report.number_format import count, formatted
 
 _MOST_MODELS = 8
 _MOST_TASKS = 60

@@ -12,7 +12,7 @@ from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.curves import Counts
 from goldpan.report.document import Cell, Content, Fold, Group, Matrix, Table, Text, cut, folded
-from goldpan.report.numbers import NOTHING, formatted, with_interval
+from goldpan.report.number_format import NOTHING, formatted, with_interval
 
 MOST_TASKS = 60
 """Tasks that are shown one by one."""

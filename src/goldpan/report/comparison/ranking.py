@@ -11,7 +11,7 @@ from goldpan.report.comparison.measures import told_score
 from goldpan.report.comparison.plots import interval_plot
 from goldpan.report.comparison.slices import MOST_DRAWN, first_models
 from goldpan.report.document import Content, Figure, Section, Table, Text, listed
-from goldpan.report.numbers import NOTHING, formatted, with_interval
+from goldpan.report.number_format import NOTHING, formatted, with_interval
 
 
 def ranking_section(compared: ComparisonResult, comments: CommentRanking | None) -> Section:

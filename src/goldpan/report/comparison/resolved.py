@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.shares import wilson
+from goldpan.core.proportions import wilson
 from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.resolved import RESOLVED, separation, similarity
 from goldpan.evaluation.resolved_files import StoredResolved, read_resolved

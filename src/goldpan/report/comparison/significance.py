@@ -16,7 +16,7 @@ from goldpan.report.comparison.plots import (
 from goldpan.report.comparison.slices import MOST_DRAWN, first_models
 from goldpan.report.comparison.wording import decision_words, meaning, needed
 from goldpan.report.document import Content, Figure, Table, Text, cut, folded
-from goldpan.report.numbers import NOTHING, formatted
+from goldpan.report.number_format import NOTHING, formatted
 
 
 def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple[Content, ...]:

@@ -14,7 +14,7 @@ from goldpan.evaluation.suites import CommentRanking
 from goldpan.evaluation.training import TEST
 from goldpan.report.comparison.wording import answer, decision_words, meaning, where
 from goldpan.report.document import listed
-from goldpan.report.numbers import count, formatted
+from goldpan.report.number_format import count, formatted
 
 _MOST_PAIRS = 4
 _MOST_LEFT_OUT = 3

@@ -9,7 +9,7 @@ from goldpan.evaluation.comparing import ComparisonResult
 from goldpan.evaluation.comparison_units import System, setting
 from goldpan.evaluation.ecser import Skipped, Study, Training, chosen_by
 from goldpan.report.document import Cell, Content, Table, Text, folded, listed
-from goldpan.report.numbers import count
+from goldpan.report.number_format import count
 
 _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _WEIGHTS = "weights"

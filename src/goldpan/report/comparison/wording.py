@@ -13,7 +13,7 @@ from goldpan.evaluation.statistics.comparison import (
 )
 from goldpan.evaluation.statistics.error_rates import error_rate
 from goldpan.report.document import listed
-from goldpan.report.numbers import formatted
+from goldpan.report.number_format import formatted
 
 _CALIBRATED: dict[Decision, str] = {
     "better": "better",

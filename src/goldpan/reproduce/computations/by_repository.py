@@ -22,7 +22,7 @@ from goldpan.reproduce.data import MissingFileError, read_text
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.prepare import prepared
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.runs_of import run_of
+from goldpan.reproduce.recipe_runs import run_of
 from goldpan.reproduce.scores import parsed
 
 

@@ -20,7 +20,7 @@ from goldpan.reproduce.context import Context
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.prepare import prepared
 from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, Value
-from goldpan.reproduce.runs_of import run_of
+from goldpan.reproduce.recipe_runs import run_of
 from goldpan.reproduce.scores import parsed
 
 _MEANS = (("Precision", "precision"), ("Recall", "recall"), ("F1", "f1"))

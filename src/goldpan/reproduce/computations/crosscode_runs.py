@@ -23,7 +23,7 @@ from goldpan.evaluation.runs import Run, read_runs
 from goldpan.reproduce.cells import Outcome, State
 from goldpan.reproduce.context import Context
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.runs_of import model_of
+from goldpan.reproduce.recipe_runs import model_of
 from goldpan.reproduce.scores import parsed
 from goldpan.reproduce.workspaces import workspaces
 

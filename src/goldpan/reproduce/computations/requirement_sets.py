@@ -35,7 +35,7 @@ from goldpan.reproduce.context import Context
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content
 from goldpan.reproduce.models import find_models
 from goldpan.reproduce.recipe import TableRecipe
-from goldpan.reproduce.runs_of import run_of
+from goldpan.reproduce.recipe_runs import run_of
 from goldpan.reproduce.scores import parsed
 
 _TASKS: Mapping[str, str] = {"isF": "functional", "isQ": "quality"}

@@ -19,7 +19,7 @@ from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.models import find_models, takes
 from goldpan.reproduce.prepare import Prepared, laboratory, prepared
 from goldpan.reproduce.recipe import ModelRecipe, TableRecipe, TaskRecipe
-from goldpan.reproduce.runs_of import run_of
+from goldpan.reproduce.recipe_runs import run_of
 from goldpan.reproduce.scores import parsed
 
 

@@ -14,7 +14,7 @@ from goldpan.report.document import Cell, Content, Report, Section, Table, Text,
 from goldpan.report.evaluation import EvaluationFiles, Written, evaluation_page, write_text
 from goldpan.report.latex import latex_tables
 from goldpan.report.markdown import markdown_report
-from goldpan.report.numbers import formatted
+from goldpan.report.number_format import formatted
 
 
 def file_sentences(compared: FileComparison) -> tuple[str, ...]:

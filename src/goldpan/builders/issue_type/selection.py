@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from goldpan.builders.issue_type.balance import Balance
 from goldpan.builders.issue_type.candidates import Search
 from goldpan.builders.issue_type.closings import Unit
-from goldpan.builders.issue_type.near import KeptSketches, group_rows
+from goldpan.builders.issue_type.near_duplicates import KeptSketches, group_rows
 from goldpan.core.engine import Engine
 from goldpan.core.query import connect_alone
 

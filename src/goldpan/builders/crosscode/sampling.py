@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from goldpan.builders.crosscode.instance import Instance
-from goldpan.datasets.drawing import draw_number
+from goldpan.datasets.hash_sampling import draw_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from goldpan.miners.github.connect import connect
 from goldpan.miners.history.revisions import History, read_history
 
 
-def bring_histories(
+def fetch_histories(
     settings: Settings,
     workspace: Workspace,
     repos: Sequence[str],
@@ -34,7 +34,7 @@ def bring_histories(
     def bring(repo: str) -> tuple[CloneResult, History]:
         own = None if source is None else source_of(source, repo)
         said = reporter.named(repo) if len(repos) > 1 else reporter
-        return bring_history(settings, workspace, repo, said, source=own, network=network)
+        return fetch_history(settings, workspace, repo, said, source=own, network=network)
 
     pool = ThreadPoolExecutor(min(settings.processes, len(repos)) or 1)
     try:
@@ -43,7 +43,7 @@ def bring_histories(
         pool.shutdown(cancel_futures=True)
 
 
-def bring_history(
+def fetch_history(
     settings: Settings,
     workspace: Workspace,
     repo: str,
