@@ -69,9 +69,9 @@ def register(*things: object) -> None:
         plugins.add(kind, name, kept, module)
 
 
-def _without(model: Model, given: Mapping[str, Any]) -> Model:
+def _without(model: Model, settings: Mapping[str, Any]) -> Model:
     """Return a model that has no settings; raises `UsageError` where some are given."""
-    model_settings(model.name, {}, given)
+    model_settings(model.name, {}, settings)
     return model
 
 

@@ -84,9 +84,9 @@ def trace(workspace: Workspace, example_id: str, datasets: Sequence[Path] = ()) 
             split, example = entry
             break
     else:
-        places = ", ".join(map(str, directories)) or f"{workspace.root}/datasets, which is empty"
+        searched = ", ".join(map(str, directories)) or f"{workspace.root}/datasets, which is empty"
         raise UsageError(
-            f"No example {example_id!r} is in {places}",
+            f"No example {example_id!r} is in {searched}",
             "Give the id as in the dataset, and --dataset DIR if the dataset is elsewhere",
         )
     repo = example.get("repo")

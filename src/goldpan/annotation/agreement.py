@@ -199,11 +199,11 @@ def krippendorff_alpha(counts: Counts, weights: Weights | None = None) -> float 
 def count_choices(items: Sequence[Mapping[str, tuple[str, ...]]]) -> Counts:
     """Return items x categories; a set of labels is one category."""
     names = sorted({labels for ratings in items for labels in ratings.values()})
-    places = {labels: index for index, labels in enumerate(names)}
+    indexes = {labels: index for index, labels in enumerate(names)}
     counts = np.zeros((len(items), len(names)))
     for row, ratings in enumerate(items):
         for labels in ratings.values():
-            counts[row, places[labels]] += 1
+            counts[row, indexes[labels]] += 1
     return counts
 
 

@@ -270,7 +270,9 @@ def print_agreements(
                 + clean(f": chosen {category.chosen:,}, alpha {_estimate(category.alpha)}")
             )
         for item in field.disagreements[:_MOST]:
-            answers = "; ".join(f"{who}: {', '.join(said)}" for who, said in item.labels.items())
+            answers = "; ".join(
+                f"{who}: {', '.join(values)}" for who, values in item.labels.items()
+            )
             console.print(clean("  differ on ") + clean(f"{item.item} ({answers})"))
         if len(field.disagreements) > _MOST:
             console.print(f"  and {len(field.disagreements) - _MOST:,} more: see --json")

@@ -165,13 +165,13 @@ def _select(
     from goldpan.annotation.studio.suspects import choose
 
     with opened(json, workspace=lab.root) as ranking:
-        found = ranking.label_errors(task.name, dataset=rows, folds=folds, seed=seed)
+        label_errors = ranking.label_errors(task.name, dataset=rows, folds=folds, seed=seed)
     return choose(
-        [(row.id, row.margin) for row in found.ranked],
+        [(row.id, row.margin) for row in label_errors.ranked],
         suspects,
         controls,
         task=task.name,
-        data_hash=found.data_hash,
+        data_hash=label_errors.data_hash,
         folds=folds,
         seed=seed,
     )

@@ -221,8 +221,8 @@ def split(
     lab = _workspace_layout(workspace)
     tasks = find_tasks(sources or [_files(lab)])
     assigned = assign_tasks(chosen, known[chosen], [task.meta for task in tasks])
-    called = split_folder(chosen, way.name, layout, train_cap)
-    directory = output or lab.root / "crosscode" / "splits" / called
+    split_name = split_folder(chosen, way.name, layout, train_cap)
+    directory = output or lab.root / "crosscode" / "splits" / split_name
     with reporting(json) as reporter:
         result = build_split(lab, tasks, assigned, settings, directory, reporter)
     print_result(json, built_json(result), lambda: print_built(result))

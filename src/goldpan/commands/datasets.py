@@ -217,9 +217,13 @@ def print_traced(traced: Trace) -> None:
                 console.print(clean(f"  {evidence['where']}: ") + clean(evidence["excerpt"]))
     if traced.objects:
         console.print("\nGit objects", style="bold")
-    for thing in traced.objects:
-        state = f"{thing.kind}, {thing.size:,} bytes" if thing.size is not None else "not there"
-        console.print(f"  {thing.column} {thing.sha}  {state}")
+    for git_object in traced.objects:
+        state = (
+            f"{git_object.kind}, {git_object.size:,} bytes"
+            if git_object.size is not None
+            else "not there"
+        )
+        console.print(f"  {git_object.column} {git_object.sha}  {state}")
     if traced.replies:
         console.print("\nRaw replies", style="bold")
     for reply in traced.replies:

@@ -230,8 +230,8 @@ def pair(
         print_basis(beside)
 
     described = [
-        {**asdict(one), "other_rules": each.other_rules}
-        for one, each in zip(results, beside, strict=True)
+        {**asdict(result), "other_rules": basis.other_rules}
+        for result, basis in zip(results, beside, strict=True)
     ]
     print_result(json, described, for_people)
 

@@ -103,8 +103,8 @@ def print_coverage(coverage: Coverage, *, title: bool = True) -> None:
         nothing = coverage.finished and not coverage.gaps
         beyond = "what cannot be seen without a token:"
         console.print(f"Nothing is missing, except {beyond}" if nothing else f"Besides, {beyond}")
-        for thing in coverage.unseen:
-            console.print(clean(f"  {thing}"))
+        for part in coverage.unseen:
+            console.print(clean(f"  {part}"))
     if not coverage.gaps:
         return
     console.print(f"{len(coverage.gaps):,} missing:")

@@ -101,8 +101,8 @@ class IsolatedEnv:
                 env=environment,
             )
             with process, _killed_after(process, _SECONDS) as expired:
-                for said in process.stdout or ():
-                    if task is not None and said.startswith(_COLLECTED):
+                for output_line in process.stdout or ():
+                    if task is not None and output_line.startswith(_COLLECTED):
                         task.advance()
             if expired.is_set():
                 raise GoldpanError(f"Installing {self.name} took too long", "Try again")

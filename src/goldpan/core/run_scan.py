@@ -139,8 +139,8 @@ class _Bytes:
 
     def is_zero(self, start: int) -> bool:
         """Whether all bytes from here on are zero."""
-        places = range(start, self.total, _SEARCH)
-        return not any(any(self.at(position, position + _SEARCH)) for position in places)
+        offsets = range(start, self.total, _SEARCH)
+        return not any(any(self.at(position, position + _SEARCH)) for position in offsets)
 
 
 def _header(data: _Bytes, offset: int) -> _Header | str:

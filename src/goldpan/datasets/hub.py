@@ -217,7 +217,7 @@ def _send(
                     gitignore_content="# nothing\n",
                 )
             task.advance(addition.upload_info.size)
-    with explained(call, "committing"), warnings.catch_warnings(record=True) as said:
+    with explained(call, "committing"), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         commit = api.create_commit(
             call.repo_id,
@@ -226,6 +226,6 @@ def _send(
             repo_type=KIND,
             parent_commit=head,
         )
-    for warning in said:
+    for warning in warned:
         reporter.note(call.plain(warning.message))
     return commit.oid

@@ -31,10 +31,10 @@ def open_hub(token: str | None) -> HfApi:
     secret.
     """
     register(token)
-    home = httpx2.URL(endpoint()).origin
+    origin = httpx2.URL(endpoint()).origin
 
     def keep_home(request: httpx2.Request) -> None:
-        if request.url.origin != home:
+        if request.url.origin != origin:
             for name, value in request.headers.items():
                 if mask(value) != value:
                     del request.headers[name]

@@ -53,9 +53,9 @@ def explained(call: HubCall, doing: str) -> Iterator[None]:
     except httpx2.TransportError as error:
         raise _cut(call, doing, error) from None
     except (httpx2.RequestError, LookupError, TypeError, AttributeError) as error:
-        said = call.plain(f"{type(error).__name__}: {error}").rstrip(".")
+        message = call.plain(f"{type(error).__name__}: {error}").rstrip(".")
         raise PublishError(
-            f"{call.host} answers as no Hub does while {doing} ({said})",
+            f"{call.host} answers as no Hub does while {doing} ({message})",
             "See that HF_ENDPOINT is the address of a Hub itself",
         ) from None
     except (RuntimeError, ValueError, OSError) as error:
@@ -77,8 +77,8 @@ def _cut(call: HubCall, doing: str, error: httpx2.TransportError) -> PublishErro
 
 def _refusal(call: HubCall, doing: str, error: HfHubHTTPError) -> PublishError:
     status = error.response.status_code
-    said = call.plain(error.server_message or "")
-    detail = f" ({said})" if said else ""
+    message = call.plain(error.server_message or "")
+    detail = f" ({message})" if message else ""
     if isinstance(error, RepositoryNotFoundError) or status == 404:
         return PublishError(
             f"{call.host} has no dataset {call.repo_id}, or hides it from this token{detail}",

@@ -127,8 +127,8 @@ def assign_splits(rows: Sequence[Candidate], plan: SplitPlan) -> Splits:
     own = _own_sides(rows, plan)
     first: dict[str, int] = {}
     for index, row in enumerate(rows):
-        home = first.get(row.group)
-        if home is None or _age(row) < _age(rows[home]):
+        split_of_group = first.get(row.group)
+        if split_of_group is None or _age(row) < _age(rows[split_of_group]):
             first[row.group] = index
     home_side = {group: own[index] for group, index in first.items()}
     strays = [side != home_side[row.group] for row, side in zip(rows, own, strict=True)]

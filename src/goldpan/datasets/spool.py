@@ -38,17 +38,17 @@ class Spool:
                 self._mapped.madvise(mmap.MADV_DONTNEED)
 
     def _take(self, rows: list[int]) -> pa.Table:
-        places: dict[int, list[int]] = defaultdict(list)
+        offsets: dict[int, list[int]] = defaultdict(list)
         batches = np.searchsorted(self._starts, rows, side="right") - 1
         for index, batch in enumerate(batches.tolist()):
-            places[batch].append(index)
+            offsets[batch].append(index)
         taken = [
             self._source.get_batch(batch).take(
                 pa.array([rows[index] - int(self._starts[batch]) for index in mine], pa.int64())
             )
-            for batch, mine in places.items()
+            for batch, mine in offsets.items()
         ]
-        where = np.argsort([index for mine in places.values() for index in mine])
+        where = np.argsort([index for mine in offsets.values() for index in mine])
         return pa.Table.from_batches(taken).combine_chunks().take(pa.array(where))
 
 

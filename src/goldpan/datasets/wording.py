@@ -98,26 +98,26 @@ def output_text(wording: Wording, value: Any, target: Any) -> str:
             return str(target)
 
 
-def read_texts(wording: Wording, given: str, answer: str) -> tuple[Any, Any]:
+def read_texts(wording: Wording, input_text: str, answer: str) -> tuple[Any, Any]:
     """Return the input and the target that were written as these texts.
 
     Raises `WordingError` where they are no input and answer of the task.
     """
     match wording.task.type:
         case "binary" | "multi-class":
-            return given, _label_name(wording, answer)
+            return input_text, _label_name(wording, answer)
         case "multi-label":
             if answer == wording.nothing:
-                return given, []
-            return given, [_label_name(wording, text) for text in answer.split(wording.joiner)]
+                return input_text, []
+            return input_text, [_label_name(wording, text) for text in answer.split(wording.joiner)]
         case "regression":
-            return given, _number(answer)
+            return input_text, _number(answer)
         case "ner":
-            return _tagged(given, answer)
+            return _tagged(input_text, answer)
         case "mlm":
-            return _filled(given, answer)
+            return _filled(input_text, answer)
         case _:
-            return given, answer
+            return input_text, answer
 
 
 def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> Blanks:
@@ -192,7 +192,7 @@ def _number(text: str) -> float:
     return number
 
 
-def _tagged(given: str, answer: str) -> tuple[list[str], list[str]]:
+def _tagged(input_text: str, answer: str) -> tuple[list[str], list[str]]:
     words, tags = [], []
     for line in answer.split("\n") if answer else []:
         word, colon, tag = line.rpartition(": ")
@@ -200,21 +200,21 @@ def _tagged(given: str, answer: str) -> tuple[list[str], list[str]]:
             raise WordingError(f"the output's line {line[:80]!r} is not 'word: tag'")
         words.append(word)
         tags.append(tag)
-    if " ".join(words) != given:
+    if " ".join(words) != input_text:
         raise WordingError("the output's words are not those of the input")
     return words, tags
 
 
-def _filled(given: str, answer: str) -> tuple[str, list[dict[str, int]]]:
+def _filled(input_text: str, answer: str) -> tuple[str, list[dict[str, int]]]:
     """Undo `blanks`: the mask is the one that stands in the text, or there is none."""
-    numbers = {match.group(1) for match in _MASKS.finditer(given)}
+    numbers = {match.group(1) for match in _MASKS.finditer(input_text)}
     words = answer.split("\n")
     for number in sorted(numbers, key=lambda number_: (len(number_), number_), reverse=True):
-        pieces = given.split(f"[MASK{number}]")
+        pieces = input_text.split(f"[MASK{number}]")
         if len(pieces) - 1 == len(words):
             return _joined(pieces, words)
     if not answer and not numbers:
-        return given, []
+        return input_text, []
     raise WordingError(f"the output has {len(words)} words for the masks of the input")
 
 

@@ -66,13 +66,13 @@ def scores_by(
             f"The predictions have {len(counts):,} values of {column}",
             f"Give a column with {_MOST:,} values or fewer",
         )
-    places: dict[str, list[int]] = {}
+    indexes: dict[str, list[int]] = {}
     for position, value in enumerate(values):
-        places.setdefault(value, []).append(position)
+        indexes.setdefault(value, []).append(position)
     resamples = _RESAMPLES if len(counts) <= _MOST_UNASKED else 0
     parts = []
-    for value in sorted(places, key=lambda name: (-counts[name], name)):
-        rows = predictions.take(pa.array(places[value], pa.int64()))
+    for value in sorted(indexes, key=lambda name: (-counts[name], name)):
+        rows = predictions.take(pa.array(indexes[value], pa.int64()))
         metric = score(task, rows, seed=seed, resamples=resamples, files=files).metric(task.metric)
         parts.append(PartScore(value, len(rows), metric.value, metric.interval))
     known = [part.score for part in parts if part.score is not None]

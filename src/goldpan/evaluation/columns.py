@@ -62,15 +62,15 @@ def _read(directory: Path, split: str, wanted: list[str]) -> pa.Table:
             )
         return pa.concat_tables(pq.read_table(path, columns=["id", *wanted]) for path in paths)
     except (OSError, IndexError, pa.ArrowException) as error:
-        said = (str(error).splitlines() or ["no file"])[0]
+        message = (str(error).splitlines() or ["no file"])[0]
         raise DatasetError(
-            f"{directory} cannot be read ({said})", "Import or build the dataset again"
+            f"{directory} cannot be read ({message})", "Import or build the dataset again"
         ) from None
 
 
 def _added(rows: pa.Table, columns: pa.Table, names: list[str]) -> pa.Table:
-    places = {name: position for position, name in enumerate(columns["id"].to_pylist())}
-    order = pa.array([places[name] for name in rows["id"].to_pylist()], pa.int64())
+    positions = {name: position for position, name in enumerate(columns["id"].to_pylist())}
+    order = pa.array([positions[name] for name in rows["id"].to_pylist()], pa.int64())
     for name in names:
         rows = rows.append_column(name, columns[name].take(order))
     return rows

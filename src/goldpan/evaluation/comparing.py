@@ -101,14 +101,14 @@ class ComparisonResult:
     @property
     def ranked(self) -> tuple[System, ...]:
         """Return all systems, those of the ranking first and by place, the others by mean."""
-        places = {}
+        ranks = {}
         if isinstance(self.comparison, Comparison):
-            places = {name: at for at, name in enumerate(self.comparison.models)}
+            ranks = {name: at for at, name in enumerate(self.comparison.models)}
 
         def order(system: System) -> tuple[int, float, str]:
             means = [mean for task in system.runs if (mean := mean_score(system, task)) is not None]
             mean = sum(means) / len(means) if means else -np.inf
-            return places.get(system.name, len(places)), -mean, system.name
+            return ranks.get(system.name, len(ranks)), -mean, system.name
 
         return tuple(sorted(self.systems, key=order))
 

@@ -152,17 +152,17 @@ def _decisions(task: Task, rows: pa.Table) -> Mapping[str, Labels]:
         decisions = {
             name: np.array([int(name in row) for row in labelled], np.int64) for name in names
         }
-        found = {
+        by_name = {
             name: labels for name, labels in decisions.items() if 0 < labels.sum() < len(labels)
         }
     else:
         labels = np.array([names.index(row[0]) for row in labelled], np.int64)
-        found = {"": labels} if len(np.unique(labels)) > 1 else {}
-    if not found:
+        by_name = {"": labels} if len(np.unique(labels)) > 1 else {}
+    if not by_name:
         raise EvaluationError(
             f"All rows of {task.name} bear the same labels", "Import rows with several"
         )
-    return found
+    return by_name
 
 
 def _folds(texts: Sequence[str], labels: Labels, folds: int, seed: int) -> Labels:
@@ -171,8 +171,8 @@ def _folds(texts: Sequence[str], labels: Labels, folds: int, seed: int) -> Label
     for text, label in zip(texts, labels.tolist(), strict=True):
         first.setdefault(text, label)
     drawn = sorted(first, key=lambda text: (first[text], _draw(seed, text)))
-    places = {text: position % folds for position, text in enumerate(drawn)}
-    return np.array([places[text] for text in texts], np.int64)
+    fold_of = {text: position % folds for position, text in enumerate(drawn)}
+    return np.array([fold_of[text] for text in texts], np.int64)
 
 
 def _draw(seed: int, text: str) -> bytes:

@@ -117,7 +117,7 @@ def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ran
     """Rank entries from the highest score on; equal scores share the better place."""
     pairs = scores.items() if isinstance(scores, Mapping) else scores
     ordered = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
-    places: dict[float, int] = {}
+    ranks: dict[float, int] = {}
     for number, (_, value) in enumerate(ordered, start=1):
-        places.setdefault(value, number)
-    return tuple(Ranked(places[value], name, value) for name, value in ordered)
+        ranks.setdefault(value, number)
+    return tuple(Ranked(ranks[value], name, value) for name, value in ordered)

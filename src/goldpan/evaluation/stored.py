@@ -34,8 +34,8 @@ VALIDATION = "validation.parquet"
 def with_values(predictions: pa.Table, data: TaskData, columns: Iterable[str]) -> pa.Table:
     """Return predictions with columns of the test rows by which they are to be scored."""
     test = data.splits["test"]
-    places = {name: position for position, name in enumerate(test["id"].to_pylist())}
-    order = pa.array([places[name] for name in predictions["id"].to_pylist()], pa.int64())
+    positions = {name: position for position, name in enumerate(test["id"].to_pylist())}
+    order = pa.array([positions[name] for name in predictions["id"].to_pylist()], pa.int64())
     for name in columns:
         if name not in predictions.column_names:
             predictions = predictions.append_column(

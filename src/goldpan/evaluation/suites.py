@@ -61,8 +61,8 @@ def comment_ranking(systems: Iterable[System]) -> CommentRanking | None:
     precision = _over(confusion.precision or 0.0 for confusion in BASELINE.values())
     recall = _over(confusion.recall or 0.0 for confusion in BASELINE.values())
     scored[ORGANIZERS] = precision, recall, comment_score(baseline_f1())
-    places = rank({name: entry[2].score for name, entry in scored.items()})
-    entries = tuple(CommentEntry(entry.name, entry.place, *scored[entry.name]) for entry in places)
+    ranking = rank({name: entry[2].score for name, entry in scored.items()})
+    entries = tuple(CommentEntry(entry.name, entry.place, *scored[entry.name]) for entry in ranking)
     return CommentRanking(entries, tuple(incomplete))
 
 

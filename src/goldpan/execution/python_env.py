@@ -117,7 +117,7 @@ def build_python_env(
     settings |= {
         "UV_CACHE_DIR": str(cache),
         # Each run of the tests would compile all anew; uv does not compile for Python 3.6.
-        "UV_COMPILE_BYTECODE": "0" if found == "3.6" else "1",
+        "UV_COMPILE_BYTECODE": "0" if chosen_version == "3.6" else "1",
         "UV_LINK_MODE": "copy",
         "UV_NO_CONFIG": "1",
         "UV_PYTHON_DOWNLOADS": "never",
@@ -145,12 +145,12 @@ def build_python_env(
     here = [f".[{','.join(extras)}]" if extras else "."] if _is_package(testbed) else []
     declarations = [part for name in requirements for part in ("--requirement", name)]
     declarations += [part for group in groups for part in ("--group", group)]
-    runner = (*recipe.fields.packages, *_SEEDED.get(found, ()))
+    runner = (*recipe.fields.packages, *_SEEDED.get(chosen_version, ()))
     # What a project pins for its tests may be gone; the project with a runner alone may still do.
     # Tools of before PEP 660, such as the first ones of Poetry, install nothing in place.
     attempts = [
-        (copies, [*(["--editable"] if here and not copies else []), *here, *told])
-        for told in ([declarations, []] if declarations else [[]])
+        (copies, [*(["--editable"] if here and not copies else []), *here, *declaration])
+        for declaration in ([declarations, []] if declarations else [[]])
         for copies in ((False, True) if here else (False,))
     ]
     is_copied: bool | None = None
@@ -167,7 +167,9 @@ def build_python_env(
     command = Command(freeze, testbed, (directory, cache), readable, {**settings, "UV_QUIET": "1"})
     listed = isolation.run(command, limits, listing).code == 0
     packages = _packages(listing) if listed else ()
-    return PythonEnv(str(python), found, wanted, packages, (directory, *readable), is_copied)
+    return PythonEnv(
+        str(python), chosen_version, wanted, packages, (directory, *readable), is_copied
+    )
 
 
 def _needed(isolation: Isolation, uv: str, interpreter: str) -> tuple[Path, ...]:

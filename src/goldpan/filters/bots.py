@@ -159,11 +159,11 @@ def mark_bots(connection: duckdb.DuckDBPyConnection, bots: Bots) -> None:
         " UNION SELECT author, author_type FROM entries WHERE author IS NOT NULL ORDER BY ALL"
     ).fetchall()
     signs = [(login, kind, bot_sign(login, kind, bots)) for login, kind in accounts]
-    found = [sign for sign in signs if sign[2] is not None]
+    present = [sign for sign in signs if sign[2] is not None]
     connection.register(
         "found_accounts",
         pa.table(
-            [pa.array([sign[column] for sign in found], pa.string()) for column in range(3)],
+            [pa.array([sign[column] for sign in present], pa.string()) for column in range(3)],
             names=["author", "author_type", "sign"],
         ),
     )

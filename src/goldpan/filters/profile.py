@@ -148,7 +148,9 @@ def _read(label: str, values: dict[str, Any], extends: tuple[str, ...]) -> Profi
     decide = values.pop("decide", list(known))
     if not isinstance(decide, list):
         raise UsageError(f"Profile {label}: decide is not a list", 'Write decide = ["bots", ...]')
-    if twice := sorted({str(one) for one in decide if decide.count(one) > 1}):
+    if twice := sorted(
+        {str(criterion_name) for criterion_name in decide if decide.count(criterion_name) > 1}
+    ):
         raise UsageError(f"Profile {label}: decide names {twice[0]} twice", "Name it once")
     for name in (*decide, *values):
         if name not in known:

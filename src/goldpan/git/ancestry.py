@@ -131,18 +131,18 @@ class Ancestry:
             waiting.extend(fresh)
         return self._best(met), ahead
 
-    def _best(self, places: list[int]) -> list[int]:
+    def _best(self, positions: list[int]) -> list[int]:
         """Return the commits that are ancestors of none of the others."""
-        on_trunk = [index for index in places if index in self._heights]
+        on_trunk = [index for index in positions if index in self._heights]
         if on_trunk:
             top = min(on_trunk)
             height = self._heights[top]
-            places = [p for p in places if p == top or self._came[p] > height]
-        if len(places) < 2:
-            return places
-        left, last = set(places), max(places)
+            positions = [p for p in positions if p == top or self._came[p] > height]
+        if len(positions) < 2:
+            return positions
+        left, last = set(positions), max(positions)
         seen: set[int] = set()
-        waiting = [parent for index in places for parent in self._parents[index]]
+        waiting = [parent for index in positions for parent in self._parents[index]]
         heapify(waiting)
         while waiting and waiting[0] <= last:
             index = heappop(waiting)

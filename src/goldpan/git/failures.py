@@ -121,5 +121,5 @@ def _reason(text: str, code: int) -> str:
     """Return git's first complaint in one line; what a server says may hold anything."""
     rows = text.splitlines()
     blamed = [row for row in rows if _BLAME.match(row)] or rows[-1:] or [""]
-    said = line(mask(_BLAME.sub("", blamed[0])), _LONGEST)
-    return said.rstrip(".") or f"exit code {code}"
+    message = line(mask(_BLAME.sub("", blamed[0])), _LONGEST)
+    return message.rstrip(".") or f"exit code {code}"

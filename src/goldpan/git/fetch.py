@@ -49,7 +49,7 @@ def fetch(
     with tempfile.TemporaryFile() as wanted_file, reporter.task(title, 100) as task:
         wanted_file.writelines(f"{id_}\n".encode() for id_ in wanted)
         wanted_file.seek(0)
-        said: list[bytes] = []
+        lines: list[bytes] = []
         process = start(
             "fetch", *options, NAME, clone=clone, stdin=wanted_file, stderr=PIPE, reach=reach
         )
@@ -58,12 +58,12 @@ def fetch(
                 for line in _lines(process.stderr):
                     if match := _PROGRESS.search(line):
                         task.advance(max(0, int(match[1]) - task.done))
-                    elif len(said) < _MOST_LINES and not _CHATTER.match(line):
-                        said.append(line)
+                    elif len(lines) < _MOST_LINES and not _CHATTER.match(line):
+                        lines.append(line)
             except BaseException:  # Ctrl-C too: git must not go on fetching for nobody
                 process.terminate()
                 raise
-        complaint = b"\n".join(said)
+        complaint = b"\n".join(lines)
         if process.returncode:
             raise failure(remote.url, complaint, process.returncode)
     return remote.is_partial and NO_FILTER not in complaint

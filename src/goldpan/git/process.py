@@ -169,8 +169,8 @@ def check_version() -> None:
     match = re.search(r"(\d{1,4})\.(\d{1,4})", done.stdout)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         wanted = ".".join(map(str, OLDEST))
-        said = " ".join(done.stdout.split())[:60] or "git without a version"
-        raise GitError(f"{said} is too old", f"Install git {wanted} or later")
+        answer = " ".join(done.stdout.split())[:60] or "git without a version"
+        raise GitError(f"{answer} is too old", f"Install git {wanted} or later")
 
 
 def _command(arguments: Sequence[str | Path], clone: Path | None) -> list[str]:

@@ -194,9 +194,9 @@ class Batcher:
                     self._keep(batch, key, reply, readers)
         problem: Failure = "batch-failed" if remote.status == "failed" else "batch-expired"
         errors = remote.errors.data if remote.errors and remote.errors.data else []
-        said = line("; ".join(str(error.message) for error in errors) or remote.status)
+        message = line("; ".join(str(error.message) for error in errors) or remote.status)
         for key in sorted(left):
-            self._keep(batch, key, Reply(0, said.encode(), problem, batch=True), readers)
+            self._keep(batch, key, Reply(0, message.encode(), problem, batch=True), readers)
         self._store.end_batch(batch)
         self._note(f"Batch {batch.id} is {remote.status}; {len(left):,} requests have no answer")
 

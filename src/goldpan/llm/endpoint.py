@@ -60,11 +60,11 @@ class Endpoint:
 
     def failure(self, error: openai.APIError) -> EndpointError:
         """Return what tells people why the endpoint does not serve them."""
-        said = line(mask(str(error.message)))
+        message = line(mask(str(error.message)))
         status = getattr(error, "status_code", None)
         remedy = "Check --base-url, and that the server is up"
         if status in _REDIRECTS:
-            said = f"it leads elsewhere, {status}"
+            message = f"it leads elsewhere, {status}"
             remedy = "Give the address of the server itself with --base-url, if you trust that one"
         if status == 401:
             remedy = "Set the environment variable OPENAI_API_KEY to a key that it knows"
@@ -76,7 +76,7 @@ class Endpoint:
             remedy = (
                 "Fill the account up and run the same command again: it resumes where it stopped"
             )
-        return EndpointError(f"{self.base_url} refuses ({said.rstrip('.')})", remedy)
+        return EndpointError(f"{self.base_url} refuses ({message.rstrip('.')})", remedy)
 
 
 @contextmanager

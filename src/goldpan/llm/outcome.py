@@ -94,8 +94,8 @@ def understand(reply: Reply, read: Callable[[str], T]) -> Outcome[T]:
         return Outcome(None, "server-error", "the reply holds no message", usage)
     finish, content = choice.get("finish_reason"), str(message.get("content") or "")
     if message.get("refusal") or finish == "content_filter":
-        said = line(str(message.get("refusal") or "stopped by a content filter"))
-        return Outcome(None, "refused", said, usage, content)
+        refusal = line(str(message.get("refusal") or "stopped by a content filter"))
+        return Outcome(None, "refused", refusal, usage, content)
     if finish == "length":
         return Outcome(None, "truncated", line(content), usage, content)
     try:
@@ -137,8 +137,8 @@ def _first(choices: object) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-def _usage(told: object) -> Usage:
-    usage = told if isinstance(told, dict) else {}
+def _usage(reported: object) -> Usage:
+    usage = reported if isinstance(reported, dict) else {}
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
     counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)

@@ -59,10 +59,10 @@ class _Tally:
     count: int = 0
     first: list[str] = field(default_factory=list)
 
-    def add(self, thing: str) -> None:
+    def add(self, name: str) -> None:
         self.count += 1
         if self.count <= _NAMED:
-            self.first.append(thing[:_LONGEST])
+            self.first.append(name[:_LONGEST])
 
     def __str__(self) -> str:
         more = [f"and {self.count - _NAMED:,} more"] if self.count > _NAMED else []
@@ -133,9 +133,9 @@ def _take(
         fresh = not archive.records
         journal.begin({"via": "backup", "repo": repo, "host": "github.com", "since": None})
         with reporter.task("Backup read, MB", -(-listing.size // _MB)) as task:
-            home = _archive(journal, entries, task, parsing if fresh else None)
-        if home is not None or read_facts(archive.records) is None:
-            facts = orjson.dumps(home or {"full_name": repo})
+            repository_entry = _archive(journal, entries, task, parsing if fresh else None)
+        if repository_entry is not None or read_facts(archive.records) is None:
+            facts = orjson.dumps(repository_entry or {"full_name": repo})
             journal.keep("repository", [], {"file": listing.name}, _reply(facts))
         if license is not None:
             journal.mark("license", [], license=license)
@@ -162,7 +162,7 @@ def _archive(
     journal: Journal, entries: Iterator[_Entry], task: Task, parsing: Parsing | None
 ) -> dict[str, Any] | None:
     """Archive entries while the next ones are read; returns the newest facts of the repository."""
-    home: _Entry | None = None
+    repository_entry: _Entry | None = None
     with ThreadPoolExecutor(1) as writer:
         waiting: deque[Future[list[Record]]] = deque()
 
@@ -172,16 +172,18 @@ def _archive(
                     parsing.add(record)
 
         for batch in _batches(entries):
-            home = next((entry for entry in reversed(batch) if entry.at_home), home)
+            repository_entry = next(
+                (entry for entry in reversed(batch) if entry.at_home), repository_entry
+            )
             waiting.append(writer.submit(_keep, journal, batch))
             if len(waiting) > _AHEAD:
                 take_one()
             task.advance(batch[-1].done // _MB - task.done)
         while waiting:
             take_one()
-    if home is None:
+    if repository_entry is None:
         return None
-    data = read_shape(parse_json(home.body))
+    data = read_shape(parse_json(repository_entry.body))
     return _base_repo(data["pull"]) if data else None
 
 

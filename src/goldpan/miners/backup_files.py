@@ -120,13 +120,13 @@ def _name_in_backup(path: Path, folder: Path) -> str:
     return os.fsencode(path.relative_to(folder)).decode(errors="backslashreplace")
 
 
-def _too_large(place: str) -> Unreadable:
-    return Unreadable(place, f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is")
+def _too_large(location: str) -> Unreadable:
+    return Unreadable(location, f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is")
 
 
-def _whole_file(place: str, file: BinaryIO, done: int) -> Text | Unreadable:
+def _whole_file(location: str, file: BinaryIO, done: int) -> Text | Unreadable:
     body = file.read(LARGEST_ENTRY + 1)
-    return Text(place, body, True, done) if len(body) <= LARGEST_ENTRY else _too_large(place)
+    return Text(location, body, True, done) if len(body) <= LARGEST_ENTRY else _too_large(location)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:

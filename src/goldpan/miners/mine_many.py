@@ -91,12 +91,12 @@ def mine_many(
 
     async def work(waiting: Iterator[str], github: GitHub) -> None:
         for name in waiting:
-            said = reporter.named(name)
-            client, repo = github.beside(said.note), repository_name(name)
+            named_reporter = reporter.named(name)
+            client, repo = github.beside(named_reporter.note), repository_name(name)
             try:
                 listener.begins(name)
                 result: MineResult | Exception = await mine_with(
-                    client, settings, repo, said, pace, licenses[name], turns
+                    client, settings, repo, named_reporter, pace, licenses[name], turns
                 )
             except Exception as error:  # noqa: BLE001 - of this repository: the others go on
                 result = error

@@ -260,7 +260,9 @@ def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
         workspace.publish_pairs(repo, rules.name, path)
         read = {f"{table}.parquet": workspace.table(repo, table) for table in tables}
         seals = {table: seal_of_parquet(path) for table, path in read.items()}
-        plugins = digests(("rules", rules.name), *(("signal", one) for one in rules.signals))
+        plugins = digests(
+            ("rules", rules.name), *(("signal", signal_name) for signal_name in rules.signals)
+        )
         outputs = [workspace.pairs(repo, rules.name)]
         write_lineage(workspace.tables(repo), f"pair.{rules.name}", seals, outputs, plugins)
         by_signal = dict.fromkeys(rules.signals, 0)

@@ -85,11 +85,11 @@ def repair(directory: Path) -> Repair:
 
 def trusted_ends(records: Sequence[Record]) -> list[Record]:
     """Return the ends of runs after which nothing was lost: what they say they saw is there."""
-    places: dict[int, int] = {}
+    run_ends: dict[int, int] = {}
     ends: list[tuple[list[int], Record]] = []
     repaired = [0, 0]
     for record in records:
-        index = places[record.run] = places.get(record.run, -1) + 1
+        index = run_ends[record.run] = run_ends.get(record.run, -1) + 1
         if record.meta["part"] == END:
             ends.append(([record.run, index], record))
         elif record.meta["part"] == REPAIRED:

@@ -215,17 +215,17 @@ class DatasetStep(Step):
             since=older,
             engine=self.setting.engine,
         )
-        said = f"{len(data):,} examples"
+        summary = f"{len(data):,} examples"
         if older is not None:
             difference = data.diff(older)
-            said += (
+            summary += (
                 f", {difference.added:,} added, {difference.gone:,} gone, "
                 f"{difference.changed:,} changed"
             )
             self._write_changes(data, older)
         left_out = [repo for repo in self.repos if repo not in self._present()]
         return Outcome(
-            said,
+            summary,
             made=tuple(path for path in data.path.rglob("*") if path.is_file()),
             lacks=tuple(f"{repo} is left out" for repo in left_out),
             spent={"examples": len(data)},

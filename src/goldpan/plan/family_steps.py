@@ -240,8 +240,8 @@ class CrossCodeStep(Step):
             built = build_split(lab.layout, read, assigned, settings, directory, reporter)
         sides = (built.train, built.evaluation)
         train, test = (sum(count.drawn - count.leaking for count in side) for side in sides)
-        said = f"{train:,} prompts to train on, {test:,} to evaluate on"
-        return Outcome(said, made=(*_files(directory), *_files(files)))
+        summary = f"{train:,} prompts to train on, {test:,} to evaluate on"
+        return Outcome(summary, made=(*_files(directory), *_files(files)))
 
 
 def _files(directory: Path) -> tuple[Path, ...]:

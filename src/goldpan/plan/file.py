@@ -169,11 +169,11 @@ def _path(location: Iterable[int | str]) -> str:
 
 def _check_names(file: Path, plan: Plan) -> None:
     names = [dataset.name for dataset in plan.dataset]
-    for kind, given in (
+    for kind, names_given in (
         ("dataset", names),
         ("evaluation", [evaluation.name for evaluation in plan.evaluation]),
     ):
-        if twice := [name for name in given if given.count(name) > 1]:
+        if twice := [name for name in names_given if names_given.count(name) > 1]:
             raise UsageError(
                 f"{file}: two of {kind} have the name {twice[0]!r}", "Give one another name"
             )

@@ -129,11 +129,11 @@ class PairStep(Step):
     def run(self) -> Outcome:
         """Pair them."""
         repo = self.setting.repository(self.unit.subject)
-        said: list[str] = []
+        summary: list[str] = []
         for rules in reversed(self.setting.rules):  # the first are then the newest
             (result,) = self.setting.lab.pair(repo, rules=rules)
-            said.insert(0, f"{result.pairs:,} fix pairs by {rules}")
-        return Outcome("; ".join(said), made=tuple(self.setting.pairs(repo).values()))
+            summary.insert(0, f"{result.pairs:,} fix pairs by {rules}")
+        return Outcome("; ".join(summary), made=tuple(self.setting.pairs(repo).values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ class CloneStep(Step):
         ((_, history),) = lab.clone(repo, source=self._source(), network=wanted.network)
         made = tuple(lab.layout.table(repo, name) for name in _CLONED)
         lacks = (f"{history.unasked:,} diffs",) if history.unasked else ()
-        said = f"{history.pulls:,} pull requests read, {history.changes:,} changed files"
-        return Outcome(said, made, (lab.layout.clone(repo), *made), lacks=lacks)
+        summary = f"{history.pulls:,} pull requests read, {history.changes:,} changed files"
+        return Outcome(summary, made, (lab.layout.clone(repo), *made), lacks=lacks)
 
     def _source(self) -> str | None:
         source = self.setting.file.plan.clone.source
@@ -210,15 +210,15 @@ class FilterStep(Step):
     def run(self) -> Outcome:
         """Judge them."""
         repo, lab = self.setting.repository(self.unit.subject), self.setting.lab
-        said, made = [], []
+        summary, made = [], []
         for name, rules in product(self.setting.file.profiles, self.setting.rules):
             (result,) = lab.filter(repo, profile=name, rules=rules)
-            said.append(
+            summary.append(
                 f"{result.profile} keeps {result.issues.kept:,} of {result.issues.rows:,} issues, "
                 f"{result.pairs.kept:,} of {result.pairs.rows:,} pairs by {rules}"
             )
             made.append(self.setting.layout_by(rules).verdicts(repo, result.profile))
-        return Outcome("; ".join(said), made=tuple(made))
+        return Outcome("; ".join(summary), made=tuple(made))
 
 
 def told_profiles(profiles: Iterable[Profile]) -> dict[str, Any]:

@@ -74,10 +74,10 @@ class PlanResult:
 class Telling:
     """Tells a listener of one unit."""
 
-    def __init__(self, listener: Listener, unit: Unit, place: tuple[int, int, int]) -> None:
+    def __init__(self, listener: Listener, unit: Unit, position: tuple[int, int, int]) -> None:
         self._listener = listener
         self._unit = unit
-        self._position = place
+        self._position = position
 
     def begins(self, why: tuple[Change, ...]) -> None:
         """Say that the unit begins."""

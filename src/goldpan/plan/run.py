@@ -172,8 +172,8 @@ class OpenPlan:
         """Run what is due of a stage, no unit of which depends on another."""
         jobs: list[Job] = []
         for step in steps:
-            place = (self._numbers[step.unit.name], len(self.steps), len(steps))
-            telling = Telling(listener, step.unit, place)
+            position = (self._numbers[step.unit.name], len(self.steps), len(steps))
+            telling = Telling(listener, step.unit, position)
             judged = self._judge(step, wish, results, telling)
             if isinstance(judged, Job):
                 jobs.append(judged)
@@ -206,8 +206,8 @@ class OpenPlan:
         if lacking is not None:
             because = lacking.because or lacking.unit.name
             how = "failed" if results[because].state == "failed" else "was skipped"
-            said = f"needs {because}, which {how}"
-            return UnitResult(unit, "skipped", False, said=said, because=because)
+            reason = f"needs {because}, which {how}"
+            return UnitResult(unit, "skipped", False, said=reason, because=because)
         record = self.record(unit.name)
         try:
             judged = assess(step, self.lab.path, record, wish)

@@ -38,8 +38,8 @@ def _kind(part: object) -> str:
 
 def _figures() -> Callable[[str, str], Markup]:
     """Return what puts figures into a page, each with names of its own."""
-    places = count(1)
-    return lambda svg, label: inline_figure(svg, label, f"f{next(places)}")
+    numbers = count(1)
+    return lambda svg, label: inline_figure(svg, label, f"f{next(numbers)}")
 
 
 def _sides(rows: tuple[tuple[Cell, ...], ...], columns: int) -> list[bool]:

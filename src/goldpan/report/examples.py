@@ -203,7 +203,7 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
 
 
 def _answer(row: Mapping[str, Any]) -> Answer:
-    said = Turn(
+    reference = Turn(
         row.get("answer_role") or "",
         _day(row.get("answer_created_at")),
         excerpt(row["answer"]),
@@ -213,7 +213,7 @@ def _answer(row: Mapping[str, Any]) -> Answer:
         Turn(turn["role"] or "", _day(turn["created_at"]), excerpt(turn["content"], 600, 2000))
         for turn in turns[1 : 1 + _MOST_TURNS]
     ]
-    return Answer(said, tuple(others), max(0, len(turns) - 1 - _MOST_TURNS))
+    return Answer(reference, tuple(others), max(0, len(turns) - 1 - _MOST_TURNS))
 
 
 def _location(row: Mapping[str, Any]) -> Location:

@@ -102,8 +102,8 @@ def make_report(result: Reproduction) -> Report:
 def sentences(table: TableResult) -> Iterator[str]:
     """Yield what came out of a table: cells by state, and how near they are to the print."""
     counts = table.counts()
-    told = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
-    yield f"{table.recipe.title}: {len(table.cells):,} cells, {told}."
+    summary = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
+    yield f"{table.recipe.title}: {len(table.cells):,} cells, {summary}."
     for state in STATES[:-1]:
         compared = [cell for cell in table.cells if cell.state == state and cell.same is not None]
         if not compared:

@@ -161,7 +161,7 @@ def read_remarks(text: str) -> Remarks:
     written = prose_of(lines)
     stretches = split_sentences(written, "join")[:_MOST_SENTENCES]
     sentences = [written[part.start : part.end][:_LONGEST].lower() for part in stretches]
-    words = told = asked = 0
+    words = statement_words = asked = 0
     reasons = steps = solved = unsure = False
     status = _is_status(sentences)
     for sentence in sentences:
@@ -171,7 +171,7 @@ def read_remarks(text: str) -> Remarks:
             asked += size
             continue
         if not (status or _NOTE_OPENING.match(sentence) or _NOTE.search(sentence)):
-            told += size
+            statement_words += size
         reasons = reasons or _REASON.search(sentence) is not None
         steps = steps or _ADVICE.search(sentence) is not None or _STEP.search(sentence) is not None
         solved = solved or _SOLVED.search(sentence) is not None
@@ -180,7 +180,7 @@ def read_remarks(text: str) -> Remarks:
     addressed = _ADDRESSED.match(opening)
     return Remarks(
         words=words,
-        statement_words=told,
+        statement_words=statement_words,
         question_words=asked,
         reasons=reasons,
         steps=steps,

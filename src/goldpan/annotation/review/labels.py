@@ -99,8 +99,8 @@ def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[ReviewIte
     rows = pa.concat_tables(tables).sort_by("id")
     if limit is not None:
         names = rows["id"].to_pylist()
-        places = sorted(range(len(names)), key=lambda index: _drawn(names[index]))[:limit]
-        rows = rows.take(sorted(places))
+        indexes = sorted(range(len(names)), key=lambda index: _drawn(names[index]))[:limit]
+        rows = rows.take(sorted(indexes))
     definitions = _definitions(task)
     target = target_column(task.type).name
     for batch in rows.to_batches(max_chunksize=1_000):

@@ -110,14 +110,16 @@ def _tasks(
 
 
 def _answers(
-    subject: str, said: Iterable[PersonAnswer], labels: Mapping[str, str]
+    subject: str, answers: Iterable[PersonAnswer], labels: Mapping[str, str]
 ) -> Iterator[panel_html.Answer]:
     """Yield the answers in an order that only the subject and the words decide."""
 
     def order(answer: PersonAnswer) -> str:
         return hashlib.sha256(f"{subject} {answer.values} {answer.reason}".encode()).hexdigest()
 
-    for letter, answer in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(said, key=order), strict=False):
+    for letter, answer in zip(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(answers, key=order), strict=False
+    ):
         fields = [("Answer:", ", ".join(labels[value] for value in answer.values) or "nothing")]
         if answer.doubt:
             fields.append(("In doubt.", ""))

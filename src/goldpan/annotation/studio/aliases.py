@@ -27,12 +27,12 @@ def read_aliases(
         if not named:
             names |= pseudonyms
             continue
-        if pseudonyms and all(called == alias for called, alias in pseudonyms.items()):
+        if pseudonyms and all(pseudonym == alias for pseudonym, alias in pseudonyms.items()):
             raise UsageError(
                 f"The project {project.name} was pulled without names",
                 f"Run goldpan annotate pull --project {project.name} --names first",
             )
-        names |= {called: called for called in pseudonyms}
+        names |= {pseudonym: pseudonym for pseudonym in pseudonyms}
     return names
 
 
@@ -46,8 +46,8 @@ def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
     }
     table = read_table(workspace, project.name)
     return {
-        called: people.annotator(authors.get(number))
-        for called, number in zip(
+        pseudonym: people.annotator(authors.get(number))
+        for pseudonym, number in zip(
             table["annotator"].to_pylist(), table["annotation"].to_pylist(), strict=True
         )
     }

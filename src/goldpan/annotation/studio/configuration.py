@@ -151,11 +151,11 @@ def check(configuration: Configuration, result: object) -> Checked:
         if name not in fields:
             problem = problem or "unknown-name"
             continue
-        given = _values(part, fields[name])
-        if given is None:
+        offered = _values(part, fields[name])
+        if offered is None:
             problem = problem or "malformed"
             continue
-        values[name] = tuple(dict.fromkeys((*values[name], *given)))
+        values[name] = tuple(dict.fromkeys((*values[name], *offered)))
     for field in configuration.fields:
         problem = problem or _problem(field, values[field.name])
     return Checked(values, problem)

@@ -101,10 +101,10 @@ def dialogue(turns: Iterable[tuple[str, str, bool]]) -> str:
     for role, text, chosen in turns:
         mark = '<span class="gp-badge">judge this reply</span>' if chosen else ""
         style = "gp-turn gp-chosen" if chosen else "gp-turn"
-        said = prose(text, markdown=True)
+        html = prose(text, markdown=True)
         parts.append(
             f'<div class="{style}"><div class="gp-kicker">{escape(line(role, 40))}{mark}</div>'
-            f"{said}</div>"
+            f"{html}</div>"
         )
     return "".join(parts)
 

@@ -53,14 +53,14 @@ class People:
         """Take in who has an account now, and keep it."""
         for user in users:
             self._addresses[user.number] = user.address
-            called = self._hash(f"called {user.address.lower()} {user.name}")
+            name_hash = self._hash(f"called {user.address.lower()} {user.name}")
             known = self._known.get(user.number)
             if known is None:
                 pseudonym = self._hash(f"account {user.number} {user.joined}")
-                self._known[user.number] = Person(pseudonym, called)
-            elif known.called != called:
+                self._known[user.number] = Person(pseudonym, name_hash)
+            elif known.called != name_hash:
                 self.renamed.append(known.annotator)
-                self._known[user.number] = Person(known.annotator, called)
+                self._known[user.number] = Person(known.annotator, name_hash)
         stored = {str(number): asdict(person) for number, person in sorted(self._known.items())}
         write_whole(self._path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
 

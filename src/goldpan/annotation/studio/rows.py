@@ -31,11 +31,11 @@ class Reading:
 
 def _fix_pair(row: Row) -> Mapping[str, str]:
     title = f"{row['repo']}: issue #{row['issue']}, pull request #{row['pull']}"
-    said = panel_html.document(row["pull_title"], row["pull_body"], "Pull request")
+    description = panel_html.document(row["pull_title"], row["pull_body"], "Pull request")
     return {
         "note": panel_html.heading(title),
         "issue_panel": panel_html.document(row["title"], row["body"], "Issue"),
-        "change_panel": said + panel_html.change(row["path"], row["diff"]),
+        "change_panel": description + panel_html.change(row["path"], row["diff"]),
     }
 
 

@@ -175,9 +175,11 @@ def _adjudicated(
     for decision in made:
         if decision.how == "adjudicated":
             item = decision.key["subject_id"]
-            (said,) = decision.answers
+            (answer,) = decision.answers
             agreed = len(set(answers[item].values())) == 1
-            yield Adjudicated(item, answers[item], decision.values, aliases[said.annotator], agreed)
+            yield Adjudicated(
+                item, answers[item], decision.values, aliases[answer.annotator], agreed
+            )
 
 
 def _counting(workspace: Workspace, projects: Iterable[Project]) -> list[dict[str, Any]]:

@@ -25,10 +25,12 @@ _MOST = 100
 
 def write_summary(summary: Summary, directory: Path) -> tuple[Path, Path]:
     """Write `annotation.md` and `annotation.json`; raises `UsageError` where that fails."""
-    told = orjson.dumps({"goldpan": __version__, **asdict(summary)}, option=orjson.OPT_INDENT_2)
+    summary_json = orjson.dumps(
+        {"goldpan": __version__, **asdict(summary)}, option=orjson.OPT_INDENT_2
+    )
     content = {
         directory / MARKDOWN: render(summary),
-        directory / JSON: for_json(told.decode()) + "\n",
+        directory / JSON: for_json(summary_json.decode()) + "\n",
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -61,7 +63,7 @@ def _guideline(guideline: Guideline) -> str:
         "Who adjudicated saw the annotators' answers above them, without names.",
         "",
     ]
-    lines += [f"> {escape(said)}\n" for said in guideline.statements]
+    lines += [f"> {escape(statement)}\n" for statement in guideline.statements]
     for question in guideline.questions:
         lines.append(f"- **{escape(question.field)}** ({_kind(question)})")
         if question.words:
@@ -227,7 +229,7 @@ def _listed(columns: Sequence[str], items: Sequence[Sequence[Sequence[object]]])
 
 
 def _answers(answers: Answers) -> str:
-    return "; ".join(f"{who}: {_values(said)}" for who, said in answers.items())
+    return "; ".join(f"{who}: {_values(values)}" for who, values in answers.items())
 
 
 def _values(values: Sequence[str]) -> str:

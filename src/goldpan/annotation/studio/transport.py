@@ -58,8 +58,8 @@ class Transport:
         except orjson.JSONDecodeError:
             raise self._refusal(answer, "answers with something else than JSON") from None
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            said = line(f"{type(error).__name__}: {error}", 100)
-            raise self._refusal(answer, f"answers with something unexpected, {said},") from None
+            message = line(f"{type(error).__name__}: {error}", 100)
+            raise self._refusal(answer, f"answers with something unexpected, {message},") from None
 
     def send(
         self,
@@ -146,10 +146,10 @@ class Transport:
                 f"{server} has no {path}",
                 "See that the address is right and that nobody deleted the project there",
             )
-        said = line(mask(answer.text), 300)
+        message = line(mask(answer.text), 300)
         kind = StudioFaultError if answer.status_code >= 500 else StudioError
         return kind(
-            f"{server} {problem or 'refuses'} ({answer.status_code} to {path}): {said}",
+            f"{server} {problem or 'refuses'} ({answer.status_code} to {path}): {message}",
             "See that this is the address of Label Studio itself and that it is well; "
             "then this is a defect worth reporting",
         )

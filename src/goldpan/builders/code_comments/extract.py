@@ -99,13 +99,13 @@ def read_file(source: Source) -> FileRead:
         return FileRead(source.path, language, "", problem="binary")
     counts: Counter[str] = Counter()
     redacted: Counter[str] = Counter()
-    found, language = _comments(text.utf8, source, language)
-    if not found.clean:
+    file_comments, language = _comments(text.utf8, source, language)
+    if not file_comments.clean:
         counts["syntax-errors"] += 1
     taker = _Taker(text, source.wrapping, counts, redacted)
     comments = [
         taker.take(comment)
-        for comment in sorted(found.comments, key=lambda comment: comment.span.start)
+        for comment in sorted(file_comments.comments, key=lambda comment: comment.span.start)
     ]
     kept = tuple(comment for comment in comments if comment is not None)
     return FileRead(source.path, language, text.encoding, kept, None, counts, redacted)
@@ -143,19 +143,19 @@ class _Taker:
 
     def take(self, comment: Comment) -> CommentFound | None:
         """Return a comment's sentences; None where it has none or too many."""
-        said = comment.text.text
-        if len(said) > LONGEST_COMMENT:
+        words = comment.text.text
+        if len(words) > LONGEST_COMMENT:
             self._counts["comment-too-long"] += 1
             return None
         private = [
-            finding for finding in find_private(said) if "\n" in said[finding.start : finding.end]
+            finding for finding in find_private(words) if "\n" in words[finding.start : finding.end]
         ]
         parts = []
-        for part in split_sentences(said, self._wrapping):
+        for part in split_sentences(words, self._wrapping):
             if any(finding.start < part.end and part.start < finding.end for finding in private):
                 self._counts["private"] += 1
             else:
-                parts.append((part, redact(said[part.start : part.end]).text))
+                parts.append((part, redact(words[part.start : part.end]).text))
         parts = [(part, sentence) for part, sentence in parts if has_words(sentence)]
         if len(parts) > MOST_SENTENCES:
             self._counts["comment-too-long"] += 1
@@ -163,14 +163,14 @@ class _Taker:
         if not parts:
             self._counts["comment-without-words"] += 1
             return None
-        places = [comment.text.span(part.start, part.end) for part, _ in parts]
-        whole, *spans = self._text.original([comment.span, *places])
+        part_spans = [comment.text.span(part.start, part.end) for part, _ in parts]
+        whole, *spans = self._text.original([comment.span, *part_spans])
         return CommentFound(
             comment.name,
             comment.kind,
             comment.form,
             whole,
-            self._public(said)[:_LONGEST_SHOWN].strip(),
+            self._public(words)[:_LONGEST_SHOWN].strip(),
             self._code(comment),
             tuple(
                 SentenceFound(
@@ -180,7 +180,7 @@ class _Taker:
                     self._line(position.start),
                     self._line(position.end - 1),
                 )
-                for (_, sentence), position, span in zip(parts, places, spans, strict=True)
+                for (_, sentence), position, span in zip(parts, part_spans, spans, strict=True)
             ),
         )
 

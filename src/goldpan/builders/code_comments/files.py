@@ -71,10 +71,10 @@ class SourceText:
         if self.encoding in ("utf-8", "utf-8-sig"):
             shift = len(codecs.BOM_UTF8) if self.encoding == "utf-8-sig" else 0
             return [Span(span.start + shift, span.end + shift) for span in spans]
-        places = sorted({index for span in spans for index in (span.start, span.end)})
+        offsets = sorted({index for span in spans for index in (span.start, span.end)})
         there: dict[int, int] = {}
         before, at = 0, len(codecs.BOM_UTF16_LE) if self.encoding.startswith("utf-16") else 0
-        for index in places:
+        for index in offsets:
             at += len(self.utf8[before:index].decode().encode(self.encoding))
             there[index] = at
             before = index

@@ -64,5 +64,5 @@ def rows_of(commit: Commit, read_file: ReadFile, labels: Labels) -> Iterator[dic
 
 
 def _fingerprint(comment: CommentFound) -> str:
-    said = "\n".join(sentence.text for sentence in comment.sentences)
-    return hashlib.sha256(said.encode()).hexdigest()
+    content = "\n".join(sentence.text for sentence in comment.sentences)
+    return hashlib.sha256(content.encode()).hexdigest()

@@ -86,18 +86,18 @@ def export_tasks(
 def meta_of(task: Task, number: int) -> Meta:
     """Return what a task's file says before its instances are known."""
     kind = kind_of_task(task)
-    said = task_settings(task)
+    own_settings = task_settings(task)
     language = f"Natural Language -> {_LANGUAGES.get(task.language, task.language)}"
-    form = "" if said.definition_is_whole else answer_form(task)
+    form = "" if own_settings.definition_is_whole else answer_form(task)
     return Meta(
         stem=stem_of(number, task.source.dataset, kind),
         kind=kind,
         description=task.description,
         definition=" ".join(part for part in (task.definition.strip(), form) if part),
         source=task.source.dataset,
-        categories=said.categories or (task.category,),
-        input_language=said.input_language or language,
-        output_language=said.output_language or language,
+        categories=own_settings.categories or (task.category,),
+        input_language=own_settings.input_language or language,
+        output_language=own_settings.output_language or language,
         bibtex=task.source.citation,
         url=task.source.url,
         task=task,

@@ -111,12 +111,12 @@ def kind_of_task(task: Task) -> Kind:
     It follows from the task's type; for free text from its category, where that is known. A
     task may say it itself: `settings.crosscode.type`. Raises `UsageError` where that is no type.
     """
-    said = list(task_settings(task).type)
-    if said:
-        kind = find_kind(said)
+    stated = list(task_settings(task).type)
+    if stated:
+        kind = find_kind(stated)
         if kind is None:
             raise UsageError(
-                f"{task.name}: settings.crosscode.type: {said} is not a type with its sub-type",
+                f"{task.name}: settings.crosscode.type: {stated} is not a type with its sub-type",
                 f"The types are {', '.join(known_types())}",
             )
         return kind

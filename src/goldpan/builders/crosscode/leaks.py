@@ -32,14 +32,14 @@ def leaking_places(
     `evaluation` gives its inputs as often as it is asked, once for every 100,000 training inputs
     or 128 Mi characters, which bounds the memory. `counts` gains those by relation: exact, near.
     """
-    places: set[int] = set()
+    indexes: set[int] = set()
     start = 0
     for asked in _portions(training):
         for leak in find_leaks(_batches(evaluation()), asked, settings, scratch=scratch):
-            places.add(start + leak.query)
+            indexes.add(start + leak.query)
             counts[leak.relation] += 1
         start += len(asked)
-    return places
+    return indexes
 
 
 def _portions(texts: Iterable[str]) -> Iterator[list[str]]:

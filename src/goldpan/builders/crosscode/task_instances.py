@@ -78,12 +78,12 @@ class RowReader:
             if column.name not in ("id", self._given, self._target)
         }
 
-    def row(self, instance: Instance, place: int) -> dict[str, Any]:
-        """Return the row of an instance; `place` is its number in the file, for the message.
+    def row(self, instance: Instance, index: int) -> dict[str, Any]:
+        """Return the row of an instance; `index` is its number in the file, for the message.
 
         Raises `FieldError` where the instance does not fit the task.
         """
-        where = f"{INSTANCES}[{place}]"
+        where = f"{INSTANCES}[{index}]"
         input_value, target = self._values(instance, where)
         row = {"id": instance.idx, self._given: input_value, self._target: target}
         if strange := sorted(instance.facts.keys() - self._facts.keys()):

@@ -169,11 +169,11 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     last = -1
     for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH):
-        places = [last, *batch["place"].to_pylist()]
-        if any(first >= other for first, other in pairwise(places)):
+        numbers = [last, *batch["place"].to_pylist()]
+        if any(first >= other for first, other in pairwise(numbers)):
             raise WorkspaceError(
                 f"The rows after {max(last, 0)} of a table are not in order", "Rebuild it"
             )
-        last = places[-1]
+        last = numbers[-1]
         rows = pa.Table.from_batches([batch]).select(CLOSINGS.names).cast(CLOSINGS)
         yield from rows.combine_chunks().to_batches()

@@ -185,14 +185,16 @@ def _read(label: str, values: dict[str, Any]) -> IssueTypeProfile:
     return profile
 
 
-def _labels(label: str, given: object) -> dict[str, tuple[str, ...]]:
-    right = isinstance(given, dict) and all(item and _are_texts(item) for item in given.values())
-    if not isinstance(given, dict) or not right or len(given) < 2 or "" in given:
+def _labels(label: str, aliases: object) -> dict[str, tuple[str, ...]]:
+    right = isinstance(aliases, dict) and all(
+        item and _are_texts(item) for item in aliases.values()
+    )
+    if not isinstance(aliases, dict) or not right or len(aliases) < 2 or "" in aliases:
         raise UsageError(
             f"Profile {label}: [labels] is not a list of labels for each of two classes or more",
             'Write [labels] with lines such as bug = ["bug", "type: bug"]',
         )
-    return {name: _lower(labels) for name, labels in given.items()}
+    return {name: _lower(labels) for name, labels in aliases.items()}
 
 
 def _are_texts(value: object) -> bool:

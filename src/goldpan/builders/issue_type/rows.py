@@ -88,11 +88,11 @@ class RowSource:
 
     def _read(self) -> Iterator[pa.Table]:
         """Yield the chosen candidates with `near` and `rank`, unit by unit."""
-        places = self.chosen["place"].to_numpy()
+        positions = self.chosen["place"].to_numpy()
         bounds = np.searchsorted(self.chosen["unit"].to_numpy(), np.arange(len(self.units) + 1))
         for unit in self.units:
             start, end = bounds[unit.number : unit.number + 2]
-            mine = places[start:end]
+            mine = positions[start:end]
             with pq.ParquetFile(self.search.candidates(unit)) as file:
                 for batch in file.iter_batches(_BATCH):
                     there = batch["place"].to_numpy()

@@ -150,7 +150,7 @@ class _Keys:
         rows = self.table(_AGES)
         if not len(rows):
             return
-        places = rows["place"].to_numpy()
+        row_numbers = rows["place"].to_numpy()
         bounds = np.searchsorted(rows["unit"].to_numpy(), np.arange(len(units) + 1))
         kept = []
         for unit in units:

@@ -174,12 +174,12 @@ def _with_line_ends(replace: str, lines: list[str], start: int, end: int) -> str
 
 def _nearest(lines: list[str], wanted: list[str]) -> str:
     """Tell where in the file most of the wanted lines stand, and the first that differs there."""
-    places: dict[str, list[int]] = {}
+    lines_of: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
-        places.setdefault(line.strip(), []).append(number)
+        lines_of.setdefault(line.strip(), []).append(number)
     votes: Counter[int] = Counter()
     for offset, line in enumerate(wanted):
-        standing = places.get(line.strip(), []) if line.strip() else []
+        standing = lines_of.get(line.strip(), []) if line.strip() else []
         if len(standing) <= _COMMON:
             votes.update(number - offset for number in standing)
     if not votes:

@@ -68,16 +68,16 @@ def _matches(before: str, after: str) -> list[tuple[int, int]]:
 def _anchors(before: str, after: str) -> list[tuple[int, int]]:
     """Return the longest chain of lines that stand once in each version."""
     counts, new_counts = Counter(before), Counter(after)
-    places = {line: j for j, line in enumerate(after) if new_counts[line] == counts[line] == 1}
+    positions = {line: j for j, line in enumerate(after) if new_counts[line] == counts[line] == 1}
     ends: list[int] = []  # the least place in `after` at which a chain of each length ends
     chains: list[tuple[int, int, int]] = []  # line, its place in `after`, the chain before it
     heads: list[int] = []
     for i, line in enumerate(before):
-        if line not in places:
+        if line not in positions:
             continue
-        length = bisect_left(ends, places[line])
-        chains.append((i, places[line], heads[length - 1] if length else -1))
-        ends[length : length + 1] = [places[line]]
+        length = bisect_left(ends, positions[line])
+        chains.append((i, positions[line], heads[length - 1] if length else -1))
+        ends[length : length + 1] = [positions[line]]
         heads[length : length + 1] = [len(chains) - 1]
     chain: list[tuple[int, int]] = []
     at = heads[-1] if heads else -1

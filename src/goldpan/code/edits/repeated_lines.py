@@ -68,14 +68,14 @@ def _shared(codes: Sequence[int], order: _Ints) -> list[int]:
     """Return how much each suffix shares with the one before it in the order (Kasai)."""
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    places, ranks = order.tolist(), rank.tolist()
-    shared = [0] * len(places)
+    suffixes, ranks = order.tolist(), rank.tolist()
+    shared = [0] * len(suffixes)
     length = 0
     for at, position in enumerate(ranks):
         if position == 0:
             length = 0
             continue
-        other = places[position - 1]
+        other = suffixes[position - 1]
         while codes[at + length] == codes[other + length]:
             length += 1
         shared[position] = length
@@ -84,7 +84,7 @@ def _shared(codes: Sequence[int], order: _Ints) -> list[int]:
 
 
 def _nearest(
-    places: Sequence[int], shared: Sequence[int], count: int
+    suffixes: Sequence[int], shared: Sequence[int], count: int
 ) -> list[tuple[int, int, int, int]]:
     """Return what each place before shares with suffixes that come before it in the order.
 
@@ -94,11 +94,11 @@ def _nearest(
     """
     matches = [(0, 0, 0, 0)] * count
     own = first = second = where = 0
-    for start, length in zip(places, shared, strict=True):
+    for start, length in zip(suffixes, shared, strict=True):
         own, first, second = min(own, length), min(first, length), min(second, length)
         if start < count:
             matches[start] = (own, first, second, where)
-            own = len(places)
+            own = len(suffixes)
         else:
-            first, second, where = len(places), first, start - count - 1
+            first, second, where = len(suffixes), first, start - count - 1
     return matches

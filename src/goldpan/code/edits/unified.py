@@ -66,7 +66,7 @@ def _with_heads(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _head(before: str, after: str) -> Iterator[str]:
-    old, new = (found[1] if (found := _NAME.match(line)) else "" for line in (before, after))
+    old, new = (match[1] if (match := _NAME.match(line)) else "" for line in (before, after))
     name = new if old == _NOTHING else old
     yield f"diff --git a/{name} b/{name}"
     if old == _NOTHING:

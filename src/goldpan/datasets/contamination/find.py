@@ -114,20 +114,20 @@ def _compare(
 ) -> tuple[list[Evidence], AgainstResult]:
     name, items = str(other.path), _Side()
     index = GramIndex(ngram, common)
-    places: dict[tuple[Kind, object], int] = {}
+    numbers: dict[tuple[Kind, object], int] = {}
     evidence: list[Evidence] = []
 
     def taken(number: int, item: Item) -> _Texts:
         places_of = _identities(item)
         for identity in places_of:
-            places.setdefault(identity, number)
+            numbers.setdefault(identity, number)
         if item.repo:
             items.repos.add(item.repo)
         return _texts(item, number, items, ngram)
 
     def asked(number: int, item: Item) -> _Texts:
         for kind, value in _identities(item):
-            at = places.get((kind, value))
+            at = numbers.get((kind, value))
             if at is not None:
                 evidence.append(Evidence(item.id, name, items.ids[at], kind, None, 1.0, None))
         seen.same += item.repo in items.repos
@@ -186,11 +186,11 @@ def _texts(item: Item, number: int, seen: _Side, ngram: int) -> _Texts:
     """Return the texts that are long enough to say something, and note where they stand."""
     kept = _Texts([], [])
     for column, text in item.texts:
-        said = words(fold(text))
-        if len(said) >= ngram:
+        tokens = words(fold(text))
+        if len(tokens) >= ngram:
             seen.texts.append((number, column))
             kept.whole.append(text)
-            kept.words.append(said)
+            kept.words.append(tokens)
     return kept
 
 

@@ -109,11 +109,11 @@ class GramIndex:
     def _all(self, texts: Iterable[Sequence[str]]) -> Hashes:
         return np.concatenate([np.empty(0, np.uint64), *map(self._of_text, texts)])
 
-    def _of_text(self, said: Sequence[str]) -> Hashes:
-        last = len(said) - self.width + 1
+    def _of_text(self, tokens: Sequence[str]) -> Hashes:
+        last = len(tokens) - self.width + 1
         if last < 1:
             return np.empty(0, np.uint64)
-        flat = np.fromiter(map(_hashes.__getitem__, said), np.uint64, len(said))
+        flat = np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
         mixed = flat[:last].copy()
         for offset in range(1, self.width):
             mixed *= _MIX

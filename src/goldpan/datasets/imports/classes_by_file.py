@@ -58,10 +58,10 @@ def _named(task: Task, path: Path, label: str) -> Iterator[dict[str, Any]]:
                 f"{path} has no column {text!r}; it has {', '.join(map(str, row))}",
                 f"Give the file as its authors publish it: {task.source.url}",
             )
-        said = str(row.get(target) or "").strip()
-        if said and written.get(said, said) != label:
+        value = str(row.get(target) or "").strip()
+        if value and written.get(value, value) != label:
             raise DatasetError(
-                f"{path}, row {number}, is {said}, and the file's name says {label}",
+                f"{path}, row {number}, is {value}, and the file's name says {label}",
                 "Give the file under its authors' name",
             )
         name = next((str(row[column]) for column in names if row.get(column)), "")

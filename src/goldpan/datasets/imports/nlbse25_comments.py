@@ -49,7 +49,7 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     named = sorted(file for file in files if file.name.startswith(f"{language}_"))
     if not named:
         raise UsageError(f"None of the files for {task.name} is called {language}_...", _REMEDY)
-    places: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for file in named:
         for number, row in enumerate(table_rows(file), 1):
             if lacking := [name for name in _COLUMNS if name not in row]:
@@ -61,10 +61,10 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
             yield {
                 "id": f"{task.name}:{file.name}:{number}",
                 "document": row["class"],
-                "position": places[row["class"]],
+                "position": counts[row["class"]],
                 "partition": _PARTITIONS[row["partition"]],
                 "source": f"{file.name}:{number}",
                 "text": row["comment_sentence"],
                 "labels": [label for category, label in labels.items() if category in marked],
             }
-            places[row["class"]] += 1
+            counts[row["class"]] += 1

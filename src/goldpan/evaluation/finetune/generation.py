@@ -130,10 +130,10 @@ class GenerationHead:
             inputs.pop("position_ids", None)  # generate counts them itself
             moved = {name: value.to(asker.device) for name, value in inputs.items()}
             with torch.autocast(asker.device.type, torch.bfloat16, enabled=asker.half):
-                said = asker.module.generate(**moved)
+                generated = asker.module.generate(**moved)
             if self.start is None:
-                said = said[:, moved["input_ids"].shape[1] :]
-            return [words.decode(row) for row in said.cpu().tolist()]
+                generated = generated[:, moved["input_ids"].shape[1] :]
+            return [words.decode(row) for row in generated.cpu().tolist()]
 
         examples = self.examples(words, rows, learn=False)
         answers = ask_in_batches(asker, examples, ask)

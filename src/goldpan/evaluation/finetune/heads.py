@@ -154,17 +154,17 @@ def ask_in_batches(
     with torch.no_grad():
         while start < len(order):
             fit = rows_at_once(size, examples[order[start]].length, asker.device.type)
-            places = order[start : start + fit]
+            indexes = order[start : start + fit]
             try:
-                said = ask([examples[at] for at in places])
+                replies = ask([examples[at] for at in indexes])
             except RuntimeError as error:
                 if size == 1 or not out_of_memory(error):
                     raise
                 size = max(1, size // 2)
                 continue
-            for at, output in zip(places, said, strict=True):
+            for at, output in zip(indexes, replies, strict=True):
                 outputs[at] = output
-            asker.answered(sum(examples[at].length for at in places))
+            asker.answered(sum(examples[at].length for at in indexes))
             start += fit
     return outputs
 
@@ -177,7 +177,7 @@ def cut_texts(examples: Sequence[Example]) -> dict[str, int]:
 
 def out_of_memory(error: RuntimeError) -> bool:
     """Return whether a device had no room; only some say so by the kind of the error."""
-    said = str(error).lower()
+    message = str(error).lower()
     return isinstance(error, load("torch").OutOfMemoryError) or any(
-        sign in said for sign in ("can't allocate", "out of memory", "_alloc_failed")
+        sign in message for sign in ("can't allocate", "out of memory", "_alloc_failed")
     )

@@ -142,9 +142,9 @@ def explained(job: Job) -> Iterator[None]:
                 f"{job.weights.name} does not fit on the device",
                 "Choose smaller weights, --lora, or a device with more memory",
             ) from None
-        said = " ".join(str(error).split())[:300]
+        message = " ".join(str(error).split())[:300]
         raise EvaluationError(
-            f"{job.weights.name} cannot be loaded for {job.task.name} ({said})",
+            f"{job.weights.name} cannot be loaded for {job.task.name} ({message})",
             "Check that the folder is whole and of a kind that transformers knows by itself: "
             "code that weights bring along is never run",
         ) from None

@@ -59,13 +59,13 @@ class MaskingHead:
             covered = covering(text.offsets, spans[row])
             for window in windows(words.room, len(text.ids), covered):
                 shift = len(words.before) - window.start
-                places = [
+                word_spans = [
                     (word, first + shift, min(after, window.stop) + shift)
                     for word, (first, after) in enumerate(covered)
                     if after > first and window.start <= first < window.stop
                 ]
-                if places:
-                    made.append(Example(row, words.frame(text.ids[window]), (), places))
+                if word_spans:
+                    made.append(Example(row, words.frame(text.ids[window]), (), word_spans))
         return made
 
     def batch(self, words: Words, examples: Sequence[Example], salt: str) -> Batch:

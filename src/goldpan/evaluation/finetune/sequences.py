@@ -39,12 +39,12 @@ class Scale:
         """Return what the model is to say for a number."""
         return (math.log1p(value) - self.mean) / self.spread if self.logarithm else value
 
-    def outer(self, said: float) -> float:
+    def outer(self, value: float) -> float:
         """Return the number for what the model said, between the least and largest of train."""
-        if not self.logarithm or not math.isfinite(said):
-            return said
+        if not self.logarithm or not math.isfinite(value):
+            return value
         inside = min(
-            max(said * self.spread + self.mean, math.log1p(self.low)), math.log1p(self.high)
+            max(value * self.spread + self.mean, math.log1p(self.low)), math.log1p(self.high)
         )
         return math.expm1(inside)
 
@@ -133,27 +133,27 @@ class SequenceHead:
             logits = asker.logits(asker.module, inputs).float()
             match self.task.type:
                 case "regression":
-                    said = logits
+                    outputs = logits
                 case "multi-label":
-                    said = logits.sigmoid()
+                    outputs = logits.sigmoid()
                 case _:
-                    said = logits.softmax(-1)
-            scores: list[list[float]] = said.cpu().double().tolist()
+                    outputs = logits.softmax(-1)
+            scores: list[list[float]] = outputs.cpu().double().tolist()
             return scores
 
-        said: list[list[float]] = ask_in_batches(asker, examples, ask)
+        replies: list[list[float]] = ask_in_batches(asker, examples, ask)
         notes = cut_texts(examples)
         names = self.task.label_names
         match self.task.type:
             case "regression":
-                return Answers([self.scale.outer(values[0]) for values in said], notes=notes)
+                return Answers([self.scale.outer(values[0]) for values in replies], notes=notes)
             case "multi-label":
                 chosen = [
                     [name for name, score in zip(names, values, strict=True) if score >= 0.5]
-                    for values in said
+                    for values in replies
                 ]
-                return Answers(chosen, said, notes=notes)
+                return Answers(chosen, replies, notes=notes)
             case _:
                 return Answers(
-                    [names[values.index(max(values))] for values in said], said, notes=notes
+                    [names[values.index(max(values))] for values in replies], replies, notes=notes
                 )

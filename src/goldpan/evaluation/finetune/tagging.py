@@ -67,8 +67,8 @@ class TaggingHead:
                 ]
                 ids = words.frame(text.ids[window])
                 target = [NOT_ASKED] * len(ids) if learn else []
-                for word, place, _ in places if learn else ():
-                    target[place] = numbers[tags[row][word]]
+                for word, position, _ in places if learn else ():
+                    target[position] = numbers[tags[row][word]]
                 made.append(Example(row, ids, target, places))
         return made
 

@@ -95,9 +95,9 @@ def _downloaded(name: str, commit: str) -> Path:
         with quiet():
             return Path(api.snapshot_download(name, revision=commit, allow_patterns=wanted))
     except (HfHubHTTPError, OfflineModeIsEnabled, httpx2.TransportError, OSError) as error:
-        said = line(mask(str(error)), 300)
+        message = line(mask(str(error)), 300)
         raise EvaluationError(
-            f"{name}@{commit} cannot be fetched ({said})",
+            f"{name}@{commit} cannot be fetched ({message})",
             "Check the name and the commit; for weights that ask for consent, accept it on the "
             "Hub and set HF_TOKEN. What arrived whole is not fetched again",
         ) from None

@@ -131,24 +131,24 @@ def _forests(
         for name in task.label_names:
             yield _classifier(xgboost, fixed, matrix, [int(name in target) for target in targets])
         return
-    places = {name: index for index, name in enumerate(task.label_names)}
-    yield _classifier(xgboost, fixed, matrix, [places[target] for target in targets])
+    numbers = {name: index for index, name in enumerate(task.label_names)}
+    yield _classifier(xgboost, fixed, matrix, [numbers[target] for target in targets])
 
 
-def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, places: list[int]) -> Any:
+def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, classes: list[int]) -> Any:
     """Fit on the labels that are there: XGBoost wants them numbered without gaps."""
-    present = sorted(set(places))
+    present = sorted(set(classes))
     if len(present) == 1:
         forest = load("sklearn.dummy").DummyClassifier(strategy="prior")
     else:
         forest = xgboost.XGBClassifier(**fixed)
-    forest.fit(matrix, [present.index(index) for index in places])
+    forest.fit(matrix, [present.index(index) for index in classes])
     forest.goldpan_labels = present
     return forest
 
 
-def _model(given: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, given)
+def _model(overrides: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, _DEFAULTS, overrides)
     require_choice(_NAME, settings, "grid", _GRIDS)
     require_choice(_NAME, settings, "selection", _SELECTIONS)
     require_least(_NAME, settings, rounds=1, features=0)

@@ -105,8 +105,8 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
     return fit_heads(_HEAD, prepare, context, settings["folds"])
 
 
-def _model(given: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, given)
+def _model(overrides: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, _DEFAULTS, overrides)
     require_choice(_NAME, settings, "context", _CONTEXTS)
     require_least(_NAME, settings, folds=2, tokens=16)
     weights = encoder_weights(settings["weights"])

@@ -50,12 +50,12 @@ class Encoder:
         lengths = [-(-len(token["input_ids"]) // _STEP) for token in tokens]
         order = sorted(range(len(pairs)), key=lengths.__getitem__)
         self.model.eval()
-        for places in _alike(order, lengths):
-            filled = [tokens[index] for index in places]
-            filled += [tokens[places[0]]] * (_BATCH - len(places))
+        for indexes in _alike(order, lengths):
+            filled = [tokens[index] for index in indexes]
+            filled += [tokens[indexes[0]]] * (_BATCH - len(indexes))
             with torch.no_grad():
                 vectors = self.pooled(filled).numpy()
-            yield from zip(places, vectors, strict=False)
+            yield from zip(indexes, vectors, strict=False)
 
     def tokenized(self, pairs: Sequence[Pair]) -> list[Tokens]:
         """Return the numbers that the model reads, for each pair."""
@@ -94,9 +94,9 @@ def load_encoder(directory: Path, tokens: int, *, half: bool = False, layers: in
             tokenizer = auto.AutoTokenizer.from_pretrained(directory, local_files_only=True)
             model = auto.AutoModel.from_pretrained(directory, local_files_only=True)
     except (OSError, ValueError, import_module("safetensors").SafetensorError) as error:
-        said = (str(error).splitlines() or ["no reason given"])[0]
+        message = (str(error).splitlines() or ["no reason given"])[0]
         raise UsageError(
-            f"{directory} holds no encoder that can be loaded ({said})",
+            f"{directory} holds no encoder that can be loaded ({message})",
             "Give a directory that transformers wrote, with a tokenizer",
         ) from None
     if layers > (known_layers := getattr(model.config, "num_hidden_layers", layers)):

@@ -108,9 +108,9 @@ class Trainer:
                 "Delete that directory and install it again with --set install=yes",
             ) from None
         if done.returncode not in (0, fasttext_worker.NAN):
-            said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            message = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise EvaluationError(
-                f"fastText failed: {said[:300]}",
+                f"fastText failed: {message[:300]}",
                 f"Delete {self.environment} and install it again with --set install=yes",
             )
         return done.returncode
@@ -229,12 +229,12 @@ def _supervised(
 
 
 def _lines(task: Task, rows: pa.Table, *, quoted: bool) -> list[str]:
-    places = {name: f"{_LABEL}{index}" for index, name in enumerate(task.label_names)}
+    labels = {name: f"{_LABEL}{index}" for index, name in enumerate(task.label_names)}
     targets = rows[target_column(task.type).name].to_pylist()
     texts = [one_line(text) for text in rows["text"].to_pylist()]
     return [
         " ".join(
-            [places[name] for name in ([target] if isinstance(target, str) else target)]
+            [labels[name] for name in ([target] if isinstance(target, str) else target)]
             + [in_quotes(text) if quoted else text]
         )
         + "\n"
@@ -251,8 +251,8 @@ def in_quotes(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if " " in text or '"' in text else text
 
 
-def _model(given: Mapping[str, Any]) -> Model:
-    settings = settled(NAME, _DEFAULTS, given)
+def _model(overrides: Mapping[str, Any]) -> Model:
+    settings = settled(NAME, _DEFAULTS, overrides)
     require_choice(NAME, settings, "grid", _GRIDS)
     require_least(NAME, settings, dim=1, ngrams=1)
     # Whether it had to be installed tells no runs apart.

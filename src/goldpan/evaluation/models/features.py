@@ -77,8 +77,8 @@ class Features:
     def _learned_features(self, rows: pa.Table) -> list[Any] | None:
         """Return the features of rows that were learned from, None where one was not."""
         names = rows["id"].to_pylist() if "id" in rows.column_names else [None]
-        places = [self._rows.get(name) for name in names]
-        return None if None in places else [part[places] for part in self._parts]
+        indexes = [self._rows.get(name) for name in names]
+        return None if None in indexes else [part[indexes] for part in self._parts]
 
     def names(self, around: Sequence[Surroundings]) -> Any:
         """Return the features of the documents' names alone."""

@@ -89,12 +89,12 @@ class _Issues:
     titles: Vectors
     """The last layer, of titles alone."""
 
-    def at(self, places: npt.NDArray[np.int64]) -> _Issues:
+    def at(self, indexes: npt.NDArray[np.int64]) -> _Issues:
         return _Issues(
-            [self.texts[row] for row in places],
-            self.structure[places],
-            [layer[places] for layer in self.layers],
-            self.titles[places],
+            [self.texts[row] for row in indexes],
+            self.structure[indexes],
+            [layer[indexes] for layer in self.layers],
+            self.titles[indexes],
         )
 
 
@@ -128,8 +128,8 @@ class _Ensemble:
         total = np.zeros((len(issues.texts), len(self.labels)))
         for classifier, matrix in zip(self.classifiers, self.views.of(issues), strict=True):
             known = np.zeros_like(total)
-            places = [self.labels.index(name) for name in classifier.classes_]
-            known[:, places] = classifier.predict_proba(matrix)
+            indexes = [self.labels.index(name) for name in classifier.classes_]
+            known[:, indexes] = classifier.predict_proba(matrix)
             total += np.log(known + _FLOOR)
         return total
 
@@ -255,8 +255,8 @@ def _unit(vectors: Vectors) -> Numbers:
     return np.asarray(vectors / np.maximum(lengths, 1e-9), dtype=np.float64)
 
 
-def _model(given: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, given)
+def _model(overrides: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, _DEFAULTS, overrides)
     require_least(_NAME, settings, folds=1, tokens=16, layers=1)
     weights = encoder_weights(settings["weights"])
     # The same weights elsewhere are the same run.

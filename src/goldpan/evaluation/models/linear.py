@@ -22,8 +22,8 @@ def _fit(kind: Kind, settings: Mapping[str, Any], context: TrainingContext) -> F
     return fit_heads(kind, prepare, context, settings["folds"])
 
 
-def _model(name: str, kind: Kind, given: Mapping[str, Any]) -> Model:
-    settings = settled(name, _DEFAULTS, given)
+def _model(name: str, kind: Kind, overrides: Mapping[str, Any]) -> Model:
+    settings = settled(name, _DEFAULTS, overrides)
     require_choice(name, settings, "context", CONTEXTS)
     require_least(name, settings, folds=2)
     around = settings["context"] == "neighbours"

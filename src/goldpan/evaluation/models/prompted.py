@@ -67,8 +67,8 @@ class _Prompted:
             notes[reply.failure] += 1
         if reply.failure not in _SPOKEN:
             return Read(None)
-        said = reply.text or ""
-        read = read_answer(wording, reply.shown, said, structured=reply.structured)
+        text = reply.text or ""
+        read = read_answer(wording, reply.shown, text, structured=reply.structured)
         if read.note:
             notes[read.note] += 1
         return read

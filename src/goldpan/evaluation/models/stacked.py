@@ -260,8 +260,8 @@ def _scale(scores: Numbers) -> _Scale:
     return _Scale(float(scores.mean()), float(scores.std()) or 1.0)
 
 
-def _model(given: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, given)
+def _model(overrides: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, _DEFAULTS, overrides)
     require_choice(_NAME, settings, "context", _CONTEXTS)
     require_choice(_NAME, settings, "precision", _PRECISIONS)
     require_least(_NAME, settings, folds=2, tokens=16, epochs=0, seeds=1)

@@ -112,8 +112,8 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Tagger:
     return _Tagger(hasher, machine.fit(matrix, tags))
 
 
-def _model(given: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, given)
+def _model(overrides: Mapping[str, Any]) -> Model:
+    settings = settled(_NAME, _DEFAULTS, overrides)
     require_least(_NAME, settings, rounds=1)
     return Model(_NAME, partial(_fit, settings), settings)
 

@@ -184,10 +184,10 @@ def _learn(
     model.train()
     with reporter.task("trunk: steps", steps) as progress:
         for _ in range(training.epochs):
-            for places in _shuffled([len(token["input_ids"]) for token in tokens], draw):
-                pooled = encoder.pooled([tokens[index] for index in places])
+            for indexes in _shuffled([len(token["input_ids"]) for token in tokens], draw):
+                pooled = encoder.pooled([tokens[index] for index in indexes])
                 pooled = torch.nn.functional.dropout(pooled, _DROPOUT)
-                loss = loss_of(head(pooled), targets[places])
+                loss = loss_of(head(pooled), targets[indexes])
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(learning, 1.0)
                 optimizer.step()

@@ -140,8 +140,8 @@ def _reply(attempt: Attempt[PromptRow, str], *, structured: bool) -> Reply:
     outcome = attempt.outcome
     if outcome is None:
         return Reply(attempt.shown, None, None, structured)
-    said = outcome.text or outcome.detail or None
-    return Reply(attempt.shown, said, outcome.failure, structured)
+    text = outcome.text or outcome.detail or None
+    return Reply(attempt.shown, text, outcome.failure, structured)
 
 
 def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Reporter) -> Requests:

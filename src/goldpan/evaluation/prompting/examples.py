@@ -52,10 +52,10 @@ def train_examples(
             "Set examples=task, or import it with a split that has train",
         )
     target = target_column(task.type).name
-    places = _in_turn(_groups(task.type in CLASSIFICATION, train, target, task.name, seed), count)
+    indexes = _in_turn(_groups(task.type in CLASSIFICATION, train, target, task.name, seed), count)
     input_name = input_column(task.type).name
     examples = []
-    for row in train.take(places).to_pylist():
+    for row in train.take(indexes).to_pylist():
         answer = output_text(wording, row[input_name], row[target])
         examples.append(
             Example(

@@ -42,7 +42,7 @@ def asked_form(wording: Wording) -> str:
     return f'Give the answer as JSON: {{"{key}": {shape}}}'
 
 
-def written_answer(wording: Wording, given: Any, target: Any) -> str:
+def written_answer(wording: Wording, row_value: Any, target: Any) -> str:
     """Return a right answer in that form, as an example shows it."""
     texts = wording.texts
     match wording.task.type:
@@ -55,10 +55,10 @@ def written_answer(wording: Wording, given: Any, target: Any) -> str:
         case "ner":
             value = [
                 {"word": word, "tag": texts.get(tag, tag)}
-                for word, tag in zip(given, target, strict=True)
+                for word, tag in zip(row_value, target, strict=True)
             ]
         case _:
-            value = [given[span["start"] : span["end"]] for span in target]
+            value = [row_value[span["start"] : span["end"]] for span in target]
     return orjson.dumps({KEYS[wording.task.type]: value}).decode()
 
 

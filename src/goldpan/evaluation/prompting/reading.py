@@ -39,9 +39,9 @@ class Read:
     """What people should know: why there is no value, or how it was found."""
 
 
-def read_answer(wording: Wording, shown: PromptRow, said: str, *, structured: bool) -> Read:
+def read_answer(wording: Wording, shown: PromptRow, reply: str, *, structured: bool) -> Read:
     """Return the answer in the type of the task's target; never fails."""
-    text = without_thought(said)
+    text = without_thought(reply)
     if not text.strip():
         return Read(None, "empty")
     if wording.task.type == "text-generation":
@@ -59,26 +59,26 @@ def read_answer(wording: Wording, shown: PromptRow, said: str, *, structured: bo
     return Read(value, note)
 
 
-def without_thought(said: str) -> str:
+def without_thought(text: str) -> str:
     """Return what was said after a model thought aloud, as some local servers hand out."""
-    if not said.lstrip().startswith(_THOUGHT_START):
-        return said
-    _, end, rest = said.partition(_THOUGHT_END)
+    if not text.lstrip().startswith(_THOUGHT_START):
+        return text
+    _, end, rest = text.partition(_THOUGHT_END)
     return rest.lstrip("\n") if end else ""
 
 
-def find_label(texts: Sequence[str], said: str) -> str | None:
+def find_label(texts: Sequence[str], reply: str) -> str | None:
     """Return the longest of the texts that stands in what was said, in any case of letters."""
-    folded = said.casefold()
+    folded = reply.casefold()
     for text in sorted(texts, key=lambda candidate: (-len(candidate), candidate)):
         if text.casefold() in folded:
             return text
     return None
 
 
-def find_labels(texts: Sequence[str], said: str) -> list[str]:
+def find_labels(texts: Sequence[str], reply: str) -> list[str]:
     """Return all of the texts that stand there, longer ones first: what they cover is used up."""
-    folded = said.casefold()
+    folded = reply.casefold()
     labels = []
     for text in sorted(texts, key=lambda candidate: (-len(candidate), candidate)):
         if text.casefold() in folded:

@@ -187,8 +187,8 @@ def _summed(rows: Floats, groups: Sequence[str]) -> Floats:
             f"There are {len(rows)} examples and {len(groups)} names of their groups",
             "Name the group of each example",
         )
-    _, places = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
-    flat: NDArray[np.intp] = places.reshape(-1)
+    _, group_of = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
+    flat: NDArray[np.intp] = group_of.reshape(-1)
     summed = np.zeros((int(flat.max()) + 1, rows.shape[1]))
     np.add.at(summed, flat, rows)
     return summed

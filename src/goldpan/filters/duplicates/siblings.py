@@ -75,15 +75,15 @@ def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, Task]) -> pa.Table:
     for row in near.select(columns).to_pylist():
         first = (row["representative_repo"], row["representative_number"])
         clusters.setdefault(first, set()).add((row["repo"], row["number"]))
-    order = {name: place for place, name in enumerate(tasks)}
+    order = {name: position for position, name in enumerate(tasks)}
     siblings: set[Name] = set()
     for first, members in clusters.items():
         siblings |= _siblings(first, sorted(members, key=order.__getitem__), tasks, nearest)
     names = zip(duplicates["repo"].to_pylist(), duplicates["number"].to_pylist(), strict=True)
     related = zip(names, duplicates["relation"].to_pylist(), strict=True)
     relations = [SIBLING if name in siblings else relation for name, relation in related]
-    place = duplicates.schema.get_field_index("relation")
-    return duplicates.set_column(place, "relation", pa.array(relations, pa.string()))
+    position = duplicates.schema.get_field_index("relation")
+    return duplicates.set_column(position, "relation", pa.array(relations, pa.string()))
 
 
 def _siblings(

@@ -78,7 +78,7 @@ def sketches(texts: Sequence[str | None], settings: DuplicateSettings) -> Iterat
 
 def sketch(texts: Sequence[str | None], settings: DuplicateSettings) -> Sketches:
     """Sketch up to `MAX_TEXTS` texts."""
-    places: dict[bytes, int] = {}
+    positions: dict[bytes, int] = {}
     distinct: list[str] = []
     which: list[int] = []
     for text in texts:
@@ -87,13 +87,13 @@ def sketch(texts: Sequence[str | None], settings: DuplicateSettings) -> Sketches
             which.append(-1)
             continue
         digest = blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        index = places.setdefault(digest, len(distinct))
+        index = positions.setdefault(digest, len(distinct))
         which.append(index)
         if index == len(distinct):
             distinct.append(folded)
     shingles, sizes = _sets(distinct, settings)
     bands = _bands(shingles, sizes, settings)
-    return Sketches(np.array(which, np.int64), list(places), shingles, sizes, bands)
+    return Sketches(np.array(which, np.int64), list(positions), shingles, sizes, bands)
 
 
 def _sets(texts: list[str], settings: DuplicateSettings) -> tuple[Hashes, NDArray[np.int64]]:

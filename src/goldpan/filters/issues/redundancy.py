@@ -88,16 +88,21 @@ def _judge(view: RepoView, settings: Settings) -> pa.Table:
     columns: dict[str, list[object]] = {"issue": [], "keep": [], "reason": [], "evidence": []}
     for sign in signs.to_pylist():
         claim = claims.get(sign["issue"])
-        said = ("marker" if claim.marker else "keyword", claim.excerpt) if claim else ("", None)
-        label = next((one for one in sign["labels"] or () if plain_label(one) in labels), None)
+        claim_evidence = (
+            ("marker" if claim.marker else "keyword", claim.excerpt) if claim else ("", None)
+        )
+        label = next(
+            (candidate for candidate in sign["labels"] or () if plain_label(candidate) in labels),
+            None,
+        )
         judged = (
             ("state-reason", sign["closed"] if settings.events else None),
             ("marked", sign["marked"] if settings.events else None),
             ("label", label),
             ("marker", sign["literal"]),
-            said,
+            claim_evidence,
         )
-        reason, evidence = next((one for one in judged if one[1]), (None, None))
+        reason, evidence = next((candidate for candidate in judged if candidate[1]), (None, None))
         for name, value in zip(
             columns, (sign["issue"], reason is None, reason, evidence), strict=True
         ):

@@ -199,16 +199,16 @@ class GraphQLMiner:
             if not node and hidden:
                 self._hide(target.number, "entry", hidden[0][1], reply)
                 continue
-            found = list(entry_flaws(target.number, node, problem, len(hidden)))
-            if not node and found[0][2].startswith(_GONE):
-                await self._not_found(target, found[0][2])
-            elif found and self._try_again(target, alone=len(batch) == 1):
+            entry_problems = list(entry_flaws(target.number, node, problem, len(hidden)))
+            if not node and entry_problems[0][2].startswith(_GONE):
+                await self._not_found(target, entry_problems[0][2])
+            elif entry_problems and self._try_again(target, alone=len(batch) == 1):
                 again.append(target)
             elif not node:
-                self._put_off(target, found[0][2])
+                self._put_off(target, entry_problems[0][2])
             else:
                 good.append((index, target))
-                flaws += found
+                flaws += entry_problems
                 if fetched.lacks:
                     flaws.append([target.number, "entry", fetched.lacks])
                 for part, reason in hidden_parts(node["__typename"], hidden):

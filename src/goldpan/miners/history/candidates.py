@@ -81,8 +81,8 @@ def _of_head(
         fork = ancestry.fork(base, head)
         if fork is None or fork.merge_base == head:  # unrelated, or it holds the head already
             continue
-        said = tuple(sorted((*notes, *note)))
-        yield Candidate(fork.merge_base, head, "head", said, fork.ahead, certain)
+        all_notes = tuple(sorted((*notes, *note)))
+        yield Candidate(fork.merge_base, head, "head", all_notes, fork.ahead, certain)
 
 
 def _bases(

@@ -73,8 +73,8 @@ class Pages:
     def timeline_items(self, size: int) -> Numbers:
         """Return how many items each whole timeline has; -1 where nobody tells."""
         items = np.where(self.has("items", size), self.items_received("items", size), -1)
-        said = self.announces("length", size)
-        return np.where(said >= 0, said, items)
+        announced = self.announces("length", size)
+        return np.where(announced >= 0, announced, items)
 
     def has(self, part: str, size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Tell whose lists any page was read of."""
@@ -125,18 +125,18 @@ def _announced(
 ) -> Numbers:
     """Return the newest announcement of each entry, lists of several units added up."""
     units = rows["unit"].to_numpy(zero_copy_only=False)
-    said = pc.is_valid(rows["announced"]).to_numpy(zero_copy_only=False)
+    valid = pc.is_valid(rows["announced"]).to_numpy(zero_copy_only=False)
     values = pc.fill_null(rows["announced"], -1).to_numpy()
     whose, sequences = rows["number"].to_numpy(), rows["_sequence"].to_numpy()
     # What a pull request says of its lists holds for the run in which they were read.
     recent = here & (sequences >= live.begun[floor].of(whose))
     of_pull = units == "pull"
     longest = np.full(size, -1, dtype=np.int64)
-    for counts in (said & of_pull & recent, said & (units == "") & whole):
+    for counts in (valid & of_pull & recent, valid & (units == "") & whole):
         newest = np.full(size, -1, dtype=np.int64)
         newest[indexes[counts]] = values[counts]  # sorted by time, so the newest one stays
         longest = np.maximum(longest, newest)
-    of_unit = said & whole & ~of_pull & (units != "")
+    of_unit = valid & whole & ~of_pull & (units != "")
     if of_unit.any():
         by_unit = {
             (int(at), str(unit)): int(value)
@@ -202,40 +202,40 @@ def _part_rows(
 ) -> pa.Table:
     size = len(chosen)
     numbers = entry["number"].to_numpy()
-    came = stored[part][chosen] if part in stored else pages.items_received(part, size)[chosen]
-    said = pages.announces(part, size)[chosen]
+    received = stored[part][chosen] if part in stored else pages.items_received(part, size)[chosen]
+    announced = pages.announces(part, size)[chosen]
     unseen = np.zeros(len(numbers), dtype=bool)
     if part in ("links", "files"):  # which some sources do not have at all
         unseen = ~pages.has(part, size)[chosen]
     if part == "entry":
-        said, came = np.ones_like(came), np.ones_like(came)
+        announced, received = np.ones_like(received), np.ones_like(received)
     elif part == "comments":
-        said = pc.fill_null(entry["comment_count"], -1).to_numpy()
+        announced = pc.fill_null(entry["comment_count"], -1).to_numpy()
     elif part == "relations":
         counts = [pc.fill_null(entry[name], -1).to_numpy() for name in RELATIONS]
-        said = sum(np.maximum(count, 0) for count in counts)
-        came = sum(pages.items_received(name, size)[chosen] for name in RELATIONS)
+        announced = sum(np.maximum(count, 0) for count in counts)
+        received = sum(pages.items_received(name, size)[chosen] for name in RELATIONS)
         unseen = np.all([count < 0 for count in counts], axis=0)
-        said = np.where(unseen, -1, said)
-    said = np.where(unseen, -1, said)
+        announced = np.where(unseen, -1, announced)
+    announced = np.where(unseen, -1, announced)
     state = np.full(len(numbers), "complete", dtype=object)
     reason = np.full(len(numbers), None, dtype=object)
     state[unseen] = "unseen"
     reason[unseen] = "the way that it was mined does not show it"
-    for at in np.flatnonzero(said > came):
-        state[at], reason[at] = _short(part, int(said[at]), int(came[at]))
+    for at in np.flatnonzero(announced > received):
+        state[at], reason[at] = _short(part, int(announced[at]), int(received[at]))
     if part == "review_comments":
         threads = pages.announces("threads", size)[chosen]
-        brought = pages.items_received("threads", size)[chosen]
-        for at in np.flatnonzero((threads > brought) & (state == "complete")):
+        received_threads = pages.items_received("threads", size)[chosen]
+        for at in np.flatnonzero((threads > received_threads) & (state == "complete")):
             state[at] = "short"
-            reason[at] = f"GitHub announced {threads[at]:,} threads, {brought[at]:,} came"
+            reason[at] = f"GitHub announced {threads[at]:,} threads, {received_threads[at]:,} came"
     return pa.table(
         {
             "number": numbers,
             "part": pa.repeat(pa.scalar(part, pa.string()), len(numbers)),
-            "announced": pa.array(said, pa.int64(), mask=said < 0),
-            "stored": pa.array(came, pa.int64()),
+            "announced": pa.array(announced, pa.int64(), mask=announced < 0),
+            "stored": pa.array(received, pa.int64()),
             "state": pa.array(state, pa.string()),
             "reason": pa.array(reason, pa.string()),
         },

@@ -116,7 +116,10 @@ def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bou
 def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
     """Return what no cheaper model beats, from the cheapest on."""
     best: list[_Bought] = []
-    for point in sorted(bought, key=lambda each: (each.cost, -each.score, each.system.name)):
+    for point in sorted(
+        bought,
+        key=lambda bought_point: (bought_point.cost, -bought_point.score, bought_point.system.name),
+    ):
         if not best or point.score > best[-1].score:
             best.append(point)
     return best

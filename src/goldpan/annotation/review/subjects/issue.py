@@ -32,8 +32,8 @@ def read(view: RepoView) -> Iterator[ReviewItem]:
         for row in batch.to_pylist()
     )
     for number, group in groupby(rows, itemgetter("number")):
-        said = list(group)
-        replies = [row for row in said if row["comment_id"] is not None]
+        comments = list(group)
+        replies = [row for row in comments if row["comment_id"] is not None]
         yield ReviewItem(
             view.repo,
             "issue",
