@@ -131,7 +131,7 @@ class _Pipeline(LazyGroup):
         "apply-edit": Entry(
             "commands.datasets.apply_edit",
             _BUILD,
-            "Apply SEARCH/REPLACE blocks or a unified diff to files, all of them or none.",
+            "Apply SEARCH/REPLACE blocks or a unified diff to files: all changes or none.",
         ),
         "evaluate": Entry(
             "commands.evaluating.app",
@@ -156,12 +156,12 @@ class _Pipeline(LazyGroup):
         "diff": Entry(
             "commands.diff.diff",
             _LOOK,
-            "Compare two versions of a dataset: rows added, gone and changed, and why.",
+            "Compare two versions of a dataset: rows added, removed and changed, and why.",
         ),
         "contamination": Entry(
             "commands.contamination.contamination",
             _LOOK,
-            "Find the rows of a dataset that stand in other data, such as a benchmark.",
+            "Find the rows of a dataset that also occur in other data, such as a benchmark.",
         ),
         "trace": Entry(
             "commands.datasets.trace",
@@ -176,7 +176,7 @@ class _Pipeline(LazyGroup):
         "prune": Entry(
             "commands.pruning.prune",
             _LOOK,
-            "Delete from a store what no file of its workspace is made of any more.",
+            "Delete from a store what its workspace no longer uses.",
         ),
         "config": Entry("commands.starting.config_app", _LOOK, "Show the settings in effect."),
     }

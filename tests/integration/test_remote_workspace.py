@@ -341,7 +341,7 @@ def test_a_machine_killed_while_it_fetches_goes_on(
     write(one, "tables/b", "new")
     one.push()
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("goldpan.core.remote.mirror.save_known", _killed)
+        patched.setattr("goldpan.core.remote.mirror.save_state", _killed)
         other.pull()
     other.pull()
     assert files(other) == files(one)

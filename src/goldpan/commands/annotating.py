@@ -61,9 +61,9 @@ def pull(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Fetch what is new of the answers, check it, and decide where people agree.
+    """Fetch new answers, check them, and decide where people agree.
 
-    The project comes with its adjudication, whichever of the two is named.
+    A project and its adjudication are fetched together, whichever you name.
     """
     from goldpan.annotation.studio.collect import collect
     from goldpan.annotation.studio.server_address import choose_server
@@ -85,7 +85,7 @@ def pull(
 
 @app.command()
 def status(project: ProjectName, workspace: Directory = None, json: Json = False) -> None:
-    """Show a project's progress by annotator, and when it may be finished."""
+    """Show a project's progress by annotator, and when it is likely to end."""
     from goldpan.annotation.studio.progress import progress
 
     lab = Workspace(settings_of(workspace=workspace).workspace)
@@ -121,7 +121,8 @@ def agreement(project: ProjectName, workspace: Directory = None, json: Json = Fa
 def adjudicate(
     project: ProjectName,
     doubts: Annotated[
-        bool, typer.Option("--doubts", help="Include subjects that people agreed on with a doubt.")
+        bool,
+        typer.Option("--doubts", help="Also send subjects that people agreed on while in doubt."),
     ] = False,
     url: Url = None,
     workspace: Directory = None,

@@ -53,17 +53,17 @@ def push(
     suspects: Annotated[
         int | None,
         typer.Option(
-            help="Only so many rows of --task: the most suspect labels (evaluate label-errors)."
+            help="Only this many rows of --task, the most suspect first (evaluate label-errors)."
         ),
     ] = None,
     controls: Annotated[
-        int, typer.Option(help="With --suspects, add so many other rows, drawn by --seed.")
+        int, typer.Option(help="With --suspects, add this many other rows, drawn by --seed.")
     ] = 0,
     folds: Annotated[
-        int, typer.Option(help="With --suspects, the folds of the models that rank labels.")
+        int, typer.Option(help="With --suspects, how many folds the ranking models use.")
     ] = 5,
     seed: Annotated[
-        int, typer.Option(min=0, help="With --suspects, seed of folds, controls and order.")
+        int, typer.Option(min=0, help="With --suspects, the seed of folds, controls and order.")
     ] = 0,
     annotators: Annotated[int, typer.Option(help="How many people annotate each subject.")] = 2,
     not_blind: Annotated[

@@ -88,7 +88,7 @@ def kept_subjects(
     seed: Annotated[int, typer.Option(help="Seed of random splits and of --limit.")] = 0,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="At most so many rows, drawn by --seed. (default: all)"),
+        typer.Option(min=1, help="At most this many rows, drawn by --seed. (default: all)"),
     ] = None,
     require: Annotated[
         list[str] | None,
@@ -97,23 +97,23 @@ def kept_subjects(
     answer: Annotated[
         Answer | None,
         typer.Option(
-            help="Of qa: best, first or all replies, or the one that a required review names. "
+            help="For qa: best, first or all replies, or the one that a required review names. "
             "(default: as the profile says)"
         ),
     ] = None,
     gold: Annotated[
         list[Path] | None,
-        typer.Option(help="A gold set: the card tells how the rows fare against them."),
+        typer.Option(help="A gold set; the card says how well the rows agree with it."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
     ] = None,
     since: Annotated[
         Path | None,
-        typer.Option(help="An older version: the card tells what changed since it, and why."),
+        typer.Option(help="An older version; the card says what changed since, and why."),
     ] = None,
     verified: Annotated[
-        bool, typer.Option(help="Of issue-resolution: only fixes that goldpan verify proved.")
+        bool, typer.Option(help="For issue-resolution: only fixes that goldpan verify proved.")
     ] = False,
     engine: Engine = EngineChoice.LOCAL,
     address: Address = "",
@@ -122,7 +122,7 @@ def kept_subjects(
 ) -> None:
     """Build a dataset from what a filter profile keeps.
 
-    The directory holds Parquet files, a card, Croissant metadata and the provenance. Building
+    The directory holds Parquet files, a card, Croissant metadata and provenance. Building
     twice gives the same bytes.
     """
     with opened(json, workspace=workspace) as lab:

@@ -87,7 +87,7 @@ def build(
     ] = "none",
     seed: Annotated[int, typer.Option(help="Seed of random and stratified splits.")] = 0,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="The most processor seconds for one file.")
+        float, typer.Option(min=0.1, help="The limit for one file, in seconds of processor time.")
     ] = 20.0,
     output: Annotated[
         Path | None, typer.Option(help="The dataset's directory. (default: WORKSPACE/datasets/...)")
@@ -98,7 +98,7 @@ def build(
 ) -> None:
     """Build a dataset of the sentences in class comments, from clones.
 
-    A row is a sentence with its class, file and place in the file. Files that
+    Each row is a sentence with its class, file and position in the file. Files that
     break parsers are skipped and counted. Exits with 3 if the clone lacks files, or a file took
     too long.
     """

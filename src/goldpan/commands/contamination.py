@@ -44,7 +44,7 @@ def contamination(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find the rows of a dataset that stand in other data, such as a benchmark.
+    """Find the rows of a dataset that also occur in other data, such as a benchmark.
 
     Evidence is an equal text, a nearly equal one, an n-gram of words in common, and the same
     pull request, issue or commit. Says what it cannot see.

@@ -62,7 +62,7 @@ def export_files(
         Path | None, typer.Option(help="The directory. (default: WORKSPACE/crosscode/tasks)")
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="Seed for examples that the registry does not give.")
+        int, typer.Option(help="Seed for examples that the registry does not have.")
     ] = 0,
     own_tasks: OwnTasks = None,
     workspace: Directory = None,
@@ -175,20 +175,20 @@ def split(
     seed: Seed = 0,
     max_length: Annotated[
         int | None,
-        typer.Option(help="The most words or characters of a prompt. (default: unlimited)"),
+        typer.Option(help="The longest prompt, in words or characters. (default: unlimited)"),
     ] = None,
     unit: Annotated[
         str, typer.Option(help="The unit of --max-length: words or characters.")
     ] = "words",
     train_cap: Annotated[
-        int, typer.Option(help="The most instances of a training task.", min=1)
+        int, typer.Option(help="The most instances to take from a training task.", min=1)
     ] = 10_000,
     evaluation_cap: Annotated[
-        int, typer.Option(help="The most instances of an evaluation task.", min=1)
+        int, typer.Option(help="The most instances to take from an evaluation task.", min=1)
     ] = 500,
     layout: Annotated[
         str,
-        typer.Option(help="lines, or authors: one line, as the code of the paper's authors."),
+        typer.Option(help="lines, or authors: one line, as in the code of the paper's authors."),
     ] = "lines",
     sources: TaskFilesOf = None,
     splits_file: SplitsFile = None,

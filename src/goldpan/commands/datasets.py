@@ -36,13 +36,13 @@ def apply_edit(
     check: Annotated[bool, typer.Option("--check", help="Only check; change nothing.")] = False,
     lenient: Annotated[
         bool,
-        typer.Option("--lenient", help="Accept other white space at the ends of lines."),
+        typer.Option("--lenient", help="Accept different white space at the ends of lines."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Apply SEARCH/REPLACE blocks or a unified diff to files, all of them or none.
+    """Apply SEARCH/REPLACE blocks or a unified diff to files: all changes or none.
 
-    The patch's line ends may differ from the file's, which stay. The output says for each block
+    The patch's line ends may differ from the file's, which are kept. The output says for each block
     which differences were ignored.
     """
     from goldpan.code.edits.files import apply_patch

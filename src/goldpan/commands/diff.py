@@ -32,7 +32,7 @@ def diff(
     workspace: Directory = None,
     json: Json = False,
 ) -> None:
-    """Compare two versions of a dataset: rows added, gone and changed, and why.
+    """Compare two versions of a dataset: rows added, removed and changed, and why.
 
     Rows are compared by id and column. The provenance of both tells which settings, rules and
     dates differ; the verdicts in the workspace, where they are still those of a version, tell

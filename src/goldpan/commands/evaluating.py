@@ -56,7 +56,8 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         "--by",
-        help="Score by a column, such as document; may be given several times. By repo is always.",
+        help="Score by a column, such as document; may be given several times. Scores by repo "
+        "are always included.",
     ),
 ]
 Stored = Annotated[
@@ -78,10 +79,10 @@ def labels(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Score the labels of a dataset against a gold set, labelled by reading.
+    """Score the labels of a dataset against a gold set, labelled by hand.
 
     A gold set has the columns repo, issue, label and comment_id, for answers, or pull, for fix
-    pairs. Rows that it does not label are left aside.
+    pairs. Rows that it does not label are ignored.
     """
     from goldpan.api.dataset import Dataset
 
@@ -137,7 +138,7 @@ def run_models(
 ) -> None:
     """Run models on tasks, once per seed; finished runs are not repeated.
 
-    Runs that fail are reported, and the others go ahead. Exits with 1 if one failed, with 3 if a
+    Runs that fail are reported, and the others continue. Exits with 1 if one failed, with 3 if a
     model behind an endpoint has not answered everything yet.
     """
     from goldpan.evaluation.prompting.errors import UnansweredError

@@ -35,13 +35,11 @@ def export(
     ] = None,
     unverified: Annotated[
         bool,
-        typer.Option(
-            "--unverified", help="With swe-bench: also rows that running tests did not prove."
-        ),
+        typer.Option("--unverified", help="With swe-bench: also rows that no test run proved."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write a dataset in the form that SWE-bench, Inspect, lm-eval or fine-tuning programs take.
+    """Write a dataset in the format that SWE-bench, Inspect, lm-eval or fine-tuning programs read.
 
     Each split is a file of JSON lines; harnesses get a task file with a scorer beside them. For
     Harbor it is a folder of tasks. SWE-bench and Harbor take only rows that goldpan verify proved;

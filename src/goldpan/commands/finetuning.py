@@ -37,7 +37,8 @@ def finetune(
         typer.Option(help="See goldpan evaluate protocols; selu-paper brings its own recipe."),
     ] = "default",
     epochs: Annotated[
-        int | None, typer.Option(help="The most passes over the data. (default: the recipe's)")
+        int | None,
+        typer.Option(help="The maximum number of passes over the data. (default: the recipe's)"),
     ] = None,
     deepspeed: Annotated[
         str | None,

@@ -41,7 +41,7 @@ def clone(
         bool | None,
         typer.Option(
             "--network/--no-network",
-            help="Ask GitHub for what git cannot tell of. (default: unless --source is local)",
+            help="Ask GitHub for what git does not know. (default: unless --source is local)",
         ),
     ] = None,
     engine: Engine = EngineChoice.LOCAL,

@@ -18,11 +18,14 @@ if TYPE_CHECKING:  # it takes long to import
 def label_errors(
     task: Annotated[str, typer.Option(help="A classification task.")],
     dataset: Annotated[
-        Path | None, typer.Option(help="Where the task's rows lie. (default: WORKSPACE/datasets)")
+        Path | None,
+        typer.Option(help="The directory of the task's rows. (default: WORKSPACE/datasets)"),
     ] = None,
-    folds: Annotated[int, typer.Option(help="Models that each leave a share of rows out.")] = 5,
+    folds: Annotated[
+        int, typer.Option(help="How many models to train, each leaving out a share of the rows.")
+    ] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Of the folds.")] = 0,
-    most: Annotated[int, typer.Option(min=0, help="Name so many rows.")] = 20,
+    most: Annotated[int, typer.Option(min=0, help="How many rows to list.")] = 20,
     output: Annotated[
         Path | None,
         typer.Option(help="Write all rows, the most suspect first, to this .parquet, .jsonl, .csv"),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # these take long to import
 
 License = Annotated[
     str | None,
-    typer.Option(help="The repository's licence where GitHub is wrong or silent, as MIT."),
+    typer.Option(help="The repository's licence where GitHub is wrong or silent, such as MIT."),
 ]
 
 app = typer.Typer(
@@ -77,12 +77,12 @@ def mine(
     ] = None,
     license: License = None,
     concurrency: Annotated[
-        int | None, typer.Option(help="The most concurrent requests. (default: 4)")
+        int | None, typer.Option(help="How many requests to send at once. (default: 4)")
     ] = None,
     at_once: Annotated[
         int | None,
         typer.Option(
-            help="The most repositories to mine at once, under one limit. (default: 8, fewer where "
+            help="How many repositories to mine at once, under one limit. (default: 8, fewer where "
             "memory is short)"
         ),
     ] = None,
@@ -219,7 +219,7 @@ def pair(
 ) -> None:
     """Find the pull requests that fix issues, with the evidence for each pair.
 
-    Pairs by other rules stay beside these; what comes after takes the newest, or those by --rules.
+    Pairs by other rules are kept; later stages use the newest, or those that --rules names.
     """
     with opened(json, workspace=workspace) as lab:
         results = lab.pair(*(repo or ()), rules=rules, engine=engine.value, address=address)

@@ -22,7 +22,7 @@ def prune(
     ] = 7.0,
     json: Json = False,
 ) -> None:
-    """Delete from a store what no file of its workspace is made of any more.
+    """Delete from a store what its workspace no longer uses.
 
     See docs/workspaces.md.
     """

@@ -119,7 +119,7 @@ def add(
         list[str] | None,
         typer.Option(help="A column of texts; several are joined by line breaks, in this order."),
     ] = None,
-    label: Annotated[str, typer.Option(help="The column of right answers.")] = "",
+    label: Annotated[str, typer.Option(help="The column of correct answers.")] = "",
     repo: Annotated[str, typer.Option(help="The column of projects, if there is one.")] = "",
     document: Annotated[str, typer.Option(help="The column of documents or threads.")] = "",
     tasks: OwnTasks = None,
@@ -128,7 +128,7 @@ def add(
 ) -> None:
     """Make a task of your own from a table, and import its rows.
 
-    The type and the labels come from the column. Everything that is missing is reported at once.
+    The type and the labels come from the column. All that is missing is reported at once.
     """
     from goldpan.core.workspace import make_directory, write_whole
     from goldpan.datasets.importing import import_files

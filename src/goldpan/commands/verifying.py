@@ -116,7 +116,7 @@ def resolved(
 ) -> None:
     """Score a model's patches by running tests: an issue is resolved if all of them pass.
 
-    Patches are git diffs or SEARCH/REPLACE blocks; what they do to the tests of the fix is undone.
+    Patches are git diffs or SEARCH/REPLACE blocks; their changes to the fix's tests are undone.
     The result has the share of issues resolved, and how similar the patches are to the merged fix.
     """
     with opened(json, workspace=workspace) as lab:

@@ -49,7 +49,7 @@ class EndpointSettings:
     max_characters: int = 48_000
     """The most characters of the texts of a request; longer ones are cut by the rule."""
     concurrency: int = 8
-    """The most concurrent requests."""
+    """How many requests to send at once."""
     retries: int = 4
     """How often a request is repeated after a rate limit, a server error or a broken connection."""
     timeout: float = 120.0

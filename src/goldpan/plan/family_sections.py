@@ -33,7 +33,7 @@ class CodeComments(Section):
     required: tuple[str, ...] = Field(default=(), strict=False)
     """Annotation projects of which one has to have decided about every row."""
     timeout: float = Field(default=20.0, ge=0.1)
-    """The most processor seconds for one file."""
+    """The limit for one file, in seconds of processor time."""
 
 
 class CrossCode(Section):

@@ -42,7 +42,7 @@ PROMPTS = pa.schema(
 """The columns of both sides; `input` is whole, whatever the prompt lost of it."""
 _BATCH = 64
 TRAIN_CAP = 10_000
-"""The most instances of a training task."""
+"""The most instances to take from a training task."""
 
 
 @dataclass(frozen=True, slots=True)

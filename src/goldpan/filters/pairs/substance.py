@@ -25,7 +25,7 @@ class Settings:
     """Files of a pull request that are compared. A larger change is undecided where none of these
     has substance."""
     timeout: float = 20.0
-    """The most processor seconds for one file."""
+    """The limit for one file, in seconds of processor time."""
 
 
 _READ_AT_ONCE = 64  # changes, two files each
