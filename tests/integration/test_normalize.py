@@ -16,8 +16,8 @@ from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables import again as again_module
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables import parts
-from goldpan.miners.tables.normalize_all import normalize_all
 from goldpan.miners.tables.normalize import normalize
+from goldpan.miners.tables.normalize_all import normalize_all
 from tests.mining import mine_twin, table_bytes
 from tests.twin import Editor, Twin, synthetic_world
 

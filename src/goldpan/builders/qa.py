@@ -41,9 +41,9 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
     shared = stock.repository()
     settings: Settings = stock.profile.settings["answer"]
     for _, group in groupby(stock.rows(_DIALOGUES), itemgetter("number")):
-        said = list(group)
-        issue = said[0]
-        number, question, replies = discussion_of(said)
+        comments = list(group)
+        issue = comments[0]
+        number, question, replies = discussion_of(comments)
         answers, reason = _answers(stock, settings, number, question, replies)
         if not answers:
             stock.dropped[reason] += 1

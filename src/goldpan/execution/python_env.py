@@ -108,7 +108,9 @@ def build_python_env(
     `EnvironmentBuildError`.
     """
     uv = find_uv()
-    wanted, found, interpreter = choose_python(testbed, date, find_pythons(isolation, uv), log)
+    wanted, chosen_version, interpreter = choose_python(
+        testbed, date, find_pythons(isolation, uv), log
+    )
     readable = _needed(isolation, uv, interpreter)
     python = directory / "bin" / "python"
     settings = {

@@ -67,7 +67,10 @@ def write_workspace_overview(
     file cannot be written.
     """
     known = {coverage.repo: coverage for coverage in coverages}
-    held = [_repository_counts(workspace, repo, known.get(repo)) for repo in workspace.repositories("tables")]
+    held = [
+        _repository_counts(workspace, repo, known.get(repo))
+        for repo in workspace.repositories("tables")
+    ]
     page = document_page(
         _report(workspace, held, judged),
         kind="Workspace overview",
@@ -76,7 +79,9 @@ def write_workspace_overview(
     write_page(page, output)
 
 
-def _repository_counts(workspace: Workspace, repo: str, coverage: Coverage | None) -> RepositoryCounts:
+def _repository_counts(
+    workspace: Workspace, repo: str, coverage: Coverage | None
+) -> RepositoryCounts:
     tables = read_tables(workspace, repo, _COLUMNS)
     entries = tables["entries"]
     kinds = {row["values"]: row["counts"] for row in pc.value_counts(entries["kind"]).to_pylist()}

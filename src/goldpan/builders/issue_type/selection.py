@@ -154,7 +154,7 @@ class _Keys:
         bounds = np.searchsorted(rows["unit"].to_numpy(), np.arange(len(units) + 1))
         kept = []
         for unit in units:
-            wanted = places[bounds[unit.number] : bounds[unit.number + 1]]
+            wanted = row_numbers[bounds[unit.number] : bounds[unit.number + 1]]
             whole = pq.read_table(search.candidates(unit), columns=["place"])["place"].to_numpy()
             kept.append(KeptSketches(search.sketches(unit), np.searchsorted(whole, wanted)))
         stands = group_rows(kept, rows["age"].to_numpy(), self._scratch, engine)

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from goldpan.core.engine import open_engine
-from goldpan.filters.duplicates.nearest import Best
 from goldpan.filters.duplicates.kept import NO_TEXT, Ids, sketch_file
+from goldpan.filters.duplicates.nearest import Best
 from goldpan.filters.duplicates.neighbours import search_band
 from goldpan.filters.duplicates.numbering import number_texts
 from goldpan.filters.duplicates.settings import DuplicateSettings

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldpan.core.engine import Engine
-from goldpan.filters.duplicates.nearest import Best
 from goldpan.filters.duplicates.kept import Ids
+from goldpan.filters.duplicates.nearest import Best
 from goldpan.filters.duplicates.neighbours import NearPairs, search_band
 from goldpan.filters.duplicates.numbering import Numbering
 from goldpan.filters.duplicates.settings import DuplicateSettings

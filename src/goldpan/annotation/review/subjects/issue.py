@@ -40,7 +40,7 @@ def read(view: RepoView) -> Iterator[ReviewItem]:
             number,
             None,
             None,
-            (*question(said[0]), *_reply_parts(replies, said[0]["asker"])),
+            (*question(comments[0]), *_reply_parts(replies, comments[0]["asker"])),
             comment_ids=tuple(row["comment_id"] for row in replies),
         )
 
