@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.builders import qa
-from goldpan.builders.described import described_rules
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
 from goldpan.core.engine import EngineName
@@ -21,10 +20,10 @@ from goldpan.core.plugins import digests
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.version import content_digest
+from goldpan.datasets.earlier_build import read_made
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
-from goldpan.datasets.hash_sampling import drawn
 from goldpan.datasets.issue_resolution import ISSUE_RESOLUTION
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, read_provenance

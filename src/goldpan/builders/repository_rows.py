@@ -18,14 +18,15 @@ from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.described import cloned_source, mined_source
 from goldpan.builders.recipes import Recipe, find_recipe
+from goldpan.builders.row_origins import mined_source
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.drawing import drawn
 from goldpan.datasets.family import GROUP
+from goldpan.datasets.hash_sampling import drawn
 from goldpan.datasets.provenance import Source
 from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates

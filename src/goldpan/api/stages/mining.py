@@ -117,7 +117,7 @@ def clone(
     cluster at `address`; whatever GitHub is asked for stays here, where the tokens are.
     """
     from goldpan.git.remote import find_remote, source_of
-    from goldpan.miners.history.bring import bring_histories
+    from goldpan.miners.history.fetch_history import fetch_histories
 
     names = known_repositories(self.layout, repos, "tables")
     if source is not None and len({source_of(source, name) for name in names}) < len(names):
@@ -138,7 +138,7 @@ def clone(
         histories |= zip(sent, map_repositories(there, sent, engine, address), strict=True)
     here = [name for name in names if name not in histories]
     with self.reporting() as reporter:
-        brought = bring_histories(
+        brought = fetch_histories(
             self.settings, self.layout, here, reporter, source=source, network=network
         )
     histories |= zip(here, brought, strict=True)
@@ -150,11 +150,11 @@ def _clone_there(layout: Layout, source: str, repo: str) -> tuple[CloneResult, H
     from goldpan.core.config import load_settings
     from goldpan.core.progress import Reporter
     from goldpan.git.remote import source_of
-    from goldpan.miners.history.bring import bring_history
+    from goldpan.miners.history.fetch_history import fetch_history
 
     settings = load_settings({"workspace": layout.root})
     quiet = Reporter(quiet=True)
-    return bring_history(
+    return fetch_history(
         settings, layout, repo, quiet, source=source_of(source, repo), network=False
     )
 
