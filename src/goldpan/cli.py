@@ -120,8 +120,8 @@ class _Pipeline(LazyGroup):
         "export": Entry(
             "commands.exporting.export",
             _BUILD,
-            "Write a dataset in the format that SWE-bench, Inspect, lm-eval or fine-tuning programs "
-            "read.",
+            "Write a dataset in the format that SWE-bench, Inspect, lm-eval or fine-tuning "
+            "programs read.",
         ),
         "publish": Entry(
             "commands.datasets.publish",
