@@ -12,7 +12,6 @@ from goldpan.annotation.review.calibration import Key, calibrate, read_traits
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import wilson
 from goldpan.core.schemas import VERDICTS
-from goldpan.core.shares import wilson
 from goldpan.filters.answers import of_comment
 from tests import filtering
 from tests.filtering import REPO, issue, pair, pull

@@ -145,16 +145,16 @@ def rated_answers(question: Question, replies: Sequence[Reply]) -> list[Answer]:
     title = set(_TERM.findall(question.title.lower()))
     of_question = _of_question(question)
     quotes = [_quotes(reply.text) for reply in replies]
-    said: set[str] = set()
+    texts: set[str] = set()
     rated = []
     for index, reply in enumerate(replies):
         if not is_note(remarks[index]):
             earned = {**_earned(question, replies, remarks, index, title), **of_question}
-            earned["to another reply"] = -1 if quotes[index] & said else 0
+            earned["to another reply"] = -1 if quotes[index] & texts else 0
             because = tuple(why for why, points in earned.items() if points > 0)
             rated.append(Answer(reply, sum(earned.values()), because))
         if any(quotes[index + 1 :]):
-            said.update(line.strip()[:_ALIKE] for line in reply.text.splitlines())
+            texts.update(line.strip()[:_ALIKE] for line in reply.text.splitlines())
     return rated
 
 
@@ -196,7 +196,7 @@ def _earned(
     title: set[str],
 ) -> dict[str, int]:
     """Return the points of a reply, by what it has them for."""
-    reply, said = replies[index], remarks[index]
+    reply, remark = replies[index], remarks[index]
     asker = reply.author is not None and reply.author == question.author
     earlier = any(
         before.author != question.author and not is_note(note)
@@ -208,28 +208,28 @@ def _earned(
         and reply.author is not None
         and reply.author == question.closed_by
         and abs(question.closed_at - reply.created_at) < _AT_CLOSE
-        and said.words >= 10
+        and remark.words >= 10
     )
-    third = said.addressed is not None and said.addressed != (question.author or "").lower()
+    third = remark.addressed is not None and remark.addressed != (question.author or "").lower()
     return {
         "first reply of another": 2 if not asker and not earlier else 0,
         "knows the repository": 2 if (reply.role or "") in _KNOWS else 0,
         "closes the issue with it": 2 if closes else 0,
-        "code": 2 if said.code else 1 if said.spans else 0,
-        "steps": 2 if said.steps else 0,
-        "reasons": 1 if said.reasons else 0,
-        "says what solved it": 1 if said.solved else 0,
-        "length": (said.statement_words >= 10) + (said.statement_words >= 25),
+        "code": 2 if remark.code else 1 if remark.spans else 0,
+        "steps": 2 if remark.steps else 0,
+        "reasons": 1 if remark.reasons else 0,
+        "says what solved it": 1 if remark.solved else 0,
+        "length": (remark.statement_words >= 10) + (remark.statement_words >= 25),
         "words of the title": min(shared, 2),
         "confirmed": 2 if _confirmed(question, replies, remarks, index) else 0,
-        "by the asker": -2 if asker and not said.solved else 0,
-        "thanks": -2 if said.thanks else 0,
-        "asks": -1 if said.question_words else 0,
+        "by the asker": -2 if asker and not remark.solved else 0,
+        "thanks": -2 if remark.thanks else 0,
+        "asks": -1 if remark.question_words else 0,
         "addressed to a third": -1 if third else 0,
-        "quotes much": -1 if said.quotes >= 3 else 0,
+        "quotes much": -1 if remark.quotes >= 3 else 0,
         "late": -1 if index >= _LATE else 0,
         "long discussion": -2 if len(replies) - index - 1 >= _LONG else 0,
-        "unsure": -1 if said.unsure else 0,
+        "unsure": -1 if remark.unsure else 0,
     }
 
 

@@ -73,10 +73,10 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
     third: dict[str, list[PersonAnswer]] = {}
     for other in adjudications(workspace, name):
         if other.path("annotations.parquet").exists():
-            for subject, said in _answers_that_count(read_table(workspace, other.name), form)[
-                0
-            ].items():
-                third.setdefault(subject, []).extend(said)
+            for subject, people_answers in _answers_that_count(
+                read_table(workspace, other.name), form
+            )[0].items():
+                third.setdefault(subject, []).extend(people_answers)
     wanted = project.facts.annotators
     return [
         _decision(keys[subject], answers[subject], third.get(subject, ()), wanted)
@@ -96,8 +96,8 @@ def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
             "configuration": project.configuration.digest,
             "values": list(decision.values),
             "how": decision.how,
-            "annotators": sorted({said.annotator for said in decision.answers}),
-            "decided_at": max((said.at for said in decision.answers), default=None),
+            "annotators": sorted({answer.annotator for answer in decision.answers}),
+            "decided_at": max((answer.at for answer in decision.answers), default=None),
         }
         for decision in made
     ]
@@ -139,10 +139,10 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
     for decision in decisions:
         open_ = decision.how in ("conflict", "unfinished")
         keep = None if open_ else set(decision.values) <= form.keeps
-        who = ", ".join(sorted({said.annotator for said in decision.answers}))
-        when = max(said.at for said in decision.answers)
+        who = ", ".join(sorted({answer.annotator for answer in decision.answers}))
+        when = max(answer.at for answer in decision.answers)
         text = "/".join(decision.values) if decision.values else decision.how
-        seen = ", not blind" if any(said.suggested for said in decision.answers) else ""
+        seen = ", not blind" if any(answer.suggested for answer in decision.answers) else ""
         told = f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}"
         comment = decision.key["comment"]
         rows.append(
@@ -196,14 +196,17 @@ def _answers_that_count(
 
 
 def _decision(
-    key: Mapping[str, Any], said: Sequence[PersonAnswer], third: Sequence[PersonAnswer], wanted: int
+    key: Mapping[str, Any],
+    answers: Sequence[PersonAnswer],
+    third: Sequence[PersonAnswer],
+    wanted: int,
 ) -> Decision:
-    if len(said) < wanted:
-        return Decision(key, "unfinished", (), tuple(said))
-    doubted = any(answer.doubt for answer in said)
-    if len({answer.values for answer in said}) == 1 and not (third and doubted):
-        return Decision(key, "agreed", said[0].values, tuple(said))
+    if len(answers) < wanted:
+        return Decision(key, "unfinished", (), tuple(answers))
+    doubted = any(answer.doubt for answer in answers)
+    if len({answer.values for answer in answers}) == 1 and not (third and doubted):
+        return Decision(key, "agreed", answers[0].values, tuple(answers))
     if not third:
-        return Decision(key, "conflict", (), tuple(said))
+        return Decision(key, "conflict", (), tuple(answers))
     last = max(third, key=lambda answer: (answer.at, answer.annotator))
     return Decision(key, "adjudicated", last.values, (last,))

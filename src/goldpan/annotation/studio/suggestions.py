@@ -168,7 +168,11 @@ def _of_reply(task: Task, suggestion: Suggestion | None) -> Suggestion | None:
 
 
 def _dataset_suggestion(form: Form, task: Task) -> Suggestion | None:
-    return Suggestion("the dataset", {form.decides: task.dataset_labels}) if task.dataset_labels else None
+    return (
+        Suggestion("the dataset", {form.decides: task.dataset_labels})
+        if task.dataset_labels
+        else None
+    )
 
 
 def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:
