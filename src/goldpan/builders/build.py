@@ -13,6 +13,7 @@ from typing import Any, Literal
 from goldpan.builders import qa
 from goldpan.builders.recipes import Recipe
 from goldpan.builders.repository_rows import RowsRequest, draw_places, make_rows, read_rows
+from goldpan.builders.row_origins import described_rules
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage

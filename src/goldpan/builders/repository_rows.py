@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
-from goldpan.builders.described import cloned_source, mined_source
 from goldpan.builders.recipes import Recipe, find_recipe
-from goldpan.builders.row_origins import mined_source
+from goldpan.builders.row_origins import cloned_source, mined_source
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.parquet import count_rows, read_table

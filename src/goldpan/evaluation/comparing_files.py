@@ -9,7 +9,12 @@ import numpy as np
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparing import METHODS, Question
-from goldpan.evaluation.file_evidence import FORMULAS, count_evidence, prediction_evidence, one_vs_rest
+from goldpan.evaluation.file_evidence import (
+    FORMULAS,
+    count_evidence,
+    one_vs_rest,
+    prediction_evidence,
+)
 from goldpan.evaluation.score_files import Key, ScoreFile
 from goldpan.evaluation.statistics.calibrated import ROPE, answer_questions, no_rows
 from goldpan.evaluation.statistics.compare import compare

@@ -136,7 +136,9 @@ def prediction_evidence(
     return tasks
 
 
-def count_evidence(file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]) -> list[TaskEvidence]:
+def count_evidence(
+    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
+) -> list[TaskEvidence]:
     """Return evidence on data sets of which only counts are known, not which rows are whose."""
     tasks = []
     for dataset in matrix.tasks:
