@@ -105,6 +105,18 @@ def test_shows_a_run_to_people(tmp_path: Path) -> None:
     assert "macro_f1" in done.stdout
 
 
+def test_a_cutoff_is_named_as_of_any_model(tmp_path: Path) -> None:
+    place = _dataset(tmp_path)
+    command = ("--weights", str(tiny("bert")), "--epochs", "1")
+    done = _say(place, *command, "--set", "cutoff=2023-09-15")
+    assert "so the cut-off 2023-09-15 says nothing" in " ".join(done.stdout.split())
+    (made,) = read_runs(Workspace(place))
+    assert made.record.dates is not None
+    assert made.record.dates.cutoff == "2023-09-15"
+    with pytest.raises(UsageError, match="'last year' is no date"):
+        _say(place, *command, "--set", "cutoff=last year")
+
+
 def test_bad_usage_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--weights is missing"):
         _say(tmp_path)

@@ -67,7 +67,8 @@ def finetune(
     """Fine-tune language models on tasks and test them; interrupted runs resume."""
     from goldpan.datasets.registry import find_task, tasks_directory
     from goldpan.datasets.task_data import task_directory
-    from goldpan.evaluation.models.finetuned import NAME, finetuned
+    from goldpan.evaluation.models.catalogue import find_model
+    from goldpan.evaluation.models.finetuned import NAME
     from goldpan.evaluation.protocol import find_protocol, settings_for
     from goldpan.evaluation.run import run
     from goldpan.evaluation.task_input import read_task_input
@@ -87,7 +88,7 @@ def finetune(
     for name, values in (("--task", task), ("--weights", weights)):
         if not values:
             raise UsageError(f"{name} is missing", f"Give {name} once or several times")
-    models = [finetuned({**settings, "weights": weight}) for weight in weights or ()]
+    models = [find_model(NAME, {**settings, "weights": weight}) for weight in weights or ()]
     known = [find_task(name, tasks_directory(lab.root)) for name in task or ()]
     results = []
     with reporting(json) as reporter:

@@ -1,0 +1,51 @@
+"""What people answered in an annotation project, as `goldpan annotate pull` leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from goldpan.annotation.studio.annotations import Annotation, table
+from goldpan.annotation.studio.decisions import write_decisions
+from goldpan.annotation.studio.forms import Form, Task
+from goldpan.annotation.studio.project import Facts, begin_project
+from goldpan.core.parquet import write, writer
+from goldpan.core.schemas import ANNOTATIONS
+from goldpan.core.workspace import Workspace
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def two_people_say(
+    place: Workspace,
+    name: str,
+    form: Form,
+    tasks: Iterable[Task],
+    said: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]],
+) -> None:
+    """Write a project in which two people answered the tasks that `said` names by subject."""
+    facts = Facts("http://127.0.0.1:1", "k", form.name, annotators=2, blind=True)
+    project = begin_project(place, name, form.configuration, facts)
+    answers = [
+        Annotation(
+            number=2 * at + person,
+            task=at,
+            data=task.data(),
+            annotator=f"person{person}",
+            values={
+                field.name: values if field.name == form.decides else ()
+                for field in form.configuration.fields
+            },
+            problem=None,
+            suggested=False,
+            filled_in={},
+            seconds=10.0,
+            created_at=NOON,
+            updated_at=NOON,
+        )
+        for at, task in enumerate(tasks)
+        for person, values in enumerate(said.get(task.subject_id, ()))
+    ]
+    with writer(project.path("annotations.parquet"), ANNOTATIONS) as target:
+        write(target, ANNOTATIONS, "", table(answers, form.configuration, name))
+    write_decisions(place, name)
