@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
-from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace as Layout
+
+if TYPE_CHECKING:  # it takes long to import
+    from goldpan.core.engine import EngineName
 
 R = TypeVar("R")
 
@@ -56,6 +58,8 @@ def map_repositories(
         return [work(repo) for repo in repos]
     if not repos:
         return []
+    from goldpan.core.engine import open_engine
+
     with open_engine(engine, os.cpu_count() or 1, address) as machines:
         return list(machines.map(work, repos))
 
