@@ -96,8 +96,8 @@ def run_filters(
         task = stack.enter_context(reporter.task("Filtering repositories", len(largest)))
         absolute = replace(workspace, root=workspace.root.absolute())
         judged = machines.map(partial(_filter_alone, absolute, profile), largest)
-        for repo in largest:
-            results[repo] = next(judged)
+        for repo, result in zip(largest, judged, strict=True):
+            results[repo] = result
             task.advance()
         return [results[repo] for repo in repos]
 

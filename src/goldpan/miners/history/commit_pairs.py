@@ -100,7 +100,7 @@ class Reader:
             self._bring_files(pairs)
         compared = list(compare(self.clone, pairs, Depth.FILES))
         unread = [pair for pair, files in zip(pairs, compared, strict=True) if files is None]
-        shallow = compare(self.clone, unread, Depth.FOLDERS)
+        shallow = iter(list(compare(self.clone, unread, Depth.FOLDERS)))
         for files in compared:
             if files is not None:
                 yield Compared(files, count(files))

@@ -51,9 +51,9 @@ def normalize_all(
             open_engine(engine, processes, address) as machines,
             reporter.task("Repositories", len(dealt)) as task,
         ):
-            rows = machines.map(partial(alone, absolute, license), dealt)
-            for repo in dealt:
-                counts[repo] = next(rows)
+            made = machines.map(partial(alone, absolute, license), dealt)
+            for repo, rows in zip(dealt, made, strict=True):
+                counts[repo] = rows
                 task.advance()
     return {repo: counts[repo] for repo in repos}
 
