@@ -18,7 +18,7 @@ from goldpan.core.sanitize import line, visible
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.catalogue import criteria
-from goldpan.filters.funnel import Funnel, read_funnels
+from goldpan.filters.funnel import Funnel, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.report import charts
 from goldpan.report.distributions import measure
@@ -88,8 +88,9 @@ def write_report(
     Raises `WorkspaceError` where a repository was not filtered by the profile or the file cannot
     be written, `DatasetError` where a directory holds no dataset.
     """
-    whole = read_funnels(workspace, repos, profile)
     funnels = [_Funnels(repo, *read_funnels(workspace, [repo], profile)) for repo in repos]
+    issues = sum_funnels([own.issues for own in funnels], profile.decide)
+    whole = issues, sum_funnels([own.pairs for own in funnels], profile.decide)
     basis = find_basis(workspace, repos, profile.name)
     with open_repositories(workspace, repos, profile.name) as connection:
         repositories = overview(connection)
