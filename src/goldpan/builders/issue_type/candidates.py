@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goldpan.builders.issue_type.closings import CLOSINGS, EventSource, Unit, digest
 from goldpan.builders.issue_type.profile import IssueTypeProfile
+from goldpan.core.parquet import Writer
 from goldpan.filters.duplicates.kept import replacing, sketch_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.sketch import sketches
@@ -77,7 +77,7 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
     closings = 0
     with ExitStack() as stack:
         path = stack.enter_context(replacing(search.candidates(unit)))
-        target = stack.enter_context(pq.ParquetWriter(path, CANDIDATES, compression="zstd"))
+        target = stack.enter_context(Writer(path, CANDIDATES))
         sketched = None
         if search.profile.near_duplicates != "keep":
             sketched = stack.enter_context(sketch_file(search.sketches(unit)))

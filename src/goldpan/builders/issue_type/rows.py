@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goldpan.builders.issue_type.candidates import CANDIDATES, Search, given_text
 from goldpan.builders.issue_type.closings import Unit
+from goldpan.core.parquet import open_file
 from goldpan.datasets.family import GROUP, Column, Family
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_rows import task_family
@@ -93,7 +93,7 @@ class RowSource:
         for unit in self.units:
             start, end = bounds[unit.number : unit.number + 2]
             mine = positions[start:end]
-            with pq.ParquetFile(self.search.candidates(unit)) as file:
+            with open_file(self.search.candidates(unit)) as file:
                 for batch in file.iter_batches(_BATCH):
                     there = batch["place"].to_numpy()
                     at = np.searchsorted(mine, there)

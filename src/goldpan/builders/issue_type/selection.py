@@ -10,14 +10,15 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goldpan.builders.issue_type.balance import Balance
 from goldpan.builders.issue_type.candidates import Search
 from goldpan.builders.issue_type.closings import Unit
 from goldpan.builders.issue_type.near_duplicates import KeptSketches, group_rows
 from goldpan.core.engine import Engine
+from goldpan.core.parquet import read_table
 from goldpan.core.query import connect_alone
+from goldpan.core.sealed import verify_parquet
 
 EXPLAINED = {
     "repeated-event": "the archive holds the event twice",
@@ -88,7 +89,7 @@ def choose(
     Memory follows their number, about 1 KB each.
     """
     profile = search.profile
-    keys = _Keys(scratch, [str(search.candidates(unit)) for unit in units])
+    keys = _Keys(scratch, [str(verify_parquet(search.candidates(unit))) for unit in units])
     with keys:
         keys.keep("repeated-event", _NEW)
         if profile.repeated_closings == "last":
@@ -155,7 +156,7 @@ class _Keys:
         kept = []
         for unit in units:
             wanted = row_numbers[bounds[unit.number] : bounds[unit.number + 1]]
-            whole = pq.read_table(search.candidates(unit), columns=["place"])["place"].to_numpy()
+            whole = read_table(search.candidates(unit), ["place"])["place"].to_numpy()
             kept.append(KeptSketches(search.sketches(unit), np.searchsorted(whole, wanted)))
         stands = group_rows(kept, rows["age"].to_numpy(), self._scratch, engine)
         alone = np.bincount(stands, minlength=len(stands))[stands] == 1

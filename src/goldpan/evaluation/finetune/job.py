@@ -13,8 +13,8 @@ from pathlib import Path
 
 import orjson
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from goldpan.core.parquet import read_table, write_table
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_file import plain_task, task_of
 from goldpan.evaluation.finetune.settings import Settings
@@ -47,9 +47,9 @@ def write_job(job: Job) -> None:
     """Write a training into its directory; those of an earlier try are replaced."""
     folder = job.directory / _FOLDER
     folder.mkdir(exist_ok=True)
-    pq.write_table(job.train, folder / "train.parquet")
+    write_table(job.train, folder / "train.parquet")
     if job.validation is not None:
-        pq.write_table(job.validation, folder / "validation.parquet")
+        write_table(job.validation, folder / "validation.parquet")
     facts = {
         "task": plain_task(job.task),
         "settings": asdict(job.settings),
@@ -66,8 +66,8 @@ def read_job(directory: Path) -> Job:
     chosen = folder / "validation.parquet"
     return Job(
         task_of(data["task"], str(folder)),
-        pq.read_table(folder / "train.parquet"),
-        pq.read_table(chosen) if chosen.exists() else None,
+        read_table(folder / "train.parquet"),
+        read_table(chosen) if chosen.exists() else None,
         Settings(**data["settings"]),
         data["seed"],
         Path(data["weights"]),
