@@ -88,6 +88,25 @@ def test_steps_come_out_of_counts_a_project(tmp_path: Path) -> None:
     assert tested["Precision", "p"]["here"] < 0.05
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (",flaky,", ",Flaky,", "has counts of Flaky, which are none of the paper's tasks"),
+        ("V", "v", "has counts of ff, voc, vocff, which Table 13"),
+    ],
+)
+def test_counts_of_other_names_are_a_problem(
+    tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    data = counts_file(tmp_path / "data")
+    path = data / "ecser" / "flaky-counts.csv"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(old, new).replace("FF", "FF" if old != "V" else "ff"), "utf-8")
+    code, tables = run("--table", "13", "--data", data, "--workspace", tmp_path / "w")
+    assert code == 3
+    assert problem in tables["13"]["problems"][0]
+
+
 def requirements(folder: Path) -> Path:
     """Write a training set and one external set."""
     folder.mkdir()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # these take long to import
 
 
 _LONGEST_ROW = 26
+_MOST_FILES = 12
+"""Missing files that are named on the screen."""
 _MARKS = {"run": "r", "in part": "p", "recomputed": "c", "untested": "-"}
 
 
@@ -101,7 +103,8 @@ def print_description(facts: dict[str, Any]) -> None:
     for model in facts["models"]:
         size = "" if model["parameters"] is None else f", {model['parameters'] / 1e6:,.0f} M"
         weights = f", {model['weights']}" if model["weights"] else ""
-        text = f"  {model['name']}: {model['kind']}{size}, {model['license']}{weights}"
+        terms = "" if model["kind"] == "baseline" else f", {model['license']}"
+        text = f"  {model['name']}: {model['kind']}{size}{terms}{weights}"
         console.print(clean(text))
 
 
@@ -118,7 +121,7 @@ def print_jobs(plan: JobPlan, directory: Path) -> None:
 def print_reproduction(result: Reproduction, paths: Sequence[Path]) -> None:
     """Show each table beside the print, and where the results lie."""
     from goldpan.reproduce.cells import MEANING
-    from goldpan.reproduce.report import sentences
+    from goldpan.reproduce.report import NAMES, sentences
 
     console = Terminal()
     for table in result.tables:
@@ -132,8 +135,10 @@ def print_reproduction(result: Reproduction, paths: Sequence[Path]) -> None:
         for note in table.notes:
             console.print(clean(f"Note: {note}"))
     console.print(titled("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING)))
-    for _, problem, remedy in result.missing:
+    for _, problem, remedy in result.missing[:_MOST_FILES]:
         console.print(clean(f"{problem}. {remedy}."))
+    if (more := len(result.missing) - _MOST_FILES) > 0:
+        console.print(f"{more:,} more missing files are named in {NAMES[1]}.")
     fetched = sum(bool(result.recipe.file(key).raw_path) for key, _, _ in result.missing)
     if fetched:
         console.print(f"--download fetches {fetched} of these {len(result.missing)} files.")

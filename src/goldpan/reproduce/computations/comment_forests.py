@@ -39,7 +39,8 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     chosen = parsed(_Settings, settings)
     if not context.effort.run:
         return
-    files = {task: context.files(keys) for task, keys in chosen.features.items()}  # all, or none
+    context.files(key for keys in chosen.features.values() for key in keys)  # all, or none
+    files = {task: context.files(keys) for task, keys in chosen.features.items()}
     answered = [forest(train, test, context.seed) for train, test in files.values()]
     for column, metric in (("Precision", "precision"), ("Recall", "recall"), ("F1", "f1")):
         values = [getattr(confusion, metric) or 0.0 for confusion in answered]

@@ -11,6 +11,7 @@ S10 are a task and a metric, its columns Omnibus, p, and two classifiers with `v
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -45,6 +46,7 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
     """Yield the cells of the table that the counts of the file give."""
     chosen = parsed(_Settings, settings)
     study = _read(context, chosen)
+    _check_names(context.file(chosen.file).path, table, study)
     for (row, column), value in steps(study, chosen.parts).items():
         if row in table.rows and column in table.columns:
             yield Outcome(row, column, value, "recomputed", facts={"file": chosen.file})
@@ -80,7 +82,24 @@ def _read(context: Context, settings: _Settings) -> Study:
                 BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn),
             )
         )
+    if not counted:
+        raise EvaluationError(
+            f"{file.path} has counts of {', '.join(sorted({key.task for key in held.counts}))}, "
+            "which are none of the paper's tasks",
+            f"Call them {', '.join(tasks)} in the column task",
+        )
     return Study(tuple(counted), settings.undefined)
+
+
+def _check_names(path: Path, table: TableRecipe, study: Study) -> None:
+    """Raise `EvaluationError` where the table has none of the file's classifiers."""
+    words = {word for name in (*table.rows, *table.columns) for word in name.split()}
+    models = sorted({row.model for row in study.counted})
+    if not words & set(models):
+        raise EvaluationError(
+            f"{path} has counts of {', '.join(models)}, which {table.title} has not",
+            "Write classifiers in the column model as the table does",
+        )
 
 
 def _tests(context: Context, table: TableRecipe, study: Study) -> Iterator[Outcome]:
