@@ -13,7 +13,6 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import measure_coverage
-from goldpan.miners.tables import again as again_module
 from goldpan.miners.tables import normalize as module
 from goldpan.miners.tables import parts
 from goldpan.miners.tables.normalize import normalize
@@ -63,7 +62,7 @@ def test_repositories_made_at_once_have_the_same_tables(
     names = [f"prospector/{name}" for name in ("sluice", "pan", "rocker")]
     for name in names:
         shutil.copytree(mined / "raw" / REPO, tmp_path / "raw" / name)
-    monkeypatch.setattr(again_module, "_WORTH_PROCESSES", 0)
+    monkeypatch.setattr("goldpan.miners.tables.normalize_all._WORTH_PROCESSES", 0)
     with Reporter(quiet=True) as reporter:
         counts = normalize_all(Workspace(tmp_path), names, reporter, 2, None)
     assert list(counts) == names
