@@ -78,6 +78,15 @@ def test_a_binary_task_keeps_the_official_partition(tmp_path: Path) -> None:
     assert found[1]["source"] == "java.csv:2"
 
 
+def test_numbers_of_pandas_and_blanks_mean_the_same(tmp_path: Path) -> None:
+    task, path = find_task("nlbse23_java_summary"), official(tmp_path, "java")
+    read = nlbse23_comments.read
+    found = list(read(task, [path]))
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(",0,1,", ",0.0, 1.0 ,").replace(",1,0,", ", 1,0.0,"), "utf-8")
+    assert list(read(task, [path])) == found
+
+
 def test_a_multi_label_task_puts_categories_together(tmp_path: Path) -> None:
     task = find_task("comment_type_pharo")
     file = official(tmp_path, "pharo", compressed=True)

@@ -94,7 +94,8 @@ def spelled(category: str) -> str:
 
 
 def _instance(row: Mapping[str, str], file: Path, number: int) -> Instance:
-    id, partition, kind = (row[name] for name in (_COLUMNS[0], "partition", "instance_type"))
+    numbers = (str(row[name]).strip() for name in (_COLUMNS[0], "partition", "instance_type"))
+    id, partition, kind = (number.removesuffix(".0") for number in numbers)  # as pandas writes
     if not (id.isascii() and id.isdigit()):
         _refuse(file, number, f"has the comment_sentence_id {id[:40]!r}, which is not a number")
     if partition not in _PARTITIONS or kind not in ("0", "1"):
