@@ -65,7 +65,7 @@ def reproduce(context: Context, tables: Sequence[TableRecipe]) -> Reproduction:
                     context.problem(str(error))
                 progress.advance()
         problems += [
-            f"{sentence}, by SHA-256. Get the authors' content, or judge the cells with that in mind."
+            f"{sentence}, by SHA-256. Get the authors' file, or judge the cells with that in mind."
             for sentence in other_content(context.used.values())
         ]
         if table.note:
