@@ -65,7 +65,7 @@ def answered(tasks: Sequence[Task], people: Sequence[int]) -> list[dict[str, Any
     """Return tasks with two people's answers, which the server takes in with them."""
     choice = {"from_name": "verdict", "to_name": "issue", "type": "choices"}
     result = [{**choice, "value": {"choices": ["fixes"]}}]
-    answers = [{"result": result, "completed_by": one, "lead_time": 9.5} for one in people]
+    answers = [{"result": result, "completed_by": person, "lead_time": 9.5} for person in people]
     return [{"data": task.data(), "annotations": answers} for task in tasks]
 
 

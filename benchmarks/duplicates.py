@@ -201,21 +201,21 @@ def main() -> None:
     parser.add_argument(
         "--datatrove-python", default=os.environ.get("GOLDPAN_DATATROVE_PYTHON", "")
     )
-    given = parser.parse_args()
+    args = parser.parse_args()
     settings = DuplicateSettings()
     planted: list[Planted] = []
     with scratch() as name:
         directory = Path(name)
-        size = write_texts(directory, repeated(issue_texts(), given.texts, planted))
+        size = write_texts(directory, repeated(issue_texts(), args.texts, planted))
         print(
-            f"{given.texts:,} texts, {size / 1e6:,.0f} MB, {len(planted):,} planted; "
+            f"{args.texts:,} texts, {size / 1e6:,.0f} MB, {len(planted):,} planted; "
             f"{settings.shingle_words}-word shingles, {settings.bands} bands of {settings.rows}"
         )
         results = [
-            measure([sys.executable, "-m", OWN, name, str(WORKERS), given.engine], name, "goldpan")
+            measure([sys.executable, "-m", OWN, name, str(WORKERS), args.engine], name, "goldpan")
         ]
-        show("goldpan", results[0], given.texts)
-        if given.datatrove_python:
+        show("goldpan", results[0], args.texts)
+        if args.datatrove_python:
             figures = (
                 WORKERS,
                 settings.shingle_words,
@@ -223,9 +223,9 @@ def main() -> None:
                 settings.rows,
                 settings.seed,
             )
-            peer = [given.datatrove_python, str(PEER), name, *map(str, figures)]
+            peer = [args.datatrove_python, str(PEER), name, *map(str, figures)]
             results.append(measure(peer, name, "datatrove"))
-            show("datatrove", results[1], given.texts)
+            show("datatrove", results[1], args.texts)
             print(
                 f"datatrove takes {results[1].seconds / results[0].seconds:.1f} x the time and "
                 f"{results[1].processor / results[0].processor:.1f} x the processor time"

@@ -72,11 +72,13 @@ def repeat_tables(source: Workspace, target: Workspace, repo: str) -> Size:
 
 def _moved(rows: pa.Table, columns: tuple[str, ...], by: int) -> pa.Table:
     for name in columns:
-        place = rows.schema.get_field_index(name)
-        rows = rows.set_column(place, name, pc.add(rows[name], by))
+        field_index = rows.schema.get_field_index(name)
+        rows = rows.set_column(field_index, name, pc.add(rows[name], by))
     if "comment_id" in rows.column_names:
-        place = rows.schema.get_field_index("comment_id")
-        rows = rows.set_column(place, "comment_id", pc.add(rows["comment_id"], by * 1_000_000))
+        field_index = rows.schema.get_field_index("comment_id")
+        rows = rows.set_column(
+            field_index, "comment_id", pc.add(rows["comment_id"], by * 1_000_000)
+        )
     return rows
 
 
@@ -163,11 +165,11 @@ def measure_datatrove(python: str, workspace: Workspace, repo: str, issues: int)
             stdout=subprocess.PIPE,
             text=True,
         )
-    found = json.loads(done.stdout.splitlines()[-1])
-    took = float(found["seconds"])
+    value = json.loads(done.stdout.splitlines()[-1])
+    took = float(value["seconds"])
     print(
         f"datatrove, {' '.join(SHARED)}: {took:.2f} s, {issues / took:,.0f} issues/s, "
-        f"{found['kept']:,} kept"
+        f"{value['kept']:,} kept"
     )
     return took
 

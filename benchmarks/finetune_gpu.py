@@ -138,7 +138,9 @@ def by_goldpan(size: Size, job: Job) -> Measured:
     """Train as `goldpan evaluate finetune` does, and read what it tells of itself."""
     told = run_job(job, Reporter(quiet=True))
     loaded = load_model(job, load("torch").device("cpu"))
-    lengths = [each.length for each in loaded.head.examples(loaded.words, job.train, learn=True)]
+    lengths = [
+        example.length for example in loaded.head.examples(loaded.words, job.train, learn=True)
+    ]
     return Measured(
         size.name,
         "Goldpan",
@@ -181,7 +183,7 @@ def by_hand(size: Size, job: Job, device_batch: int) -> Measured:
     float(loss.detach())
     seconds = time.monotonic() - begun
     lengths = [len(row) for row in encoded]
-    weights = sum(each.numel() for each in module.parameters())
+    weights = sum(parameter.numel() for parameter in module.parameters())
     flops = model_flops(size, weights, lengths)
     return Measured(
         size.name,
@@ -201,7 +203,7 @@ def model_flops(size: Size, weights: int, lengths: Sequence[int]) -> float:
     vocabulary = 32_000 if size.width > 100 else _WORDS + 4
     dense = weights - vocabulary * size.width  # looking tokens up is no multiplication
     attention = 12 * size.layers * size.width
-    return float(sum(6 * dense * each + attention * each * each for each in lengths))
+    return float(sum(6 * dense * length + attention * length * length for length in lengths))
 
 
 def _memory() -> int:

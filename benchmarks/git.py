@@ -106,7 +106,9 @@ def compare_trees(path: Path, commits: list[str]) -> None:
             return [[file.path for file in objects.files(commit)] for commit in commits]
 
     def theirs() -> list[list[str]]:
-        listed = (plain_git(path, "ls-tree", "-r", "-z", "--name-only", one) for one in commits)
+        listed = (
+            plain_git(path, "ls-tree", "-r", "-z", "--name-only", commit) for commit in commits
+        )
         return [[path_text(name) for name in names.split(b"\0")[:-1]] for names in listed]
 
     fast, slow = versus(f"trees of {len(commits)} commits", ours, theirs)

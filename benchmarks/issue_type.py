@@ -151,8 +151,8 @@ def measure(command: list[str]) -> Taken:
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command} failed")
-    found = json.loads(output)
-    rows = found if isinstance(found, int) else sum(found["labels"].values())
+    value = json.loads(output)
+    rows = value if isinstance(value, int) else sum(value["labels"].values())
     processor = usage.ru_utime + usage.ru_stime
     return Taken(rows, time.monotonic() - begun, processor, usage.ru_maxrss / 1024)
 

@@ -29,7 +29,7 @@ def main(shards: Path, output: Path) -> None:
     rows = rows[(rows.type == "IssuesEvent") & (rows.action == "closed") & (rows.kind == "issue")]
     rows = rows[rows.body.notna()]
     classes = rows.labels.map(
-        lambda labels: {synonyms[one.lower()] for one in labels if one.lower() in synonyms}
+        lambda labels: {synonyms[label.lower()] for label in labels if label.lower() in synonyms}
     )
     rows = rows[classes.map(len) == 1]
     rows["label"] = classes[classes.map(len) == 1].map(lambda found: next(iter(found)))

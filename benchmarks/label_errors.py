@@ -110,12 +110,12 @@ def main() -> None:
     measured: list[Measured] = []
     tasks = load_tasks(None)
     with tempfile.TemporaryDirectory() as folder:
-        place = Workspace(Path(folder))
+        workspace = Workspace(Path(folder))
         for name in BASELINE:
             task = tasks[name]
             file = options.data / f"{task.settings['language']}.csv.xz"
-            import_files(place, task, [file], Reporter(quiet=True))
-            data = read_task_data(place.dataset(name), task)
+            import_files(workspace, task, [file], Reporter(quiet=True))
+            data = read_task_data(workspace.dataset(name), task)
             measured += [measure(data, seed) for seed in range(options.seeds)]
             print(name, measured[-1], flush=True)
     planted = sum(one.planted for one in measured)

@@ -51,7 +51,7 @@ def _options(command: Any, name: str) -> str:
     if not command.params:
         return ""
     context = command.make_context(name, [], resilient_parsing=True)
-    records = [each.get_help_record(context) for each in command.params]
+    records = [param.get_help_record(context) for param in command.params]
     rows = [_row(*record) for record in records if record]
     return table(("option", "takes", ""), rows) if rows else ""
 

@@ -57,7 +57,9 @@ def _type(kind: pa.DataType) -> str:
 def datasets_page() -> str:
     """Return the page of the dataset families."""
     families = [*(recipe.family for recipe in RECIPES.values()), CODE_COMMENTS]
-    return page("Dataset families", _DATASETS, *("\n\n".join(_family(each)) for each in families))
+    return page(
+        "Dataset families", _DATASETS, *("\n\n".join(_family(family)) for family in families)
+    )
 
 
 def _family(family: Family) -> Iterator[str]:
@@ -67,7 +69,7 @@ def _family(family: Family) -> Iterator[str]:
     yield f"Input: {inputs}. Target: `{family.target}`."
     yield table(
         ("column", "type", ""),
-        [(f"`{each.name}`", _type(each.kind), each.description) for each in family.columns],
+        [(f"`{column.name}`", _type(column.kind), column.description) for column in family.columns],
     )
     if family.limits:
         yield "Limits:\n\n" + "\n".join(f"- {limit}" for limit in family.limits)

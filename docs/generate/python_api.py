@@ -83,7 +83,9 @@ def _fields(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
 def _code(name: str, thing: Callable[..., Any]) -> str:
     """Return a name's signature, a parameter a line where it is long."""
     signature = inspect.signature(thing)
-    parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    parameters = [
+        parameter for parameter in signature.parameters.values() if parameter.name != "self"
+    ]
     told = str(signature.replace(parameters=parameters)).replace("'", "")
     line = f"{name}{told}".removesuffix(" -> None")
     if len(line) > 90:

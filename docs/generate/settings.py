@@ -34,13 +34,13 @@ def settings_page() -> str:
         _settings(Settings, FILE_SETTINGS),
         "## Review",
         _REVIEW,
-        _settings(ReviewSettings, [each.name for each in fields(ReviewSettings) if each.repr]),
+        _settings(ReviewSettings, [field.name for field in fields(ReviewSettings) if field.repr]),
     )
 
 
 def _settings(kind: type[Any], names: tuple[str, ...] | list[str]) -> str:
     about = attribute_docs(kind)
-    by_name = {each.name: each for each in fields(kind)}
+    by_name = {field.name: field for field in fields(kind)}
     rows = [(f"`{name}`", _default(by_name[name]), about.get(name, "")) for name in names]
     return table(("setting", "default", ""), rows)
 
