@@ -172,6 +172,19 @@ def ann(tmp_path_factory: pytest.TempPathFactory, studio: Annotators) -> Iterato
         yield annotator
 
 
+def assert_stacked_where_narrow(ann: Desk) -> None:
+    """Find the parts of a form below each other on a phone, and beside each other again."""
+    lefts = (
+        "[...document.querySelector('.gp-page').children]"
+        ".map(one => Math.round(one.getBoundingClientRect().x))"
+    )
+    parts = ann.ask("document.querySelector('.gp-page').children.length")
+    for width, columns in ((390, 1), (1600, parts)):
+        scale = {"width": width, "height": 1000, "deviceScaleFactor": 1}
+        ann.call("Emulation.setDeviceMetricsOverride", mobile=width < 800, **scale)
+        ann.until(f"new Set({lefts}).size === {columns}", 60)
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_fits_the_screen_and_texts_stay_texts(
     tmp_path: Path, studio: Annotators, ann: Desk, name: str
@@ -184,6 +197,7 @@ def test_every_form_fits_the_screen_and_texts_stay_texts(
     inside = ".gp-page :is(img, script, style, iframe, svg, a, form, base, meta, [onmouseover])"
     assert ann.ask(f"document.querySelectorAll({inside!r}).length") == 0
     assert ann.ask("document.title") != "owned"
+    assert_stacked_where_narrow(ann)
 
 
 @pytest.mark.parametrize("name", FORMS)
