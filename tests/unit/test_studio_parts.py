@@ -280,7 +280,7 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "environment", "told"),
     [
-        (None, TOKEN, "not the address of a Label Studio server"),
+        (None, TOKEN, "No Label Studio server is named"),
         ("ftp://x", TOKEN, "not the address"),
         ("http://a:b@x", TOKEN, "holds credentials"),
         ("http://x", {}, "no access token"),
