@@ -168,8 +168,10 @@ def _tell(server: subprocess.Popen[bytes], line: str) -> None:
 
 def _end(server: subprocess.Popen[bytes]) -> None:
     assert server.stdin is not None
+    assert server.stdout is not None
     server.stdin.close()  # which ends its loop
     server.wait()
+    server.stdout.close()
 
 
 def _read(path: Path) -> str:
