@@ -18,7 +18,7 @@ import sys
 import xllamacpp
 told = xllamacpp.CommonParams()
 told.model.path = sys.argv[1]
-told.n_parallel, told.n_ctx, told.warmup, told.verbosity = 2, 12288, False, 0
+told.n_parallel, told.n_ctx, told.warmup, told.verbosity = 2, 16384, False, 0
 # One thread a model: others would wait for each other by spinning.
 for threads in (told.cpuparams, told.cpuparams_batch):
     threads.n_threads, threads.poll = 1, 0

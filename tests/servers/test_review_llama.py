@@ -65,7 +65,7 @@ def test_an_answer_without_end_is_truncated(tmp_path: Path, address: str) -> Non
 
 def test_a_text_too_long_for_the_server_is_cut(tmp_path: Path, address: str) -> None:
     place = workspace(tmp_path, 1, issue1="The pump leaks.\n" * 500)
-    done = review(place, address, bounded_schema=True, max_tokens=400)
+    done = review(place, address, bounded_schema=True, max_tokens=1_200)
     assert rows(place)[1]["reason"] != "context-overflow"
     assert done.sent > 1
     assert len(replies(place)) == 1

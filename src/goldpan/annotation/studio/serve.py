@@ -7,7 +7,6 @@ where one is in use without a word.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import secrets
@@ -45,7 +44,11 @@ SERVER = IsolatedEnv(
 OWNER = "owner@example.org"
 _START = 900.0
 _STOP = 15.0
-_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_END_WITH_PARENT = """\
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 _ADDRESS = re.compile(r"[A-Za-z0-9._%+'-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 _LONGEST = 254  # of an e-mail address (RFC 5321)
 _OURS = ("LABEL_STUDIO_", "DJANGO_", "PYTHON", "VIRTUAL_ENV", "DATABASE_", "POSTGRE_", "REDIS_")
@@ -192,14 +195,13 @@ def running(
     ]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the server in its own environment
-            [*command, "--port", str(port)],
+            [*_ending_with_parent(), *command, "--port", str(port)],
             env=_environment(directory, accounts[0]),
             cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
         )
     try:
         _wait(process, url, directory)
@@ -273,9 +275,15 @@ def _wait(process: subprocess.Popen[bytes], url: str, directory: Path) -> None:
     )
 
 
-def _end_with_parent() -> None:
-    """Have the kernel end the server when Goldpan is killed, lest it keep the port."""
-    ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+def _ending_with_parent() -> list[str]:
+    """Return what starts a command that the kernel ends when Goldpan is killed.
+
+    Else it would keep the port. A program of its own asks for it, because no code of ours is safe
+    between fork and exec in a process with threads.
+    """
+    if sys.platform != "linux":
+        return []
+    return [sys.executable, "-I", "-S", "-c", _END_WITH_PARENT]
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
