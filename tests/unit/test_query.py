@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
+import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -84,3 +88,15 @@ def test_threads_and_processes_may_ask_at_once() -> None:
             assert list(threads.map(_count, range(20))) == list(range(20))
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
         assert list(processes.map(_count, range(3))) == list(range(3))
+
+
+def test_a_process_that_is_forked_leaves_its_parents_database_alone() -> None:
+    """It lacks the threads of that: to ask it, or to end it, would crash."""
+    assert _count(3) == 3
+    child = os.fork()
+    if not child:
+        os._exit(0 if _count(4) == 4 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    program = [sys.executable, "-c", "pass"]
+    assert subprocess.run(program, preexec_fn=gc.collect, check=False).returncode == 0
+    assert _count(5) == 5

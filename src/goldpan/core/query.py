@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import count
 from pathlib import Path
 
@@ -29,15 +28,18 @@ _PROCESS = "SET enable_external_file_cache = false"
 _ATTACH = "ATTACH ':memory:' AS {name} (ROW_GROUP_SIZE 8192); USE {name}"
 
 
-@lru_cache(maxsize=1)
+_INSTANCES: dict[int, duckdb.DuckDBPyConnection] = {}
+"""By process: one that was forked can neither ask nor end its parent's, whose threads it lacks."""
+
+
 def _instance() -> duckdb.DuckDBPyConnection:
     """Return this process's DuckDB: to start one takes longer than most questions."""
-    instance = duckdb.connect()
-    instance.execute(_PROCESS)
+    instance = _INSTANCES.get(os.getpid())
+    if instance is None:
+        started = duckdb.connect()
+        started.execute(_PROCESS)
+        instance = _INSTANCES.setdefault(os.getpid(), started)  # another thread's, if it was first
     return instance
-
-
-os.register_at_fork(after_in_child=_instance.cache_clear)  # its threads are the parent's
 
 
 @contextmanager
@@ -53,7 +55,7 @@ def connect() -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute(f"{_SESSION}; {_ATTACH.format(name=name)}")
         yield connection
     except (duckdb.FatalException, duckdb.InternalException):
-        _instance.cache_clear()  # it answers nothing any more
+        _INSTANCES.pop(os.getpid(), None)  # it answers nothing any more
         raise
     finally:
         connection.close()
