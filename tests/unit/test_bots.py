@@ -134,15 +134,15 @@ def test_what_robots_say_and_open_is_marked(tmp_path: Path) -> None:
         *(comment(n, again.format(f"user{n}", n), author="dora") for n in range(10, 20)),
         comment(10, "Attached.", author="bob"),
     ]
-    place = build(tmp_path, entries, comments)
-    found = judge_all(place)
-    bots = found["bots"]
+    workspace = build(tmp_path, entries, comments)
+    verdicts = judge_all(workspace)
+    bots = verdicts["bots"]
     assert dropped(bots) == {2: "bot-type", 3: "bot-response"}
     assert bots[2]["evidence"] == "opened by dependabot[bot]"
     counts = {number: row["value"] for number, row in bots.items() if row["value"]}
     assert counts == {1: 1, 4: 1} | dict.fromkeys(range(10, 20), 1)
     assert bots[4]["evidence"] == "comments by bots: k8s-ci-robot"
-    people = {number: row["value"] for number, row in found["participants"].items()}
+    people = {number: row["value"] for number, row in verdicts["participants"].items()}
     assert people == {1: 2, 2: 0, 3: 0, 4: 1, 10: 2} | dict.fromkeys(range(11, 20), 1)
 
 
@@ -154,7 +154,7 @@ def test_repeated_texts_need_many_issues(tmp_path: Path) -> None:
         *(comment(number, text, author="dora") for number in range(2, 5)),
         *(comment(number, picture.format(number)) for number in range(1, 13)),
     ]
-    place = build(tmp_path, [issue(number) for number in range(1, 13)], comments)
-    assert {row["value"] for row in judge(place, "bots").values()} == {0}
-    assert judge(place, "bots", repeated=4)[1]["value"] == 12
-    assert {row["value"] for row in judge(place, "bots", repeated=0).values()} == {0}
+    workspace = build(tmp_path, [issue(number) for number in range(1, 13)], comments)
+    assert {row["value"] for row in judge(workspace, "bots").values()} == {0}
+    assert judge(workspace, "bots", repeated=4)[1]["value"] == 12
+    assert {row["value"] for row in judge(workspace, "bots", repeated=0).values()} == {0}

@@ -117,8 +117,8 @@ def test_accuracy_of_two_models_on_one_task_is_the_exact_sign_test() -> None:
 
 def test_the_same_answers_and_seed_give_the_same_result() -> None:
     drawn = draw(Cell(tasks=2, rows=80, seeds=2, models=3), np.random.default_rng(1))
-    one, two = (answer_questions(drawn.evidence, drawn.models, rounds=200) for _ in range(2))
-    assert one == two
+    first, second = (answer_questions(drawn.evidence, drawn.models, rounds=200) for _ in range(2))
+    assert first == second
 
 
 def test_slopes_of_macro_f1_are_its_derivative() -> None:
@@ -134,11 +134,11 @@ def test_units_that_tasks_share_keep_their_bin() -> None:
     few = bins_of([np.array([0, 1, 2]), np.array([2, 3])])
     assert few[0][2] == few[1][0]
     many = np.arange(5 * BINS)
-    one, other = bins_of([many, many[::-1]])
-    assert one.tolist() == other[::-1].tolist()
-    assert set(np.bincount(one).tolist()) == {5}
-    there, sums = add_up(np.ones((2, many.size, 3)), one)
-    assert there.tolist() == list(range(BINS))
+    bins, reversed_bins = bins_of([many, many[::-1]])
+    assert bins.tolist() == reversed_bins[::-1].tolist()
+    assert set(np.bincount(bins).tolist()) == {5}
+    present, sums = add_up(np.ones((2, many.size, 3)), bins)
+    assert present.tolist() == list(range(BINS))
     assert sums.shape == (2, BINS, 3)
     assert (sums == 5).all()
 
@@ -159,7 +159,7 @@ def test_what_is_needed_would_decide() -> None:
     """With as many rows as are said to be needed, the same models are mostly told apart."""
     cell = Cell(tasks=1, rows=60, seeds=1, gain=0.12)
     random = np.random.default_rng(5)
-    told = [
+    needed = [
         verdict.needed
         for _ in range(20)
         if (
@@ -168,7 +168,7 @@ def test_what_is_needed_would_decide() -> None:
             ).new_rows.of[0, 1]
         ).needed
     ]
-    rows = int(np.median(told))
+    rows = int(np.median(needed))
     assert rates(replace(cell, rows=rows), [ROWS], 40).power(ROWS) > 0.5
 
 
@@ -221,7 +221,7 @@ def test_scores_alone_need_six_tasks() -> None:
             ],
             "f1",
         )
-        return {pair: one.decision for pair, one in new_tasks_by_scores(matrix).of.items()}
+        return {pair: verdict.decision for pair, verdict in new_tasks_by_scores(matrix).of.items()}
 
     assert scores(5) == {(0, 1): "untested"}
     assert scores(6) == {(0, 1): "better"}

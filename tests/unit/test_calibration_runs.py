@@ -23,12 +23,12 @@ def lines(folder: Path) -> list[dict[str, object]]:
 
 def test_what_is_finished_does_not_run_again(tmp_path: Path) -> None:
     first = Runs(tmp_path, 20, 20, batch=20).repeat("rows", CELL, [NEW_ROWS])
-    kept = lines(tmp_path)
+    before = lines(tmp_path)
     assert Runs(tmp_path, 20, 20, batch=20).repeat("rows", CELL, [NEW_ROWS]) == first
-    assert lines(tmp_path) == kept
+    assert lines(tmp_path) == before
     more = Runs(tmp_path, 40, 40, batch=20).repeat("rows", CELL, [NEW_ROWS])
     assert (first.repeats, more.repeats) == (20, 40)
-    assert lines(tmp_path)[: len(kept)] == kept
+    assert lines(tmp_path)[: len(before)] == before
 
 
 def test_a_stopped_run_and_a_whole_one_are_the_same(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ def comments(path: str, text: str) -> tuple[CommentFound, ...]:
 def said(path: str, text: str) -> list[tuple[str, str, list[str]]]:
     """Return name, kind and sentences of each documented class."""
     return [
-        (one.name, one.kind, [sentence.sentence for sentence in one.sentences])
-        for one in comments(path, text)
+        (comment.name, comment.kind, [sentence.sentence for sentence in comment.sentences])
+        for comment in comments(path, text)
     ]
 
 
@@ -62,11 +62,11 @@ def test_java() -> None:
 
 
 def test_the_code_is_shown_without_the_comment() -> None:
-    found = comments("Bowl.java", JAVA)[0]
-    assert found.code is not None
-    assert found.code.startswith("@Entity\n@Table")
-    assert "Holds water" not in found.code
-    assert found.comment == "Holds water.\nLeaks, e.g. at night.\n\n@author me"
+    comment = comments("Bowl.java", JAVA)[0]
+    assert comment.code is not None
+    assert comment.code.startswith("@Entity\n@Table")
+    assert "Holds water" not in comment.code
+    assert comment.comment == "Holds water.\nLeaks, e.g. at night.\n\n@author me"
 
 
 @pytest.mark.parametrize(
@@ -179,12 +179,12 @@ SAMPLES = {
 
 @pytest.mark.parametrize("path", SAMPLES)
 def test_other_languages(path: str) -> None:
-    text, wanted = SAMPLES[path]
-    if isinstance(wanted, str):
-        wanted = [(wanted, "class", ["Bowl."])]
-    elif wanted is None:
-        wanted = [("A", "class", ["In."])]
-    assert said(path, text) == wanted
+    text, expected = SAMPLES[path]
+    if isinstance(expected, str):
+        expected = [(expected, "class", ["Bowl."])]
+    elif expected is None:
+        expected = [("A", "class", ["In."])]
+    assert said(path, text) == expected
 
 
 def test_every_language_is_tried_here() -> None:
@@ -193,16 +193,16 @@ def test_every_language_is_tried_here() -> None:
 
 
 def test_a_header_is_read_as_the_language_that_parses() -> None:
-    found = read_file(Source("a.h", SAMPLES["a.h"][0].encode()))
-    assert found.language == "C++"
+    file = read_file(Source("a.h", SAMPLES["a.h"][0].encode()))
+    assert file.language == "C++"
     assert read_file(Source("a.h", b"/** S. */\nstruct s { int x; };\n")).language == "C"
 
 
 def test_broken_code_is_read_as_far_as_it_goes() -> None:
     text = "/** A. */\nclass A {}\nclass {{{ int 3x\n/** B. */ class B {"
-    found = read_file(Source("A.java", text.encode()))
-    assert found.comments[0].name == "A"
-    assert found.counts["syntax-errors"] == 1
+    file = read_file(Source("A.java", text.encode()))
+    assert file.comments[0].name == "A"
+    assert file.counts["syntax-errors"] == 1
 
 
 def test_a_far_comment_belongs_to_nothing() -> None:

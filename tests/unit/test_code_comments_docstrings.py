@@ -57,14 +57,14 @@ class Late:
 
 
 def names(text: str, kinds: frozenset[str] = ALL) -> list[tuple[str, str, str]]:
-    found = read_docstrings(text.encode(), "bowls", kinds)
-    return [(one.name, one.kind, one.text.text.strip()) for one in found.comments]
+    classes = read_docstrings(text.encode(), "bowls", kinds)
+    return [(comment.name, comment.kind, comment.text.text.strip()) for comment in classes.comments]
 
 
 def docstring(literal: str) -> str | None:
     """Return what is read of a class whose first statement is a literal."""
-    found = names(f"class A:\n    {literal}\n", frozenset({"class"}))
-    return found[0][2] if found else None
+    docstrings = names(f"class A:\n    {literal}\n", frozenset({"class"}))
+    return docstrings[0][2] if docstrings else None
 
 
 def test_only_classes_unless_asked() -> None:
@@ -76,18 +76,18 @@ def test_only_classes_unless_asked() -> None:
 
 
 def test_modules_and_functions() -> None:
-    found = names(MODULE)
-    assert ("bowls", "module", "Bowls.\n\nThey hold water.") in found
-    assert ("Bowl.pour", "function", "Pour it.") in found
-    assert len(found) == 5
+    docstrings = names(MODULE)
+    assert ("bowls", "module", "Bowls.\n\nThey hold water.") in docstrings
+    assert ("Bowl.pour", "function", "Pour it.") in docstrings
+    assert len(docstrings) == 5
 
 
 def test_the_code_is_the_class_without_its_docstring() -> None:
-    found = read_file(Source("bowls.py", MODULE.encode()))
-    assert found.comments[0].code is not None
-    assert found.comments[0].code.startswith("class Bowl(Base,")
-    assert "Holds water" not in found.comments[0].code
-    assert "size = 3" in found.comments[0].code
+    file = read_file(Source("bowls.py", MODULE.encode()))
+    assert file.comments[0].code is not None
+    assert file.comments[0].code.startswith("class Bowl(Base,")
+    assert "Holds water" not in file.comments[0].code
+    assert "size = 3" in file.comments[0].code
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_docstring_is_what_python_takes_for_one(prefix: str, quote: str, words
         return
     body = tree.body[0]  # words may end the class and begin a statement after it
     assert isinstance(body, ast.ClassDef)
-    wanted = ast.get_docstring(body, clean=False)
-    found = read_docstrings(text.encode(), "a", frozenset({"class"})).comments
-    read = found[0].text.text if found else None
-    assert (read or "") == (wanted or "")
+    expected = ast.get_docstring(body, clean=False)
+    comments = read_docstrings(text.encode(), "a", frozenset({"class"})).comments
+    read = comments[0].text.text if comments else None
+    assert (read or "") == (expected or "")

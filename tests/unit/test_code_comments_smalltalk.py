@@ -32,28 +32,28 @@ Bowl >> pour [
 
 
 def read(path: str, text: str) -> CommentFound | None:
-    found = read_file(Source(path, text.encode()))
-    assert found.language == "Smalltalk"
-    return found.comments[0] if found.comments else None
+    file = read_file(Source(path, text.encode()))
+    assert file.language == "Smalltalk"
+    return file.comments[0] if file.comments else None
 
 
 def test_tonel() -> None:
-    found = read("src/Sluice/Bowl.class.st", TONEL)
-    assert found is not None
-    assert (found.name, found.kind, found.form) == ("Bowl", "class", "class-comment")
-    assert [one.sentence for one in found.sentences] == [
+    comment = read("src/Sluice/Bowl.class.st", TONEL)
+    assert comment is not None
+    assert (comment.name, comment.kind, comment.form) == ("Bowl", "class", "class-comment")
+    assert [sentence.sentence for sentence in comment.sentences] == [
         "I am a bowl.",
         'I say "hello" to #water.',
         "Collaborators: Rim",
     ]
-    assert found.code is not None
-    assert found.code.startswith("Class {")
+    assert comment.code is not None
+    assert comment.code.startswith("Class {")
 
 
 def test_a_doubled_quote_has_its_place() -> None:
-    found = read("Bowl.class.st", TONEL)
-    assert found is not None
-    second = found.sentences[1]
+    comment = read("Bowl.class.st", TONEL)
+    assert comment is not None
+    second = comment.sentences[1]
     source = TONEL.encode()[second.span.start : second.span.end].decode()
     assert source == 'I say ""hello"" to #water.'
     assert (second.line, second.end_line) == (3, 3)
@@ -61,11 +61,11 @@ def test_a_doubled_quote_has_its_place() -> None:
 
 def test_a_doubled_quote_can_begin_and_end_a_sentence() -> None:
     text = '"  ""ä"" or ""b""\n"\nClass {\n\t#name : #A\n}\n'
-    found = read("A.class.st", text)
-    assert found is not None
-    (one,) = found.sentences
-    assert one.sentence == '"ä" or "b"'
-    assert text.encode()[one.span.start : one.span.end].decode() == '""ä"" or ""b""'
+    comment = read("A.class.st", text)
+    assert comment is not None
+    (sentence,) = comment.sentences
+    assert sentence.sentence == '"ä" or "b"'
+    assert text.encode()[sentence.span.start : sentence.span.end].decode() == '""ä"" or ""b""'
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_doubled_quote_can_begin_and_end_a_sentence() -> None:
     ],
 )
 def test_names_of_tonel(head: str, name: str) -> None:
-    found = read("File.class.st", f'"I am."\n{head}\n')
-    assert found is not None
-    assert found.name == name
+    comment = read("File.class.st", f'"I am."\n{head}\n')
+    assert comment is not None
+    assert comment.name == name
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_no_class_comment(text: str) -> None:
 
 def test_filetree() -> None:
     path = "repository/Sluice.package/Bowl.class/README.md"
-    found = read(path, "I am a bowl.\r\n\r\n# Heading\r\n\tI hold\twater.")
-    assert found is not None
-    assert (found.name, found.kind, found.code) == ("Bowl", "class", None)
-    assert [one.sentence for one in found.sentences] == [
+    comment = read(path, "I am a bowl.\r\n\r\n# Heading\r\n\tI hold\twater.")
+    assert comment is not None
+    assert (comment.name, comment.kind, comment.code) == ("Bowl", "class", None)
+    assert [sentence.sentence for sentence in comment.sentences] == [
         "I am a bowl.",
         "# Heading",
         "I hold\twater.",

@@ -28,12 +28,12 @@ PYTHON = 'x = "é"\nclass A:\n\t"""Holds café.\n\n\tIs ünder.  Or "not"?\n\t""
 JAVA = 'String x = "é";\n/**\n * Holds café.\n *\n *\tIs ünder.  Or "not"?\n */\nclass A {}\n'
 
 
-def placed(data: bytes, found: FileRead) -> list[str]:
+def placed(data: bytes, file: FileRead) -> list[str]:
     """Return what stands at the spans of a file's sentences."""
-    encoding = "utf-8" if found.encoding == "utf-8-sig" else found.encoding
+    encoding = "utf-8" if file.encoding == "utf-8-sig" else file.encoding
     return [
         data[sentence.span.start : sentence.span.end].decode(encoding)
-        for comment in found.comments
+        for comment in file.comments
         for sentence in comment.sentences
     ]
 
@@ -45,22 +45,22 @@ def test_the_file_holds_the_sentence_at_its_span(
     path: str, text: str, encoding: str, line_end: str
 ) -> None:
     data = ENCODED[encoding](text.replace("\n", line_end))
-    found = read_file(Source(path, data))
-    assert found.encoding == encoding
-    assert placed(data, found) == ["Holds café.", "Is ünder.", 'Or "not"?']
-    assert [one.line for one in found.comments[0].sentences] == [3, 5, 5]
+    file = read_file(Source(path, data))
+    assert file.encoding == encoding
+    assert placed(data, file) == ["Holds café.", "Is ünder.", 'Or "not"?']
+    assert [sentence.line for sentence in file.comments[0].sentences] == [3, 5, 5]
 
 
 def test_the_span_of_the_whole_comment() -> None:
-    (one,) = read_file(Source("A.java", JAVA.encode())).comments
-    comment = JAVA.encode()[one.span.start : one.span.end].decode()
+    (block,) = read_file(Source("A.java", JAVA.encode())).comments
+    comment = JAVA.encode()[block.span.start : block.span.end].decode()
     assert comment == JAVA[JAVA.index("/**") : JAVA.index("\nclass")]
 
 
 def test_a_sentence_over_lines_spans_its_marks() -> None:
     data = b"/**\n * Holds\n * water. Leaks.\n */\nclass A {}\n"
-    (one,) = read_file(Source("A.java", data, "join")).comments
-    first, second = one.sentences
+    (comment,) = read_file(Source("A.java", data, "join")).comments
+    first, second = comment.sentences
     assert first.sentence == "Holds\nwater."
     assert data[first.span.start : first.span.end] == b"Holds\n * water."
     assert (first.line, first.end_line, second.line) == (2, 3, 3)
@@ -75,12 +75,12 @@ def test_spans_are_exact_for_any_comment(lines: list[str], line_end: str, encodi
     body = line_end.join(f" * {line}".replace("*/", "* /") for line in lines)
     text = f"/**{line_end}{body}{line_end} */{line_end}class A {{}}{line_end}"
     data = ENCODED[encoding](text)
-    found = read_file(Source("A.java", data))
-    sentences = [one for comment in found.comments for one in comment.sentences]
-    assert placed(data, found) == [one.sentence for one in sentences]
-    assert all(one.text == normalize_sentence(one.sentence) for one in sentences)
-    for one in sentences:
-        assert one.sentence in text.split(line_end)[one.line - 1]
+    file = read_file(Source("A.java", data))
+    sentences = [sentence for comment in file.comments for sentence in comment.sentences]
+    assert placed(data, file) == [sentence.sentence for sentence in sentences]
+    assert all(sentence.text == normalize_sentence(sentence.sentence) for sentence in sentences)
+    for sentence in sentences:
+        assert sentence.sentence in text.split(line_end)[sentence.line - 1]
 
 
 def test_a_binary_file_is_told() -> None:
@@ -90,11 +90,11 @@ def test_a_binary_file_is_told() -> None:
 
 def test_what_is_private_is_made_unreadable() -> None:
     text = '"""Write to bob.miner@sluice-mining.org.\n\nKey below.\n"""\n'
-    found = read_file(Source("a.py", text.encode(), kinds=frozenset({"module"})))
-    assert found.comments[0].sentences[0].sentence == "Write to <EMAIL>."
-    assert found.comments[0].sentences[0].text == "write to email ."
-    assert "bob.miner" not in repr(found)
-    assert found.redacted == {"email": 1}
+    file = read_file(Source("a.py", text.encode(), kinds=frozenset({"module"})))
+    assert file.comments[0].sentences[0].sentence == "Write to <EMAIL>."
+    assert file.comments[0].sentences[0].text == "write to email ."
+    assert "bob.miner" not in repr(file)
+    assert file.redacted == {"email": 1}
 
 
 def test_sentences_within_a_key_of_many_lines_are_left_out() -> None:
@@ -103,19 +103,19 @@ def test_sentences_within_a_key_of_many_lines_are_left_out() -> None:
         f"class A:\n    '''Holds a key.\n\n-----BEGIN RSA PRIVATE KEY-----\n{key}\n"
         "-----END RSA PRIVATE KEY-----\nThat was it.\n'''\n"
     )
-    found = read_file(Source("a.py", text.encode()))
-    assert [one.sentence for one in found.comments[0].sentences] == [
+    file = read_file(Source("a.py", text.encode()))
+    assert [sentence.sentence for sentence in file.comments[0].sentences] == [
         "Holds a key.",
         "That was it.",
     ]
-    assert found.counts["private"] >= 6
-    assert "MIIE" not in repr(found)
+    assert file.counts["private"] >= 6
+    assert "MIIE" not in repr(file)
 
 
 def test_comments_without_words_and_endless_ones_are_counted() -> None:
     endless = "a" * (LONGEST_COMMENT + 1)
     many = "a.\n" * (MOST_SENTENCES + 1)
     text = "".join(f'class A{n}:\n    """{doc}"""\n' for n, doc in enumerate(("--", endless, many)))
-    found = read_file(Source("a.py", text.encode()))
-    assert found.comments == ()
-    assert found.counts == {"comment-without-words": 1, "comment-too-long": 2}
+    file = read_file(Source("a.py", text.encode()))
+    assert file.comments == ()
+    assert file.counts == {"comment-without-words": 1, "comment-too-long": 2}

@@ -80,16 +80,16 @@ def test_the_table_is_sound() -> None:
     for suffix in suffixes:
         assert suffix == suffix.lower()
         assert suffix_of(f"a{suffix}") == suffix
-    wanted = "Python Java JavaScript TypeScript TSX Go C C++ Rust C# Ruby PHP Kotlin Scala"
+    expected = "Python Java JavaScript TypeScript TSX Go C C++ Rust C# Ruby PHP Kotlin Scala"
     parsed = {language.name for language in LANGUAGES if language.grammar}
-    assert parsed >= {*wanted.split(), "Swift", "Shell", "Lua", "Julia"}
+    assert parsed >= {*expected.split(), "Swift", "Shell", "Lua", "Julia"}
 
 
 @pytest.mark.parametrize(
-    "language", [one for one in LANGUAGES if one.grammar], ids=lambda x: x.name
+    "language", [language for language in LANGUAGES if language.grammar], ids=lambda x: x.name
 )
 def test_every_grammar_loads_and_reads_nothing(language: object) -> None:
-    (grammar,) = (one.grammar for one in LANGUAGES if one is language)
+    (grammar,) = (other.grammar for other in LANGUAGES if other is language)
     assert grammar is not None
     reading = read(b"", grammar)
     assert reading.clean

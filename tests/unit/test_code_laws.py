@@ -47,11 +47,15 @@ def commented(draw: st.DrawFn) -> tuple[str, str, str]:
 @given(commented())
 def test_comments_have_no_substance(change: tuple[str, str, str]) -> None:
     path, before, after = change
-    found = compare(before.encode(), after.encode(), path)
+    comparison = compare(before.encode(), after.encode(), path)
     if before == after:
-        assert found.reason == "mode-only"
+        assert comparison.reason == "mode-only"
     else:
-        assert (found.keep, found.reason, found.parsed) == (False, "comments", "tree"), found
+        assert (comparison.keep, comparison.reason, comparison.parsed) == (
+            False,
+            "comments",
+            "tree",
+        ), comparison
 
 
 @st.composite
@@ -79,10 +83,14 @@ def mixed(draw: st.DrawFn) -> tuple[str, bytes, bytes]:
 @given(mixed())
 def test_both_directions_agree(change: tuple[str, bytes, bytes]) -> None:
     path, before, after = change
-    there, back = compare(before, after, path), compare(after, before, path)
-    assert (there.keep, there.reason, there.parsed) == (back.keep, back.reason, back.parsed)
-    assert there.changed_tokens == back.changed_tokens
-    assert there == compare(before, after, path)
+    forward, backward = compare(before, after, path), compare(after, before, path)
+    assert (forward.keep, forward.reason, forward.parsed) == (
+        backward.keep,
+        backward.reason,
+        backward.parsed,
+    )
+    assert forward.changed_tokens == backward.changed_tokens
+    assert forward == compare(before, after, path)
 
 
 @given(mixed())
@@ -108,10 +116,10 @@ def test_tokens_differ_for_the_tree_where_they_differ_without(
         assert squeeze(readings[0].stripped.code) != squeeze(readings[1].stripped.code)
 
 
-@given(st.sampled_from([one.suffixes[0] for one in LANGUAGES]), st.binary(), st.binary())
+@given(st.sampled_from([language.suffixes[0] for language in LANGUAGES]), st.binary(), st.binary())
 def test_garbage_gets_a_verdict(suffix: str, before: bytes, after: bytes) -> None:
-    found = compare(before, after, f"a{suffix}")
-    assert is_visible_line(found.evidence)
+    comparison = compare(before, after, f"a{suffix}")
+    assert is_visible_line(comparison.evidence)
 
 
 @given(PATHS, st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
@@ -127,6 +135,6 @@ def test_stripped_code_has_the_lines_of_the_text(change: tuple[str, bytes, bytes
     assert language.grammar is not None
     lines = text.count(b"\n")
     assert read(text, language.grammar).stripped.code.count(b"\n") == lines
-    kinds: list[LexicalRules] = [one.lexis for one in LANGUAGES if one.lexis]
+    kinds: list[LexicalRules] = [language.lexis for language in LANGUAGES if language.lexis]
     for lexis in kinds:
         assert strip(text, lexis).code.count(b"\n") == lines

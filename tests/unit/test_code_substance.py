@@ -109,8 +109,8 @@ def test_renamed_and_changed() -> None:
     ],
 )
 def test_a_file_that_does_not_parse(path: str, before: str, after: str, keep: bool) -> None:
-    found = compare(before.encode(), after.encode(), path)
-    assert (found.keep, found.parsed) == (keep, "failed")
+    comparison = compare(before.encode(), after.encode(), path)
+    assert (comparison.keep, comparison.parsed) == (keep, "failed")
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_a_file_that_does_not_parse(path: str, before: str, after: str, keep: bo
 def test_languages_without_a_grammar_whose_texts_are_plain(
     path: str, before: str, after: str, keep: bool
 ) -> None:
-    found = compare(before.encode(), after.encode(), path)
-    assert (found.keep, found.parsed) == (keep, "tokens")
+    comparison = compare(before.encode(), after.encode(), path)
+    assert (comparison.keep, comparison.parsed) == (keep, "tokens")
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_languages_without_a_grammar_whose_texts_are_plain(
     ],
 )
 def test_the_language_that_parses(path: str, text: str, language: str, parsed: Parsed) -> None:
-    found = compare(text.encode(), f"// x\n{text}".encode(), path)
-    assert (found.keep, found.language, found.parsed) == (False, language, parsed)
+    comparison = compare(text.encode(), f"// x\n{text}".encode(), path)
+    assert (comparison.keep, comparison.language, comparison.parsed) == (False, language, parsed)
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,11 @@ def test_the_language_that_parses(path: str, text: str, language: str, parsed: P
     ],
 )
 def test_evidence(before: str, after: str, tokens: int, evidence: str) -> None:
-    found = compare(before.encode(), after.encode(), "a.py")
-    assert (found.changed_tokens, found.evidence) == (tokens, evidence)
+    comparison = compare(before.encode(), after.encode(), "a.py")
+    assert (comparison.changed_tokens, comparison.evidence) == (tokens, evidence)
 
 
 def test_evidence_is_short() -> None:
-    found = compare(b"a = 1\n", b"a = " + b"1 + " * 100_000 + b"1\n", "a.py")
-    assert len(found.evidence) < 250
-    assert found.evidence.endswith("…")
+    comparison = compare(b"a = 1\n", b"a = " + b"1 + " * 100_000 + b"1\n", "a.py")
+    assert len(comparison.evidence) < 250
+    assert comparison.evidence.endswith("…")

@@ -52,22 +52,22 @@ def test_flags_override_environment_overrides_file(tmp_path: Path) -> None:
     environment["GOLDPAN_API_URL"] = "https://own.example/api/v3"
     assert load_settings({}, environment).api_url == "https://own.example/api/v3"
     flags = {"api_url": "https://flag.example/api/v3", "via": "graphql", "workspace": tmp_path}
-    found = load_settings(flags, {**environment, "GOLDPAN_WORKSPACE": "/elsewhere"})
-    assert (found.api_url, found.via) == (flags["api_url"], "graphql")
-    assert (found.workspace, found.retries) == (tmp_path, 3)
+    settings = load_settings(flags, {**environment, "GOLDPAN_WORKSPACE": "/elsewhere"})
+    assert (settings.api_url, settings.via) == (flags["api_url"], "graphql")
+    assert (settings.workspace, settings.retries) == (tmp_path, 3)
 
 
 @pytest.mark.parametrize(
-    ("given", "moment"),
+    ("text", "moment"),
     [
         ("2024-08-01", datetime(2024, 8, 1, tzinfo=UTC)),
         ("2024-08-01T12:00:00Z", datetime(2024, 8, 1, 12, tzinfo=UTC)),
         ("2024-08-01T12:00:00+02:00", datetime(2024, 8, 1, 10, tzinfo=UTC)),
     ],
 )
-def test_dates_without_a_zone_are_utc(tmp_path: Path, given: str, moment: datetime) -> None:
-    assert load_settings({"since": given, "workspace": tmp_path}, {}).since == moment
-    settings_file(tmp_path, f"since = {given}\n")
+def test_dates_without_a_zone_are_utc(tmp_path: Path, text: str, moment: datetime) -> None:
+    assert load_settings({"since": text, "workspace": tmp_path}, {}).since == moment
+    settings_file(tmp_path, f"since = {text}\n")
     assert load_settings({"workspace": tmp_path}, {}).since == moment
 
 
@@ -85,8 +85,8 @@ def test_dates_without_a_zone_are_utc(tmp_path: Path, given: str, moment: dateti
 def test_addresses_of_the_other_api_and_of_the_web(
     api_url: str, graphql_url: str, web_host: str
 ) -> None:
-    found = load_settings({"api_url": api_url}, {})
-    assert (found.graphql_url, found.web_host) == (graphql_url, web_host)
+    settings = load_settings({"api_url": api_url}, {})
+    assert (settings.graphql_url, settings.web_host) == (graphql_url, web_host)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_addresses_of_the_other_api_and_of_the_web(
     ],
 )
 def test_tokens_are_a_pool(environment: dict[str, str], tokens: tuple[str, ...]) -> None:
-    found = load_settings({}, environment)
-    assert found.tokens == tokens
-    assert not any(token in repr(found) for token in (FIRST, SECOND))
+    settings = load_settings({}, environment)
+    assert settings.tokens == tokens
+    assert not any(token in repr(settings) for token in (FIRST, SECOND))
 
 
 @pytest.mark.parametrize("token", ["ghp_a ghp_b", "ghp_a\tb", "ghp_é", "a\x1b[31m"])

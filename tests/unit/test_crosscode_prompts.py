@@ -96,8 +96,8 @@ def test_the_sides_show_as_many_examples_as_the_paper(method: str) -> None:
     k = int(method[0]) if method[0].isdigit() else 0
     train, evaluation, negative = expected.get(method, (k, k, 0))
     for side, count in (("train", train), ("evaluation", evaluation)):
-        found = Prompter(META, find_method(method), side, 0).prompt("x", "1")  # type: ignore[arg-type]
-        assert (found.positive, found.negative, found.examples_cut) == (count, negative, 0)
+        prompt = Prompter(META, find_method(method), side, 0).prompt("x", "1")  # type: ignore[arg-type]
+        assert (prompt.positive, prompt.negative, prompt.examples_cut) == (count, negative, 0)
 
 
 def test_examples_are_drawn_for_each_instance_by_the_seed() -> None:
@@ -114,17 +114,17 @@ def test_the_instruction_is_never_cut() -> None:
     seen = []
     for size in range(0, 120, 7):
         given_text = " ".join(["word"] * size)
-        found = prompter.prompt(given_text, "1")
-        assert count_words(found.text) <= 60
-        assert found.text.startswith("Definition: The input is A. The output is B.\n")
-        assert found.text.endswith("Output:")
-        assert found.positive + found.negative + found.examples_cut == 4
-        assert not found.input_cut or found.examples_cut == 4
-        assert not (found.negative and found.positive < 2)
-        seen.append((found.positive, found.negative, found.input_cut > 0))
-        kept = given_text[: len(given_text) - found.input_cut]
-        assert f"Input: {kept}\nOutput:" in found.text
-    assert seen == sorted(seen, key=lambda one: (-one[0], -one[1], one[2]))
+        prompt = prompter.prompt(given_text, "1")
+        assert count_words(prompt.text) <= 60
+        assert prompt.text.startswith("Definition: The input is A. The output is B.\n")
+        assert prompt.text.endswith("Output:")
+        assert prompt.positive + prompt.negative + prompt.examples_cut == 4
+        assert not prompt.input_cut or prompt.examples_cut == 4
+        assert not (prompt.negative and prompt.positive < 2)
+        seen.append((prompt.positive, prompt.negative, prompt.input_cut > 0))
+        shown = given_text[: len(given_text) - prompt.input_cut]
+        assert f"Input: {shown}\nOutput:" in prompt.text
+    assert seen == sorted(seen, key=lambda entry: (-entry[0], -entry[1], entry[2]))
     assert seen[0][2] is False
     assert seen[-1] == (0, 0, True)
 
@@ -132,8 +132,8 @@ def test_the_instruction_is_never_cut() -> None:
 def test_as_much_of_the_input_stays_as_fits() -> None:
     least = len(Prompter(META, find_method("zero-shot"), "train", 0).prompt("", "1").text)
     budget = Budget(least + 10, len, "characters")
-    found = Prompter(META, find_method("zero-shot"), "train", 0, budget).prompt("a" * 50, "1")
-    assert (len(found.text), found.input_cut) == (least + 10, 40)
+    prompt = Prompter(META, find_method("zero-shot"), "train", 0, budget).prompt("a" * 50, "1")
+    assert (len(prompt.text), prompt.input_cut) == (least + 10, 40)
 
 
 def test_a_budget_below_the_instruction_is_refused() -> None:
@@ -167,14 +167,14 @@ def test_texts_cannot_imitate_the_structure(
         positive=(example,) * 4,
         negative=(example,) * 4,
     )
-    found = Prompter(hostile, find_method(method), "train", 0).prompt(given_text, "1")
-    assert structure(found.text) == structure(plain.text)
+    prompt = Prompter(hostile, find_method(method), "train", 0).prompt(given_text, "1")
+    assert structure(prompt.text) == structure(plain.text)
 
 
 def looks_like_structure(line: str) -> bool:
     """Say whether a person, or a model, may take a line for one of the structure."""
     plain = unicodedata.normalize("NFKC", line)
-    seen = "".join(one for one in plain if unicodedata.category(one) != "Cf")
+    seen = "".join(character for character in plain if unicodedata.category(character) != "Cf")
     return bool(MARKERS.match(seen.strip().casefold()))
 
 
@@ -222,8 +222,8 @@ def test_the_authors_prompts_are_one_line() -> None:
     )
     assert shot, authors("1-shot")
     example = r"input: {0} (\d); output: {1} \{3}, explanation: {2} \{3}"
-    told = r"Definition: The input is A. The output is B.; "
-    told += "".join(
+    expected = r"Definition: The input is A. The output is B.; "
+    expected += "".join(
         f"{word} Example {number} - {example.format(*texts, group)}; "
         for group, (word, number, texts) in enumerate(
             (
@@ -235,7 +235,7 @@ def test_the_authors_prompts_are_one_line() -> None:
             1,
         )
     )
-    told += "Now complete the following example \u2212 input: x; output:"
-    assert re.fullmatch(told, authors("2/2-instruct")), authors("2/2-instruct")
+    expected += "Now complete the following example \u2212 input: x; output:"
+    assert re.fullmatch(expected, authors("2/2-instruct")), authors("2/2-instruct")
     with pytest.raises(UsageError, match="There is no layout 'line'"):
         Prompter(META, find_method("1-shot"), "train", 0, layout="line")

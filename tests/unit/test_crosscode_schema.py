@@ -43,14 +43,14 @@ def checked(directory: Path) -> Checked:
     return check_task_files(directory, QUIET)
 
 
-def told(directory: Path) -> list[str]:
-    return [f"{one.kind}: {one}" for one in checked(directory).problems]
+def problem_lines(directory: Path) -> list[str]:
+    return [f"{problem.kind}: {problem}" for problem in checked(directory).problems]
 
 
 def test_files_of_the_public_benchmark_pass(tmp_path: Path) -> None:
     write_public(tmp_path, STEM, [GOOD, {**GOOD, "idx": 2, "split": "valid"}])
-    found = checked(tmp_path)
-    assert (found.passed, found.problems, found.instances) == (True, (), 2)
+    result = checked(tmp_path)
+    assert (result.passed, result.problems, result.instances) == (True, (), 2)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_files_of_the_public_benchmark_pass(tmp_path: Path) -> None:
 )
 def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
     path = write_public(tmp_path, STEM, [GOOD], **changes)
-    (line,) = [line for line in told(tmp_path) if line.startswith("error")]
+    (line,) = [line for line in problem_lines(tmp_path) if line.startswith("error")]
     assert line.startswith(f"error: {STEM}.meta.json: {problem}")
     assert not checked(tmp_path).passed
     with pytest.raises(DatasetError, match=STEM):
@@ -106,7 +106,7 @@ def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], problem
 )
 def test_a_wrong_instance_is_named(tmp_path: Path, instance: Any, problem: str) -> None:
     path = write_public(tmp_path, STEM, [GOOD, instance, GOOD])
-    (line,) = told(tmp_path)
+    (line,) = problem_lines(tmp_path)
     assert line.startswith(f"error: {STEM}.data.json: {problem}")
     with pytest.raises(DatasetError) as caught:
         import_task(Workspace(tmp_path / "w"), path)
@@ -116,7 +116,7 @@ def test_a_wrong_instance_is_named(tmp_path: Path, instance: Any, problem: str) 
 
 def test_what_lacks_is_a_warning(tmp_path: Path) -> None:
     write_public(tmp_path, STEM, [GOOD], URL=None, Categories=[], **{"Positive Examples": []})
-    assert told(tmp_path) == [
+    assert problem_lines(tmp_path) == [
         f"warning: {STEM}.meta.json: Positive Examples: 0 of 4 examples",
         f"warning: {STEM}.meta.json: URL: is empty",
         f"warning: {STEM}.meta.json: Categories: is empty",
@@ -131,7 +131,7 @@ def test_files_that_belong_together_are_there(tmp_path: Path) -> None:
     write_public(tmp_path, "task_007_lonely_classification", [GOOD])
     (tmp_path / "task_007_lonely_classification.data.json").unlink()
     (tmp_path / "task_009_stray_classification.data.json").write_text("{}")
-    lines = told(tmp_path)
+    lines = problem_lines(tmp_path)
     assert f"error: {STEM}.data.json: 1 instances, but {STEM}.meta.json announces 2" in lines
     assert "error: task_006_other_classification.data.json: Instances: is empty" in lines
     assert f"error: {STEM}.meta.json: another task has the number 6" in lines
@@ -142,8 +142,8 @@ def test_files_that_belong_together_are_there(tmp_path: Path) -> None:
 
 def test_many_problems_are_counted_and_not_listed(tmp_path: Path) -> None:
     write_public(tmp_path, STEM, [{"input": "x"}] * 50)
-    found = checked(tmp_path)
-    assert (len(found.problems), found.unlisted, found.instances) == (20, 30, 50)
+    result = checked(tmp_path)
+    assert (len(result.problems), result.unlisted, result.instances) == (20, 30, 50)
 
 
 def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
     content["Instances"][1]["output"] = "crash"
     content["Instances"][2]["facts"] = {"colour": "red", "position": 1}
     data.write_text(json.dumps(content))
-    assert told(tmp_path / "files") == [
+    assert problem_lines(tmp_path / "files") == [
         f"error: {data.name}: Instances[1]: the output 'crash' is not one of the task's labels: "
         "bug, feature, question",
         f"error: {data.name}: Instances[2].facts.colour: is not a column of the task",

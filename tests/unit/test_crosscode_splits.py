@@ -35,10 +35,10 @@ WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu x
 
 
 def meta(number: int, kind: str, category: str, source: str = "") -> Meta:
-    found = find_kind(kind.split(" -> "))
-    assert found is not None
+    parsed = find_kind(kind.split(" -> "))
+    assert parsed is not None
     stem = f"task_{number:03}_{source or number}_x"
-    return Meta(stem, found, "Do it", "Do it so.", source or f"data-{number}", (category,))
+    return Meta(stem, parsed, "Do it", "Do it so.", source or f"data-{number}", (category,))
 
 
 def paper_tasks() -> list[Meta]:
@@ -58,7 +58,7 @@ def paper_tasks() -> list[Meta]:
         ("Question Answering", "Question Answering", 2),
     ]
     kinds = [(kind, category) for kind, category, count in plan for _ in range(count)]
-    return [meta(number, *one) for number, one in enumerate(kinds, 1)]
+    return [meta(number, *kind) for number, kind in enumerate(kinds, 1)]
 
 
 def test_the_ten_splits_have_the_papers_counts() -> None:
@@ -66,10 +66,12 @@ def test_the_ten_splits_have_the_papers_counts() -> None:
     assert len(metas) == 216
     assert len(shipped_splits()) == 10
     for name, split in shipped_splits().items():
-        found = assign_tasks(name, split, metas)
-        assert (len(found.train), len(found.evaluation)) == split.paper, name
-        assert found.left_out == ()
-        assert not {one.stem for one in found.train} & {one.stem for one in found.evaluation}
+        assigned = assign_tasks(name, split, metas)
+        assert (len(assigned.train), len(assigned.evaluation)) == split.paper, name
+        assert assigned.left_out == ()
+        assert not {meta.stem for meta in assigned.train} & {
+            meta.stem for meta in assigned.evaluation
+        }
 
 
 def test_a_shared_source_keeps_a_task_out_of_training() -> None:
@@ -78,18 +80,18 @@ def test_a_shared_source_keeps_a_task_out_of_training() -> None:
         meta(2, "Summarization", "Summarization", "code-trans"),
         meta(3, "Summarization", "Summarization", "other"),
     ]
-    found = assign_tasks("Type-Trans", shipped_splits()["Type-Trans"], metas)
-    assert [one.number for one in found.train] == [3]
-    (left_out,) = found.left_out
+    assigned = assign_tasks("Type-Trans", shipped_splits()["Type-Trans"], metas)
+    assert [meta.number for meta in assigned.train] == [3]
+    (left_out,) = assigned.left_out
     assert (left_out.task, left_out.shared_with) == (metas[1].stem, metas[0].stem)
 
 
 def test_an_empty_side_is_named() -> None:
     metas = [meta(1, "Generation -> Rewrite", "Code Editing"), meta(2, "Translation", "x")]
-    found = assign_tasks("Cat-Intra-BF", shipped_splits()["Cat-Intra-BF"], metas)
-    assert ([one.number for one in found.train], found.empty) == ([1], "evaluation")
-    found = assign_tasks("Cat-Intra-CD", shipped_splits()["Cat-Intra-CD"], metas)
-    assert found.empty == "training and evaluation"
+    assigned = assign_tasks("Cat-Intra-BF", shipped_splits()["Cat-Intra-BF"], metas)
+    assert ([meta.number for meta in assigned.train], assigned.empty) == ([1], "evaluation")
+    assigned = assign_tasks("Cat-Intra-CD", shipped_splits()["Cat-Intra-CD"], metas)
+    assert assigned.empty == "training and evaluation"
 
 
 def test_splits_are_asked_for_in_any_case() -> None:
@@ -128,7 +130,7 @@ def test_what_is_drawn_stays_as_data_grow(small: int, more: int, cap: int, seed:
     before = draw_instances(few, "t", cap, seed, frozenset())
     after = draw_instances(many, "t", cap, seed, frozenset())
     assert len(after.indexes) == min(cap, small + more)
-    old = {place for place in after.indexes if place < small}
+    old = {index for index in after.indexes if index < small}
     assert old <= before.indexes
     assert draw_instances(few, "t", cap, seed, frozenset()) == before
 
@@ -162,10 +164,10 @@ def sentences(start: int, count: int) -> list[str]:
 def built(tmp_path: Path, output: str = "split", **changes: Any) -> CrossCodeResult:
     tasks = find_tasks([tmp_path / "files"])
     splits = shipped_splits()
-    assigned = assign_tasks("Type-Trans", splits["Type-Trans"], [one.meta for one in tasks])
+    assigned = assign_tasks("Type-Trans", splits["Type-Trans"], [task.meta for task in tasks])
     settings_of = CrossSettings(find_method("2-shot"), **changes)
-    place = Workspace(tmp_path / "w")
-    return build_split(place, tasks, assigned, settings_of, tmp_path / output, QUIET)
+    workspace = Workspace(tmp_path / "w")
+    return build_split(workspace, tasks, assigned, settings_of, tmp_path / output, QUIET)
 
 
 def column(directory: Path, side: str, name: str) -> list[Any]:
@@ -179,12 +181,12 @@ def test_leaking_training_instances_are_dropped_and_counted(tmp_path: Path) -> N
     near = tested[3] + " tau"
     public(files, 1, ["Translation"], tested)
     public(files, 2, ["Summarization"], [*sentences(100, 10), tested[5], near])
-    found = built(tmp_path)
-    assert found.leaks == {"exact": 1, "near": 1}
-    assert [one.leaking for one in found.train] == [2]
-    assert column(found.directory, "train", "input") == sentences(100, 10)
-    assert column(found.directory, "test", "input") == tested
-    provenance = read_provenance(found.directory)
+    result = built(tmp_path)
+    assert result.leaks == {"exact": 1, "near": 1}
+    assert [count.leaking for count in result.train] == [2]
+    assert column(result.directory, "train", "input") == sentences(100, 10)
+    assert column(result.directory, "test", "input") == tested
+    provenance = read_provenance(result.directory)
     assert provenance["counts"]["leaking_exact"] == 1
     assert provenance["train"][0]["drawn"] == 12
     assert provenance["settings"]["seed"] == 0
@@ -195,12 +197,12 @@ def test_only_what_is_evaluated_counts_as_leaking(tmp_path: Path) -> None:
     texts = sentences(0, 30)
     public(tmp_path / "files", 1, ["Translation"], texts)
     public(tmp_path / "files", 2, ["Summarization"], texts)
-    found = built(tmp_path, evaluation_cap=5, train_cap=25)
-    assert len(column(found.directory, "test", "input")) == 5
-    kept = set(column(found.directory, "train", "input"))
-    assert not kept & set(column(found.directory, "test", "input"))
-    assert len(kept) == 25 - found.leaks["exact"]
-    assert found.leaks["near"] == 0
+    result = built(tmp_path, evaluation_cap=5, train_cap=25)
+    assert len(column(result.directory, "test", "input")) == 5
+    train = set(column(result.directory, "train", "input"))
+    assert not train & set(column(result.directory, "test", "input"))
+    assert len(train) == 25 - result.leaks["exact"]
+    assert result.leaks["near"] == 0
 
 
 def test_what_examples_show_is_not_asked(tmp_path: Path) -> None:
@@ -209,9 +211,9 @@ def test_what_examples_show_is_not_asked(tmp_path: Path) -> None:
     shown: dict[str, Any] = {"Positive Examples": [example]}
     public(tmp_path / "files", 1, ["Translation"], texts, **shown)
     public(tmp_path / "files", 2, ["Summarization"], sentences(50, 3))
-    found = built(tmp_path)
-    assert (found.evaluation[0].shown, found.evaluation[0].drawn) == (1, 9)
-    assert texts[4] not in column(found.directory, "test", "input")
+    result = built(tmp_path)
+    assert (result.evaluation[0].shown, result.evaluation[0].drawn) == (1, 9)
+    assert texts[4] not in column(result.directory, "test", "input")
 
 
 def contents(directory: Path) -> dict[str, str]:

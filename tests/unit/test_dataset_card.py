@@ -43,7 +43,7 @@ def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:
         {"split": "test", "path": "data/test-*.parquet"},
     ]
     info = head["dataset_info"]
-    assert [(one["name"], one["num_examples"]) for one in info["splits"]] == [
+    assert [(split["name"], split["num_examples"]) for split in info["splits"]] == [
         ("validation", 10),
         ("test", 11),
     ]
@@ -117,7 +117,7 @@ def test_every_column_is_described_in_one_sentence(family: Family) -> None:
     assert len(set(names)) == len(names)
     for column in family.columns:
         sentences = [column.description, *column.parts.values()]
-        assert all(one.endswith(".") and ". " not in one for one in sentences)
+        assert all(sentence.endswith(".") and ". " not in sentence for sentence in sentences)
         kind = column.kind.value_type if pa.types.is_list(column.kind) else column.kind
         fields = [field.name for field in kind] if pa.types.is_struct(kind) else []
         assert list(column.parts) == fields

@@ -60,10 +60,10 @@ def change_card(directory: Path, change: Callable[[dict[str, Any]], Any]) -> Non
 
 def vouch(directory: Path, *names: str) -> None:
     path = directory / "provenance.json"
-    told = read_json(path)
+    provenance = read_json(path)
     for name in names:
-        told["files"][name] = {"sha256": digest(directory / name), "bytes": 0}
-    path.write_bytes(sealed_json(told))
+        provenance["files"][name] = {"sha256": digest(directory / name), "bytes": 0}
+    path.write_bytes(sealed_json(provenance))
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
@@ -81,12 +81,12 @@ def test_what_is_no_dataset_is_one_problem(dataset: Path, tmp_path: Path) -> Non
     (problem,) = check(tmp_path)
     assert problem.file == "provenance.json"
     assert "holds no provenance.json" in problem.cause
-    told = read_json(dataset / "provenance.json")
-    songs = {**told, "family": "songs", "columns": [{"name": "tune", "type": "string"}]}
+    provenance = read_json(dataset / "provenance.json")
+    songs = {**provenance, "family": "songs", "columns": [{"name": "tune", "type": "string"}]}
     (dataset / "provenance.json").write_bytes(sealed_json(songs))
     (problem,) = check(dataset)
     assert "does not know the family 'songs'" in problem.cause
-    older = {**told, "goldpan": {"format": 0, "version": "0.0.1"}}
+    older = {**provenance, "goldpan": {"format": 0, "version": "0.0.1"}}
     (dataset / "provenance.json").write_bytes(sealed_json(older))
     (problem,) = check(dataset)
     assert "by Goldpan 0.0.1 in another format" in problem.cause
@@ -138,8 +138,8 @@ def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
     for path in dataset.iterdir():
         if path.name != "provenance.json":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    told = read_json(dataset / "provenance.json")
-    (dataset / "provenance.json").write_bytes(sealed_json({**told, "files": {}}))
+    provenance = read_json(dataset / "provenance.json")
+    (dataset / "provenance.json").write_bytes(sealed_json({**provenance, "files": {}}))
     assert [problem.cause for problem in check(dataset)] == [
         "it names no README.md",
         "it names no data",
@@ -291,8 +291,8 @@ def test_goldpans_own_search_is_the_default(tmp_path: Path) -> None:
 
 def test_paths_of_this_machine_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
-    for place in (f"{tmp_path}/datasets/made/x", "/home/somebody/work", f"{tmp_path}/raw/x"):
-        settings = replace(PROVENANCE, settings={"source": place})
+    for path in (f"{tmp_path}/datasets/made/x", "/home/somebody/work", f"{tmp_path}/raw/x"):
+        settings = replace(PROVENANCE, settings={"source": path})
         directory = write(tmp_path, QA, examples(QA, 1), provenance=settings).directory
         problems = check(directory)
         assert {problem.file for problem in problems} == {"provenance.json"}

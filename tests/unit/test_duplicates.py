@@ -45,7 +45,7 @@ def table(rows: Sequence[Row]) -> pa.Table:
     return pa.table(arrays, ["repo", "number", "text"])
 
 
-def found(
+def judged(
     rows: Sequence[Row], settings: DuplicateSettings | None = None
 ) -> dict[tuple[str, int], dict[str, object]]:
     answer = find_duplicates([texts_of(table(rows))], settings or DuplicateSettings())
@@ -58,8 +58,8 @@ def shingles(text: str, width: int = 3) -> set[tuple[str, ...]]:
 
 
 def jaccard(left: str, right: str) -> float:
-    one, other = shingles(left), shingles(right)
-    return len(one & other) / len(one | other)
+    first, second = shingles(left), shingles(right)
+    return len(first & second) / len(first | second)
 
 
 def texts_of(*batches: pa.Table | pa.RecordBatch) -> Source:
@@ -110,7 +110,7 @@ def test_words_of_ascii_are_those_of_the_general_rules(other: str, text: str) ->
 
 
 def test_exact_duplicates_across_repositories() -> None:
-    rows = found(
+    rows = judged(
         [
             ("b/b", 1, CRASH),
             ("a/a", 7, CRASH.upper().replace(" ", "\n")),
@@ -133,7 +133,9 @@ def test_exact_duplicates_across_repositories() -> None:
 
 def test_near_duplicates_tell_their_true_similarity() -> None:
     edited = CRASH.replace("empty", "overlong")
-    rows = found([("a/a", 1, CRASH), ("b/b", 2, edited), ("b/b", 3, " ".join(CRASH.split()[::-1]))])
+    rows = judged(
+        [("a/a", 1, CRASH), ("b/b", 2, edited), ("b/b", 3, " ".join(CRASH.split()[::-1]))]
+    )
     assert sorted(rows) == [("a/a", 1), ("b/b", 2)]
     near = rows["b/b", 2]
     assert (near["relation"], near["representative_repo"]) == ("near", "a/a")
@@ -151,14 +153,14 @@ def test_the_earliest_text_represents() -> None:
 
 def test_short_texts_are_compared_for_equality_alone() -> None:
     short = "Bump the version after the release of 0.4.1"
-    rows = found(
+    rows = judged(
         [("a/a", 1, short), ("a/a", 2, short.replace("0.4.1", "0.4.2")), ("a/a", 3, f"{short}  ")]
     )
     assert sorted(rows) == [("a/a", 1), ("a/a", 3)]
 
 
 def test_texts_that_say_nothing_are_no_duplicates() -> None:
-    assert found([("a/a", 1, ""), ("a/a", 2, " \n"), ("a/a", 3, "<!-- -->")]) == {}
+    assert judged([("a/a", 1, ""), ("a/a", 2, " \n"), ("a/a", 3, "<!-- -->")]) == {}
     nothing = pa.table({"repo": ["a/a", "a/a"], "number": [1, 2], "text": [None, None]})
     nothing = nothing.set_column(2, "text", nothing["text"].cast(pa.string()))
     assert len(find_duplicates([texts_of(nothing)], DuplicateSettings())) == 0
@@ -166,7 +168,7 @@ def test_texts_that_say_nothing_are_no_duplicates() -> None:
 
 
 def test_equal_words_with_other_marks_are_near() -> None:
-    rows = found([("a/a", 1, CRASH), ("a/a", 2, CRASH.replace(" ", "_ ").replace("_", ", "))])
+    rows = judged([("a/a", 1, CRASH), ("a/a", 2, CRASH.replace(" ", "_ ").replace("_", ", "))])
     assert (rows["a/a", 2]["relation"], rows["a/a", 2]["similarity"]) == ("near", 1.0)
 
 
@@ -176,7 +178,7 @@ def test_chains_are_recorded_as_such() -> None:
     chain = [start[shift : shift + 80] for shift in (0, 10, 20)]
     texts = [" ".join(link) for link in chain]
     assert jaccard(texts[0], texts[2]) < 0.7 < jaccard(texts[0], texts[1])
-    rows = found([("a/a", number, text) for number, text in enumerate(texts)], SURE)
+    rows = judged([("a/a", number, text) for number, text in enumerate(texts)], SURE)
     assert {row["cluster"] for row in rows.values()} == {"a/a#0"}
     last = rows["a/a", 2]
     assert (last["relation"], last["similarity"]) == ("near", jaccard(texts[0], texts[2]))
@@ -221,7 +223,7 @@ def test_clusters_are_the_chains_of_similar_texts(texts: list[str]) -> None:
             if text and (text == other or (long and jaccard(text, other) >= SURE.threshold)):
                 old, new = group[right], group[left]
                 group = [min(old, new) if item in (old, new) else item for item in group]
-    rows = found([("o/r", number, text) for number, text in enumerate(texts)], SURE)
+    rows = judged([("o/r", number, text) for number, text in enumerate(texts)], SURE)
     clusters = {number: row["representative_number"] for (_, number), row in rows.items()}
     assert clusters == {at: item for at, item in enumerate(group) if group.count(item) > 1}
     for (_, number), row in rows.items():
@@ -247,7 +249,7 @@ def test_processes_change_nothing() -> None:
 
 def test_a_text_that_comes_twice_is_refused() -> None:
     with pytest.raises(UsageError, match=r"o/r#4 comes twice"):
-        found([("o/r", 4, "one"), ("o/q", 4, "two"), ("o/r", 4, "three")])
+        judged([("o/r", 4, "one"), ("o/q", 4, "two"), ("o/r", 4, "three")])
 
 
 def test_group_ids() -> None:
@@ -280,7 +282,7 @@ def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
 def test_the_digest_names_settings_and_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
     digest = DuplicateSettings().digest()
     assert digest != DuplicateSettings(threshold=0.8).digest()
-    assert found([("a/a", 1, CRASH), ("a/a", 2, CRASH)])["a/a", 1]["settings"] == digest
+    assert judged([("a/a", 1, CRASH), ("a/a", 2, CRASH)])["a/a", 1]["settings"] == digest
     monkeypatch.setattr(settings_module, "ALGORITHM", "rensa RMinHash 3")
     assert digest != DuplicateSettings().digest()
 
@@ -356,8 +358,8 @@ def test_leaks_name_the_most_similar_text(corpus: list[str], asked: list[str]) -
     leaks = {leak.query: leak for leak in find_leaks([corpus], asked, SURE)}
     for at, text in enumerate(asked):
         likes = [
-            (1.0 if text == other else jaccard(text, other), -place)
-            for place, other in enumerate(corpus)
+            (1.0 if text == other else jaccard(text, other), -index)
+            for index, other in enumerate(corpus)
             if text and (text == other or min(len(text.split()), len(other.split())) >= 3)
         ]
         best = max((like for like in likes if like[0] >= SURE.threshold), default=None)

@@ -123,8 +123,8 @@ def test_blocks_come_in_order_and_do_not_touch(versions: tuple[str, str]) -> Non
 @given(st.text("abc", max_size=14), st.text("abcd", max_size=14))
 def test_a_diff_without_anchors_keeps_as_much_as_can_be(before: str, after: str) -> None:
     doubled = [text + text[::-1] for text in (before, after)]  # no line stands once
-    kept = len(doubled[0]) - sum(hunk.end - hunk.start for hunk in diff_lines(*doubled))
-    assert kept == longest_common(*doubled)
+    common = len(doubled[0]) - sum(hunk.end - hunk.start for hunk in diff_lines(*doubled))
+    assert common == longest_common(*doubled)
 
 
 @given(st.text("abcdefgh", max_size=14), st.text("abcdefgh", max_size=14))
@@ -204,8 +204,8 @@ def test_a_large_file_with_few_changes_gives_small_blocks() -> None:
     dice = random.Random(7)
     words = [f"{'    ' * dice.randint(0, 3)}word{dice.randint(0, 9_000)}\n" for _ in range(50_000)]
     changed = list(words)
-    for place in (3, 20_000, 20_003, 49_990):
-        changed[place] = f"changed {place}\n"
+    for number in (3, 20_000, 20_003, 49_990):
+        changed[number] = f"changed {number}\n"
     del changed[30_000]
     changed.insert(40_000, "\n")
     start = time.process_time()
@@ -268,8 +268,8 @@ def longest_common(before: str, after: str) -> int:
     lengths = [0] * (len(after) + 1)
     for line in before:
         above = list(lengths)
-        for place, other in enumerate(after):
-            lengths[place + 1] = (
-                above[place] + 1 if line == other else max(above[place + 1], lengths[place])
+        for column, other in enumerate(after):
+            lengths[column + 1] = (
+                above[column] + 1 if line == other else max(above[column + 1], lengths[column])
             )
     return lengths[-1]

@@ -25,12 +25,12 @@ from goldpan.code.edits.format import format_edits
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    place = tmp_path / "root"
-    (place / "src").mkdir(parents=True)
-    (place / "src" / "a.py").write_bytes(b"x = 1\ny = 2\n")
-    (place / "b.txt").write_bytes(b"one\r\ntwo")
-    (place / "empty").write_bytes(b"")
-    return place
+    folder = tmp_path / "root"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "a.py").write_bytes(b"x = 1\ny = 2\n")
+    (folder / "b.txt").write_bytes(b"one\r\ntwo")
+    (folder / "empty").write_bytes(b"")
+    return folder
 
 
 def patch(path: str, search: str, replace: str) -> str:
@@ -199,18 +199,18 @@ def test_errors_name_the_file(root: Path) -> None:
 
 
 def test_a_patch_in_a_file(root: Path, tmp_path: Path) -> None:
-    place = tmp_path / "change.patch"
-    place.write_bytes(b"\xef\xbb\xbf" + patch("b.txt", "one\r\n", "1\r\n").encode())
-    assert apply_patch(place, root, write=True).files[0].path == "b.txt"
+    path = tmp_path / "change.patch"
+    path.write_bytes(b"\xef\xbb\xbf" + patch("b.txt", "one\r\n", "1\r\n").encode())
+    assert apply_patch(path, root, write=True).files[0].path == "b.txt"
     assert (root / "b.txt").read_bytes() == b"1\r\ntwo"
-    place.write_bytes(b"\xff")
+    path.write_bytes(b"\xff")
     with pytest.raises(FileError, match="is not UTF-8"):
-        apply_patch(place, root, write=True)
+        apply_patch(path, root, write=True)
     with pytest.raises(FileError, match="cannot be read: No such file"):
         apply_patch(tmp_path / "absent", root, write=True)
-    place.write_text("<<<<<<< SEARCH\n")
+    path.write_text("<<<<<<< SEARCH\n")
     with pytest.raises(MalformedError):
-        apply_patch(place, root, write=True)
+        apply_patch(path, root, write=True)
 
 
 def test_lenient(root: Path) -> None:

@@ -22,24 +22,24 @@ FEW = st.text("abc", max_size=14)
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "ba\n", "\n"]), max_size=25)
 
 
-def shared(one: str, other: str) -> int:
-    alike = (left == right for left, right in zip(one, other, strict=False))
+def shared(first: str, second: str) -> int:
+    alike = (left == right for left, right in zip(first, second, strict=False))
     return sum(takewhile(bool, alike))
 
 
 @examples(300)
 @given(FEW, FEW)
 def test_what_repeats_is_what_a_search_finds(before: str, after: str) -> None:
-    found = Repeats(before, after)
+    repeats = Repeats(before, after)
     for at in range(len(before)):
-        own = [shared(before[at:], before[place:]) for place in range(len(before)) if place != at]
+        own = [shared(before[at:], before[start:]) for start in range(len(before)) if start != at]
         other = sorted(
-            (shared(before[at:], after[place:]) for place in range(len(after))), reverse=True
+            (shared(before[at:], after[start:]) for start in range(len(after))), reverse=True
         )
-        assert found.own[at] == max(own, default=0)
-        assert [found.other[at], found.twice[at]] == [*other, 0, 0][:2]
-        length, place = found.other[at], found.where[at]
-        assert before[at : at + length] == after[place : place + length]
+        assert repeats.own[at] == max(own, default=0)
+        assert [repeats.other[at], repeats.twice[at]] == [*other, 0, 0][:2]
+        length, start = repeats.other[at], repeats.where[at]
+        assert before[at : at + length] == after[start : start + length]
 
 
 @examples(300)
@@ -47,15 +47,15 @@ def test_what_repeats_is_what_a_search_finds(before: str, after: str) -> None:
 def test_edits_hold_their_laws_where_repeats_are_known(before: list[str], after: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(context, "_WORK_BEFORE_REPEATS", -1)
-        one, other = "".join(before), "".join(after)
-        edits = find_edits(one, other)
-        assert apply_edits(one, edits) == other
-        text = one
+        old, new = "".join(before), "".join(after)
+        edits = find_edits(old, new)
+        assert apply_edits(old, edits) == new
+        text = old
         for edit in edits:
-            assert text.count(edit.search) == 1 or not one
-            assert one.count(edit.search) == 1 or not one
+            assert text.count(edit.search) == 1 or not old
+            assert old.count(edit.search) == 1 or not old
             text = text.replace(edit.search, edit.replace, 1)
-        assert text == other
+        assert text == new
 
 
 def test_what_uniqueness_alone_takes() -> None:

@@ -55,26 +55,26 @@ def test_a_patch_of_either_line_end_applies_to_a_file_of_either(
     patch = BLOCKS if kind == "blocks" else unified
     patch = crlf(patch) if patch_ends == "CRLF" else patch
     before, after = (crlf(text) if file_ends == "CRLF" else text for text in (BEFORE, AFTER))
-    found, done = apply(tmp_path / "x", patch, before.encode())
-    assert found == after.encode()
+    content, done = apply(tmp_path / "x", patch, before.encode())
+    assert content == after.encode()
     # Carriage returns at every line of a patch are its own: what counts is the file.
     first = "block 1" if kind == "blocks" else "hunk 1"
-    wanted = (f"{first}: line ends",) if file_ends == "CRLF" else ()
-    assert done.files[0].forgiven == wanted
+    forgiven = (f"{first}: line ends",) if file_ends == "CRLF" else ()
+    assert done.files[0].forgiven == forgiven
 
 
 def test_a_diff_of_a_crlf_file_as_git_writes_it(tmp_path: Path) -> None:
     patch = diff(tmp_path / "git", crlf(BEFORE).encode(), crlf(AFTER).encode())
-    found, done = apply(tmp_path / "x", patch, crlf(BEFORE).encode())
-    assert (found, done.files[0].forgiven) == (crlf(AFTER).encode(), ())
-    found, done = apply(tmp_path / "x", patch, BEFORE.encode())
-    assert (found, done.files[0].forgiven) == (AFTER.encode(), ("hunk 1: line ends",))
+    content, done = apply(tmp_path / "x", patch, crlf(BEFORE).encode())
+    assert (content, done.files[0].forgiven) == (crlf(AFTER).encode(), ())
+    content, done = apply(tmp_path / "x", patch, BEFORE.encode())
+    assert (content, done.files[0].forgiven) == (AFTER.encode(), ("hunk 1: line ends",))
 
 
 def test_lines_that_stay_keep_their_ends_in_a_file_of_several(tmp_path: Path) -> None:
     patch = format_edits("a.txt", [Edit("one\ntwo\nthree\n", "one\n2\nthree\n")])
-    found, _ = apply(tmp_path / "x", patch, b"one\r\ntwo\r\nthree\nfour\n")
-    assert found == b"one\r\n2\r\nthree\nfour\n"
+    content, _ = apply(tmp_path / "x", patch, b"one\r\ntwo\r\nthree\nfour\n")
+    assert content == b"one\r\n2\r\nthree\nfour\n"
 
 
 def test_a_patch_that_changes_line_ends_does_that(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_white_space_is_forgiven_where_that_is_asked_for(tmp_path: Path, unified
     for patch, name in ((BLOCKS, "block 1"), (unified, "hunk 1")):
         with pytest.raises(NoMatchError, match="two"):
             apply(tmp_path / "x", patch, before)
-        found, done = apply(tmp_path / "x", patch, before, lenient=True)
-        assert found == AFTER.replace("three", "three\t").encode()
+        content, done = apply(tmp_path / "x", patch, before, lenient=True)
+        assert content == AFTER.replace("three", "three\t").encode()
         assert done.files[0].forgiven == (f"{name}: white space at the ends of lines",)
 
 
@@ -109,8 +109,10 @@ def test_files_that_a_diff_makes_moves_and_removes(tmp_path: Path) -> None:
 
     def git(*arguments: str) -> str:
         who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "core.autocrlf=false")
-        told = subprocess.run(("git", *who, *arguments), cwd=work, capture_output=True, check=True)
-        return told.stdout.decode()
+        result = subprocess.run(
+            ("git", *who, *arguments), cwd=work, capture_output=True, check=True
+        )
+        return result.stdout.decode()
 
     git("init", "--quiet")
     (work / "gone.txt").write_text("gone\n")
@@ -125,7 +127,7 @@ def test_files_that_a_diff_makes_moves_and_removes(tmp_path: Path) -> None:
     patch = git("diff", "--cached", "-M10")
     git("reset", "--quiet", "--hard")
     done = apply_patch_files(f"Here it is:\n\n{patch}", work, write=True)
-    assert {(one.path, one.action) for one in done.files} == {
+    assert {(file.path, file.action) for file in done.files} == {
         ("gone.txt", "removed"),
         ("moved with space.txt", "created"),
         ("old.txt", "removed"),

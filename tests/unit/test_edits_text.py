@@ -186,7 +186,7 @@ DELETE = ">>>>>>> DELETE\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         (f"a\n{OPEN}old\n", "Line 2 .*lacks its line of 7 '='"),
         (f"{OPEN}old\n{MIDDLE}new\n", "Line 1 .*lacks its line of 7 '>'"),
@@ -199,8 +199,8 @@ DELETE = ">>>>>>> DELETE\n"
         (f"{OPEN}x\n{MIDDLE}{DELETE}{BLOCK}", "Line 9 .*DELETE takes one block"),
     ],
 )
-def test_malformed_text_names_the_line(text: str, told: str) -> None:
-    with pytest.raises(MalformedError, match=f"{told}.*Write a block as"):
+def test_malformed_text_names_the_line(text: str, problem: str) -> None:
+    with pytest.raises(MalformedError, match=f"{problem}.*Write a block as"):
         parse_edits(text)
 
 

@@ -101,8 +101,8 @@ def test_a_hostile_or_broken_report_is_refused(content: bytes) -> None:
 
 
 def test_a_report_that_speaks_of_entities_is_read() -> None:
-    told = b"<testsuite><testcase name='a'><failure><![CDATA[<!ENTITY x>]]></failure></testcase>"
-    assert read_report(told + b"</testsuite>", "junit") == {"a": "failed"}
+    report = b"<testsuite><testcase name='a'><failure><![CDATA[<!ENTITY x>]]></failure></testcase>"
+    assert read_report(report + b"</testsuite>", "junit") == {"a": "failed"}
 
 
 def test_only_an_ordinary_file_is_a_report(tmp_path: Path) -> None:

@@ -16,13 +16,13 @@ def test_same_scores(kind: Kind) -> None:
     draw = np.random.default_rng(0)
     rows = sparse.random(60, 900, density=0.2, rng=draw, format="csr")
     rows = sparse.vstack([rows[:40], rows[:10], rows[50:]]).tocsr()  # ten of them twice
-    wanted = draw.random(len(rows.indptr) - 1) < 0.4
+    labels = draw.random(len(rows.indptr) - 1) < 0.4
     others = sparse.random(20, 900, density=0.2, rng=draw, format="csr")
     assert is_worth_it(rows)
     fewer = few_rows(rows)
     assert fewer.columns.shape[1] <= 50
-    whole = kind.make(1.0, 0).set_params(tol=1e-8, max_iter=100_000).fit(rows, wanted)
-    part = kind.make(1.0, 0).set_params(tol=1e-8, max_iter=100_000).fit(fewer.columns, wanted)
+    whole = kind.make(1.0, 0).set_params(tol=1e-8, max_iter=100_000).fit(rows, labels)
+    part = kind.make(1.0, 0).set_params(tol=1e-8, max_iter=100_000).fit(fewer.columns, labels)
     expected = whole.decision_function(others)
     assert np.allclose(fewer.scorer(part).decision_function(others), expected, atol=1e-4)
 

@@ -18,12 +18,12 @@ def test_language(tmp_path: Path) -> None:
         issue(4, "```\n" + german + "\n```\n" + LONG, title="Leak of the box"),
         issue(5, "?", title="x"),
     ]
-    place = build(tmp_path, entries)
-    found = judge(place, "language")
-    assert dropped(found) == dict.fromkeys((2, 3), "other-language")
-    assert found[3]["evidence"].startswith("zh, ")
-    assert set(dropped(judge(place, "language", languages=["en", "de"]))) == {3}
-    assert dropped(judge(place, "language", unknown=False))[5] == "unknown-language"
+    workspace = build(tmp_path, entries)
+    verdicts = judge(workspace, "language")
+    assert dropped(verdicts) == dict.fromkeys((2, 3), "other-language")
+    assert verdicts[3]["evidence"].startswith("zh, ")
+    assert set(dropped(judge(workspace, "language", languages=["en", "de"]))) == {3}
+    assert dropped(judge(workspace, "language", unknown=False))[5] == "unknown-language"
 
 
 def test_text_quality(tmp_path: Path) -> None:
@@ -39,12 +39,12 @@ def test_text_quality(tmp_path: Path) -> None:
         *(issue(number, form) for number in (7, 8, 9)),
         issue(10, form.replace("box?", "box?\nThe one in the upper gallery, near the pump.")),
     ]
-    place = build(tmp_path, entries)
-    found = judge(place, "text-quality")
+    workspace = build(tmp_path, entries)
+    verdicts = judge(workspace, "text-quality")
     templates = dict.fromkeys((6, 7, 8, 9), "only-template")
-    assert dropped(found) == {2: "empty", 3: "empty", 4: "only-trace", **templates}
-    assert found[4]["evidence"].startswith("0 letters of prose, ")
-    common = dropped(judge(place, "text-quality", template_share=0.0))
+    assert dropped(verdicts) == {2: "empty", 3: "empty", 4: "only-trace", **templates}
+    assert verdicts[4]["evidence"].startswith("0 letters of prose, ")
+    common = dropped(judge(workspace, "text-quality", template_share=0.0))
     assert 6 in common and 7 not in common
 
 
@@ -74,11 +74,11 @@ def test_a_worded_title_is_the_report_over_a_trace(tmp_path: Path) -> None:
         issue(12, "", title="Bitcoin core"),
         issue(13, form, title="I don't get a confirmation, it is not working"),
     ]
-    place = build(tmp_path, entries)
+    workspace = build(tmp_path, entries)
     traces = dict.fromkeys((6, 7, 8, 9), "only-trace")
-    wanted = {**traces, 12: "empty", 13: "only-template"}
-    assert dropped(judge(place, "text-quality")) == wanted
-    strict = dropped(judge(place, "text-quality", least_title=1_000, least_prose=1_000))
+    expected = {**traces, 12: "empty", 13: "only-template"}
+    assert dropped(judge(workspace, "text-quality")) == expected
+    strict = dropped(judge(workspace, "text-quality", least_title=1_000, least_prose=1_000))
     assert {number for number, why in strict.items() if why == "only-trace"} == set(titles)
 
 
@@ -92,15 +92,17 @@ def test_private(tmp_path: Path) -> None:
         issue(3),
         issue(4, title=f"Leak {TOKEN}"),
     ]
-    place = build(tmp_path, entries, [comment(3, f"export GITHUB_TOKEN={TOKEN}", comment_id=77)])
-    found = judge(place, "private")
-    assert dropped(found) == dict.fromkeys((1, 3, 4), "secret")
-    assert [found[number]["value"] for number in (1, 2, 3)] == [1, 0, 1]
-    assert found[3]["evidence"].endswith(" in 77")
-    assert TOKEN not in str(found) and "mine.org" not in str(found)
-    assert dropped(judge(place, "private", drop=[])) == {}
-    found = judge(place, "private", drop=["email"])
-    assert dropped(found) == {1: "email", 2: "email"}
-    assert (found[2]["value"], found[2]["evidence"]) == (2, "email in body")
-    allowed = judge(place, "private", drop=["email"], allowed_emails=["*@mine.org"])
+    workspace = build(
+        tmp_path, entries, [comment(3, f"export GITHUB_TOKEN={TOKEN}", comment_id=77)]
+    )
+    verdicts = judge(workspace, "private")
+    assert dropped(verdicts) == dict.fromkeys((1, 3, 4), "secret")
+    assert [verdicts[number]["value"] for number in (1, 2, 3)] == [1, 0, 1]
+    assert verdicts[3]["evidence"].endswith(" in 77")
+    assert TOKEN not in str(verdicts) and "mine.org" not in str(verdicts)
+    assert dropped(judge(workspace, "private", drop=[])) == {}
+    verdicts = judge(workspace, "private", drop=["email"])
+    assert dropped(verdicts) == {1: "email", 2: "email"}
+    assert (verdicts[2]["value"], verdicts[2]["evidence"]) == (2, "email in body")
+    allowed = judge(workspace, "private", drop=["email"], allowed_emails=["*@mine.org"])
     assert dropped(allowed) == {}

@@ -12,7 +12,7 @@ from goldpan.evaluation.finetune.settings import Settings, with_enough_steps
 
 
 @pytest.mark.parametrize(
-    ("rows", "given", "batch", "epochs"),
+    ("rows", "chosen", "batch", "epochs"),
     [
         (33, (), 8, 40),
         (5, (), 8, 100),
@@ -24,9 +24,9 @@ from goldpan.evaluation.finetune.settings import Settings, with_enough_steps
     ],
 )
 def test_few_rows_have_smaller_batches_and_more_epochs(
-    rows: int, given: tuple[str, ...], batch: int, epochs: int
+    rows: int, chosen: tuple[str, ...], batch: int, epochs: int
 ) -> None:
-    enough = with_enough_steps(Settings(), rows, words=False, given=given)
+    enough = with_enough_steps(Settings(), rows, words=False, given=chosen)
     assert (enough.batch, enough.epochs) == (batch, epochs)
 
 
@@ -46,7 +46,7 @@ class _Learning:
 
 
 @pytest.mark.parametrize(
-    ("facts", "told"),
+    ("facts", "warned"),
     [
         ({"planned_steps": 12}, True),
         ({"planned_steps": 100}, False),
@@ -54,5 +54,5 @@ class _Learning:
         ({"parts": {"a": {"planned_steps": 500}, "b": {"planned_steps": 9}}}, True),
     ],
 )
-def test_too_few_steps_are_told(facts: dict[str, Any], told: bool) -> None:
-    assert bool(cautions_of_steps(cast("Any", _Learning(facts)))) == told
+def test_too_few_steps_are_told(facts: dict[str, Any], warned: bool) -> None:
+    assert bool(cautions_of_steps(cast("Any", _Learning(facts)))) == warned

@@ -32,9 +32,9 @@ def packed(text: bytes = TEXT, level: int = 6) -> bytes:
 def unpacked(folder: Path, data: bytes) -> tuple[list[bytes], Unpacking]:
     path = folder / "hour.json.gz"
     path.write_bytes(data)
-    found = Unpacking()
-    lines = flat(lines_of(unpack(path, found)))
-    return [line for line in lines if line], found
+    unpacking = Unpacking()
+    lines = flat(lines_of(unpack(path, unpacking)))
+    return [line for line in lines if line], unpacking
 
 
 def flat(batches: Iterable[list[bytes] | LongLine]) -> list[bytes]:
@@ -80,38 +80,38 @@ def test_a_cut_file_gives_all_lines_before_the_cut(
     tmp_path_factory: pytest.TempPathFactory, length: int
 ) -> None:
     data = packed()[:length]
-    lines, found = unpacked(tmp_path_factory.mktemp("cut"), data)
+    lines, unpacking = unpacked(tmp_path_factory.mktemp("cut"), data)
     before = zlib.decompressobj(31).decompress(data)
     assert lines == [line for line in before.split(b"\n") if line]
-    assert found.state == ("truncated" if before else "unreadable")
-    assert found.problems
+    assert unpacking.state == ("truncated" if before else "unreadable")
+    assert unpacking.problems
 
 
 @examples(60)
 @given(st.integers(10, len(packed()) - 1), st.integers(1, 255))
 def test_a_wrong_byte_is_always_found(
-    tmp_path_factory: pytest.TempPathFactory, place: int, change: int
+    tmp_path_factory: pytest.TempPathFactory, position: int, change: int
 ) -> None:
     """All lines before it are kept, and so is the member behind."""
     data = bytearray(packed())
-    data[place] ^= change
+    data[position] ^= change
     other = packed(b'{"other":1}\n' * 50)
-    lines, found = unpacked(tmp_path_factory.mktemp("wrong"), bytes(data) + other)
-    sound = zlib.decompressobj(31).decompress(bytes(data[: max(place - 8, 0)])).split(b"\n")[:-1]
+    lines, unpacking = unpacked(tmp_path_factory.mktemp("wrong"), bytes(data) + other)
+    sound = zlib.decompressobj(31).decompress(bytes(data[: max(position - 8, 0)])).split(b"\n")[:-1]
     assert lines[: len(sound)] == sound
     assert lines[-50:] == [b'{"other":1}'] * 50
-    assert found.state in ("damaged", "unreadable")
+    assert unpacking.state in ("damaged", "unreadable")
 
 
 @pytest.mark.parametrize("length", [11, 100, 5_000, 60_000])
 def test_a_member_that_was_cut_when_the_next_began(length: int, tmp_path: Path) -> None:
     """A crawler that crashed and began anew: both halves are kept."""
     data = packed()[:length] + packed() + packed()
-    lines, found = unpacked(tmp_path, data)
+    lines, unpacking = unpacked(tmp_path, data)
     before = zlib.decompressobj(31).decompress(packed()[:length]).split(b"\n")[:-1]
     assert lines[: len(before)] == before
     assert lines[-2 * len(LINES) :] == LINES * 2
-    assert (found.state, len(found.problems)) == ("damaged", 1)
+    assert (unpacking.state, len(unpacking.problems)) == ("damaged", 1)
 
 
 @pytest.mark.parametrize(
@@ -130,31 +130,31 @@ def test_a_member_that_was_cut_when_the_next_began(length: int, tmp_path: Path) 
     ],
 )
 def test_files_that_are_not_gzip_or_not_only(data: bytes, state: str, tmp_path: Path) -> None:
-    lines, found = unpacked(tmp_path, data)
-    assert found.state == state
+    lines, unpacking = unpacked(tmp_path, data)
+    assert unpacking.state == state
     assert lines in ([], LINES)
-    assert bool(found.problems) == (state != "whole")
+    assert bool(unpacking.problems) == (state != "whole")
 
 
 def test_many_problems_are_told_in_few_words(tmp_path: Path) -> None:
     data = b"".join(packed(TEXT[:5_000])[:-9] + _chance.randbytes(70_000) for _ in range(20))
-    lines, found = unpacked(tmp_path, data)
+    lines, unpacking = unpacked(tmp_path, data)
     assert len(lines) > 20 * 50
-    assert (found.state, len(found.problems)) == ("damaged", 5)
+    assert (unpacking.state, len(unpacking.problems)) == ("damaged", 5)
 
 
 def test_a_file_that_unpacks_to_a_gigabyte_takes_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(packed(b"\n" * 64_000_000) * 16)
-    found, total = Unpacking(), 0
+    unpacking, total = Unpacking(), 0
     tracemalloc.start()
     try:
-        for chunk in unpack(path, found):
+        for chunk in unpack(path, unpacking):
             total += len(chunk)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert (total, found.state) == (1_024_000_000, "whole")
+    assert (total, unpacking.state) == (1_024_000_000, "whole")
     assert peak < 20_000_000
 
 
@@ -170,5 +170,5 @@ def test_lines_do_not_depend_on_chunks(lines: list[bytes], size: int) -> None:
 @given(st.lists(st.sampled_from([b"}{", b'"', b"a", b"{", b"}", b'{"id":"1","type":"', b"\0 "])))
 def test_pieces_lose_nothing_but_blanks(parts: list[bytes]) -> None:
     line = b"".join(parts)
-    kept = b"".join(pieces_of(line))
-    assert kept.translate(None, b"\0 ") == line.translate(None, b"\0 ")
+    joined = b"".join(pieces_of(line))
+    assert joined.translate(None, b"\0 ") == line.translate(None, b"\0 ")

@@ -86,9 +86,9 @@ def test_every_kind_of_header(tmp_path: Path) -> None:
         }
     )
     diff = shown(repository, before, after)
-    found = {file.after: file for file in parse_diff(diff)}
+    files = {file.after: file for file in parse_diff(diff)}
 
-    def told(file: FileDiff) -> tuple[object, ...]:
+    def summary(file: FileDiff) -> tuple[object, ...]:
         return (
             file.letter,
             file.before,
@@ -98,7 +98,7 @@ def test_every_kind_of_header(tmp_path: Path) -> None:
             len(file.hunks),
         )
 
-    assert {name: told(file) for name, file in found.items()} == {
+    assert {name: summary(file) for name, file in files.items()} == {
         b"gone dir/f": ("D", b"gone dir/f", "100644", None, False, 1),
         b"b/moved": ("R", b"moved", None, None, False, 0),
         b"moved too": ("R", b"moved on", None, None, False, 1),
@@ -110,8 +110,8 @@ def test_every_kind_of_header(tmp_path: Path) -> None:
         b"sub": ("M", b"sub", None, None, False, 1),
     }
     blob = repository.git("rev-parse", f"{after}:new")
-    assert blob.startswith(found[b"new"].id_after)
-    assert (found[b"new"].count(b"+"), found[b"gone dir/f"].count(b"-")) == (1, 2)
+    assert blob.startswith(files[b"new"].id_after)
+    assert (files[b"new"].count(b"+"), files[b"gone dir/f"].count(b"-")) == (1, 2)
 
 
 @pytest.mark.parametrize(

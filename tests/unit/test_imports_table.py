@@ -151,15 +151,15 @@ def test_several_labels_stand_in_columns_or_in_one(tmp_path: Path) -> None:
     path.write_text("title,body,b,w\nx,y,2,0\n", encoding="utf-8")
     with pytest.raises(DatasetError, match=r"toy\.csv, row 1: b holds '2', which is neither"):
         list(table.read(columns, [path]))
-    one = toy(
+    task = toy(
         tmp_path, ("multi-class", "multi-label"), ("labels = {", 'separator = "|"\nlabels = {')
     )
     path.write_text("title,body,kind\nx,y,B|W\nx,y,\n", encoding="utf-8")
-    assert [row["labels"] for row in table.read(one, [path])] == [["bug", "wish"], []]
+    assert [row["labels"] for row in table.read(task, [path])] == [["bug", "wish"], []]
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "problem"),
     [
         ("title,body\nx,y\n", r"has no column 'kind'; it has title, body\. Give the right file"),
         ("title,body,kind\nx,y,Q\n", r"row 1: 'Q' is not a label of toy_issues\. It has B, W"),
@@ -168,10 +168,10 @@ def test_several_labels_stand_in_columns_or_in_one(tmp_path: Path) -> None:
         ("title,body,kind\nx,\udcff,B\n", r"is not a text in UTF-8\. Save it as UTF-8"),
     ],
 )
-def test_what_does_not_fit_is_told_by_place(tmp_path: Path, content: str, told: str) -> None:
+def test_what_does_not_fit_is_told_by_place(tmp_path: Path, content: str, problem: str) -> None:
     path = tmp_path / "toy.csv"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(DatasetError, match=rf"toy\.csv.*{told}"):
+    with pytest.raises(DatasetError, match=rf"toy\.csv.*{problem}"):
         list(table.read(toy(tmp_path), [path]))
 
 

@@ -10,8 +10,8 @@ URL = "https://github.com/o/r/issues/1"
 
 
 def short(text: str, markdown: bool = True) -> list[tuple[str, str | None, int]]:
-    found = find_closing_keywords(text, markdown=markdown)
-    return [(keyword.keyword, keyword.repo, keyword.number) for keyword in found]
+    keywords = find_closing_keywords(text, markdown=markdown)
+    return [(keyword.keyword, keyword.repo, keyword.number) for keyword in keywords]
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -223,8 +223,8 @@ def test_markup_is_plain_text_in_titles_and_commit_messages() -> None:
 
 def test_enterprise_hosts() -> None:
     text = "fixes https://ghe.example.org/o/r/issues/1 fixes [it](https://ghe.example.org/o/r/issues/2)"
-    found = find_closing_keywords(text, hosts=("ghe.example.org",))
-    assert [(keyword.repo, keyword.number) for keyword in found] == [("o/r", 1), ("o/r", 2)]
+    keywords = find_closing_keywords(text, hosts=("ghe.example.org",))
+    assert [(keyword.repo, keyword.number) for keyword in keywords] == [("o/r", 1), ("o/r", 2)]
     assert find_closing_keywords(text) == []
 
 
@@ -305,7 +305,7 @@ def test_a_capitalised_keyword_on_its_own_line_is_not_negated() -> None:
     ],
 )
 def test_how_a_keyword_is_meant(text: str, stance: str) -> None:
-    assert [found.stance for found in find_closing_keywords(text)] == [stance]
+    assert [keyword.stance for keyword in find_closing_keywords(text)] == [stance]
 
 
 def test_place_and_excerpt() -> None:

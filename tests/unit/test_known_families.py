@@ -19,12 +19,12 @@ from goldpan.trace import trace
 from tests.evaluating import rows
 
 
-def _write(place: Workspace, name: str, pairs: list[tuple[object, object]]) -> Path:
+def _write(workspace: Workspace, name: str, pairs: list[tuple[object, object]]) -> Path:
     task = find_task(name)
-    directory = place.dataset(name)
+    directory = workspace.dataset(name)
     plan = SplitPlan.parse("none")
     table = rows(task, pairs)
-    write_dataset(place, directory, task_family(task), table, plan, Provenance(), CardInputs())
+    write_dataset(workspace, directory, task_family(task), table, plan, Provenance(), CardInputs())
     return directory
 
 
@@ -48,12 +48,12 @@ def test_columns_that_hold_lists_are_known(
 def test_an_example_that_is_of_no_issue_is_traced_to_its_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = Workspace(tmp_path)
-    _write(place, "story_points", [("mend the sieve", 3.0)])
-    found = trace(place, "story_points:00000")
-    assert found.place == {"source": "made#0"}
-    assert found.complete
-    print_traced(found)
-    told = capsys.readouterr().out
-    assert "source: made#0" in told
-    assert "Raw replies" not in told
+    workspace = Workspace(tmp_path)
+    _write(workspace, "story_points", [("mend the sieve", 3.0)])
+    traced = trace(workspace, "story_points:00000")
+    assert traced.place == {"source": "made#0"}
+    assert traced.complete
+    print_traced(traced)
+    output = capsys.readouterr().out
+    assert "source: made#0" in output
+    assert "Raw replies" not in output

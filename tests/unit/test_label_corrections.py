@@ -55,9 +55,9 @@ def test_a_form_asks_for_the_labels_of_a_task() -> None:
 
 
 def test_what_a_task_says_is_shown_as_text() -> None:
-    told = '"<Choice value="x"/>" & more'
-    labels = tuple(replace(label, description=told) for label in ONE.labels)
-    form = task_form(replace(ONE, definition=told, labels=labels))
+    description = '"<Choice value="x"/>" & more'
+    labels = tuple(replace(label, description=description) for label in ONE.labels)
+    form = task_form(replace(ONE, definition=description, labels=labels))
     assert form.configuration.field("label").choices == ONE.label_names
     assert form.configuration.panels == ("note", "text_panel")
 
@@ -97,23 +97,23 @@ def test_the_order_tells_nothing_about_ranks() -> None:
 
 
 def test_rows_that_were_chosen_earlier_stay_as_they_were(tmp_path: Path) -> None:
-    place = project(tmp_path)
+    workspace = project(tmp_path)
     first = choose(RANKED, 3, 40, seed=1, **OF)
-    write_selection(place, first)
-    write_selection(place, choose(RANKED, 20, 0, seed=1, **OF))
-    both = read_selection(place)
+    write_selection(workspace, first)
+    write_selection(workspace, choose(RANKED, 20, 0, seed=1, **OF))
+    both = read_selection(workspace)
     assert both is not None
     assert set(first.rows) < set(both.rows)
     assert len(both.rows) == len({row.id for row in both.rows}) > len(first.rows)
     with pytest.raises(UsageError, match="holds suspects of toys"):
-        write_selection(place, choose(RANKED, 3, 0, seed=1, **{**OF, "task": "others"}))
+        write_selection(workspace, choose(RANKED, 3, 0, seed=1, **{**OF, "task": "others"}))
 
 
 def decided(**labels: tuple[str, ...] | None) -> Corrections:
     outcome = dict.fromkeys(COUNTS, 0)
-    told: dict[str, Any] = {"outcome": outcome, "controls": dict.fromkeys(COUNTS[:2], 0)}
+    facts: dict[str, Any] = {"outcome": outcome, "controls": dict.fromkeys(COUNTS[:2], 0)}
     return Corrections(
-        {name: Decided("p", label, name == "b") for name, label in labels.items()}, {"p": told}
+        {name: Decided("p", label, name == "b") for name, label in labels.items()}, {"p": facts}
     )
 
 
@@ -126,9 +126,9 @@ def corrected(task: Any, own: Mapping[str, Any], corrections: Corrections) -> li
     ]
     names = task.label_names
     batches = list(corrected_batches(family.batches(rows), family, names, corrections))
-    wanted = corrected_family(family, corrections).schema.names
-    assert set(wanted) <= set(batches[0].schema.names)
-    return list(pa.Table.from_batches(batches).select(wanted).to_pylist())
+    columns = corrected_family(family, corrections).schema.names
+    assert set(columns) <= set(batches[0].schema.names)
+    return list(pa.Table.from_batches(batches).select(columns).to_pylist())
 
 
 def test_people_change_keep_and_pass_labels_over() -> None:

@@ -155,18 +155,18 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def detect(text: str, rules: LanguageRules | None = None) -> Detected:
-    (found,) = detect_languages([text], rules=rules)
-    return found
+    (detected,) = detect_languages([text], rules=rules)
+    return detected
 
 
 def test_nearly_all_written_texts_are_judged_right() -> None:
     """All of them were when this was written; another version of the model may differ in two."""
     written = SHORT + LONG
-    found = detect_languages([text for _, text in written])
+    detected = detect_languages([text for _, text in written])
     wrong = [
-        (language, one.language, text)
-        for (language, text), one in zip(written, found, strict=True)
-        if language != one.language
+        (language, result.language, text)
+        for (language, text), result in zip(written, detected, strict=True)
+        if language != result.language
     ]
     assert len(written) >= 80
     assert len(wrong) <= 2, wrong
@@ -174,8 +174,8 @@ def test_nearly_all_written_texts_are_judged_right() -> None:
 
 def test_a_text_without_words_enough_is_undecided() -> None:
     for text in ("", "LGTM", "崩溃", TRACE):
-        found = detect(text)
-        assert (found.language, found.doubt) == (None, "short")
+        detected = detect(text)
+        assert (detected.language, detected.doubt) == (None, "short")
     assert detect("Bug in parser").language is None
     assert detect("Bug in parser", LanguageRules(least_characters=10)).language == "en"
 
@@ -198,9 +198,9 @@ def test_a_text_without_words_enough_is_undecided() -> None:
 )
 def test_english_in_a_few_letters_passes_for_no_other_language(text: str) -> None:
     """Of 12,861 titles of three projects seven did, and of 23,279 lines of discussions seven."""
-    found = detect(text)
-    assert found.language in ("en", None)
-    assert found.doubt != "mixed"
+    detected = detect(text)
+    assert detected.language in ("en", None)
+    assert detected.doubt != "mixed"
 
 
 @pytest.mark.parametrize(
@@ -240,18 +240,18 @@ def test_long_texts_are_judged_by_windows() -> None:
 
 def test_scores_and_characters_are_bounded_and_order_is_kept() -> None:
     texts = [text for _, text in SHORT + LONG]
-    found = detect_languages(texts)
-    assert all(0 <= one.score <= 1 and one.characters >= 0 for one in found)
-    assert all((one.language is None) == (one.doubt is not None) for one in found)
-    assert detect_languages(texts[::-1]) == found[::-1]
+    detected = detect_languages(texts)
+    assert all(0 <= result.score <= 1 and result.characters >= 0 for result in detected)
+    assert all((result.language is None) == (result.doubt is not None) for result in detected)
+    assert detect_languages(texts[::-1]) == detected[::-1]
     assert detect_languages([]) == []
 
 
 def test_lines_of_the_template_do_not_count() -> None:
     template = frozenset({"Please tell us in a few words what you wanted to do with the program"})
     text = f"{next(iter(template))}\n程序在打开大文件时崩溃了，没有任何提示"
-    (found,) = detect_languages([text], template=template)
-    assert found.language == "zh"
+    (detected,) = detect_languages([text], template=template)
+    assert detected.language == "zh"
 
 
 def test_whole_lines_count_and_not_their_first_words() -> None:
@@ -283,13 +283,13 @@ class TestRealIssues:
     def test_no_english_issue_passes_for_another_language(self) -> None:
         """One issue, an insult, is Spanish; the undecided have no sentence beside code."""
         issues = [entry for entry in real_entries() if entry.is_issue]
-        found = detect_languages([f"{issue.title}\n\n{issue.body}" for issue in issues])
+        detected = detect_languages([f"{issue.title}\n\n{issue.body}" for issue in issues])
         foreign = {
-            issue.number: one.language
-            for issue, one in zip(issues, found, strict=True)
-            if one.language not in ("en", None)
+            issue.number: result.language
+            for issue, result in zip(issues, detected, strict=True)
+            if result.language not in ("en", None)
         }
         assert len(issues) == 517
         assert list(foreign.values()) == ["es"]
-        assert sum(one.language is None for one in found) <= 40
-        assert sum(one.doubt == "mixed" for one in found) == 0
+        assert sum(result.language is None for result in detected) <= 40
+        assert sum(result.doubt == "mixed" for result in detected) == 0

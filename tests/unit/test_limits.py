@@ -27,12 +27,12 @@ def headers(remaining: int, reset_in: float, skew: float = 0.0) -> dict[str, str
 def test_a_spent_token_gives_way_to_another_and_budgets_are_apart() -> None:
     async def run() -> None:
         pool = TokenPool(("one", "two"), FAST)
-        one, two = pool.tokens
-        pool.observe(one, "core", headers(0, 3600))
+        first, second = pool.tokens
+        pool.observe(first, "core", headers(0, 3600))
         for _ in range(3):
-            assert await pool.acquire("core") is two
-        pool.observe(two, "graphql", headers(0, 3600))
-        assert await pool.acquire("graphql") is one
+            assert await pool.acquire("core") is second
+        pool.observe(second, "graphql", headers(0, 3600))
+        assert await pool.acquire("graphql") is first
 
     asyncio.run(run())
 
@@ -86,10 +86,10 @@ def test_free_replies_use_up_nothing() -> None:
 def test_requests_under_way_are_counted_against_the_budget() -> None:
     async def run() -> None:
         pool = TokenPool(("one", "two"), FAST)
-        one, two = pool.tokens
-        pool.observe(one, "core", headers(1, 3600))
-        pool.observe(two, "core", headers(1, 3600))
-        assert {await pool.acquire("core"), await pool.acquire("core")} == {one, two}
+        first, second = pool.tokens
+        pool.observe(first, "core", headers(1, 3600))
+        pool.observe(second, "core", headers(1, 3600))
+        assert {await pool.acquire("core"), await pool.acquire("core")} == {first, second}
 
     asyncio.run(run())
 

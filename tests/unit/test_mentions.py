@@ -77,8 +77,8 @@ def test_not_an_issue_url(text: str) -> None:
 
 def test_enterprise_hosts() -> None:
     text = "https://ghe.example.org:8443/o/r/pull/5 and https://github.com/o/r/pull/6"
-    found = find_mentions(text, hosts=("ghe.example.org:8443",))
-    assert [(mention.repo, mention.number) for mention in found] == [("o/r", 5)]
+    mentions = find_mentions(text, hosts=("ghe.example.org:8443",))
+    assert [(mention.repo, mention.number) for mention in mentions] == [("o/r", 5)]
 
 
 @pytest.mark.parametrize(
@@ -241,9 +241,9 @@ AROUND = st.sampled_from(["", " ", "(", ")", "\n", "**", '"', ", ", ": ", "见",
 @given(AROUND, WRITTEN, AROUND)
 def test_round_trip(before: str, written: tuple[str, str, str | None, int], after: str) -> None:
     text, pattern, repo, number = written
-    (found,) = find_mentions(before + text + after)
-    assert (found.pattern, found.repo, found.number) == (pattern, repo, number)
-    assert (before + text + after)[found.start : found.end] == text
+    (mention,) = find_mentions(before + text + after)
+    assert (mention.pattern, mention.repo, mention.number) == (pattern, repo, number)
+    assert (before + text + after)[mention.start : mention.end] == text
 
 
 PIECES = st.lists(

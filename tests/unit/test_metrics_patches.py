@@ -33,8 +33,8 @@ ANSWERS = {
 
 def scored(answers: list[str | None], *, files: bool = True) -> Scores:
     table = make_predictions("text-generation", [RIGHT] * len(answers), answers)
-    known = dict.fromkeys(table["id"].to_pylist(), BEFORE) if files else None
-    return score(TASK, table, resamples=0, files=known)
+    files_before = dict.fromkeys(table["id"].to_pylist(), BEFORE) if files else None
+    return score(TASK, table, resamples=0, files=files_before)
 
 
 @pytest.mark.parametrize(
@@ -54,35 +54,35 @@ def scored(answers: list[str | None], *, files: bool = True) -> Scores:
 def test_what_a_patch_does_to_the_file(
     name: str, applied: int, lenient: int, ast_equal: int, exact: int
 ) -> None:
-    found = scored([ANSWERS[name]])
+    scores = scored([ANSWERS[name]])
     names = ("patch_applied", "patch_applied_lenient", "file_ast_equal", "file_exact")
-    assert [found.value(one) for one in names] == [applied, lenient, ast_equal, exact]
-    assert found.value("patch_well_formed") == (name not in ("malformed", "no patch"))
+    assert [scores.value(name) for name in names] == [applied, lenient, ast_equal, exact]
+    assert scores.value("patch_well_formed") == (name not in ("malformed", "no patch"))
 
 
 def test_a_patch_that_does_nothing_right_may_look_alike() -> None:
-    found = scored([ANSWERS["stands nowhere"], None])
-    assert found.value("patch_applied") == 0
-    codebleu = found.value("codebleu")
+    scores = scored([ANSWERS["stands nowhere"], None])
+    assert scores.value("patch_applied") == 0
+    codebleu = scores.value("codebleu")
     assert codebleu is not None and 0.3 < codebleu <= 0.5  # the null answer has none
-    assert found.value("codebleu_package") is not None
+    assert scores.value("codebleu_package") is not None
 
 
 def test_only_the_replace_part_counts_where_search_is_copied() -> None:
     copied = patch("        n += 2", "        pass")
-    found = scored([copied])
-    replaced = found.value("codebleu_replace")
+    scores = scored([copied])
+    replaced = scores.value("codebleu_replace")
     assert replaced is not None and replaced < 0.1
-    assert (found.value("codebleu") or 0) > replaced
+    assert (scores.value("codebleu") or 0) > replaced
     assert scored([RIGHT]).value("codebleu_replace") == pytest.approx(1)
     assert scored(["no patch"]).value("codebleu_replace") == 0
 
 
 def test_without_the_files_nothing_is_applied_and_it_says_so() -> None:
-    found = scored([RIGHT], files=False)
-    assert found.value("patch_applied") is None
-    assert found.metric("patch_applied").reason == "the files before the edit are not given"
-    assert found.value("codebleu") == pytest.approx(1)
+    scores = scored([RIGHT], files=False)
+    assert scores.value("patch_applied") is None
+    assert scores.metric("patch_applied").reason == "the files before the edit are not given"
+    assert scores.value("codebleu") == pytest.approx(1)
 
 
 def test_the_path_is_that_of_the_first_block() -> None:

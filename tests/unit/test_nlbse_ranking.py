@@ -87,43 +87,43 @@ def test_averages_of_table_1_follow_from_recall_and_class_sizes(name: str) -> No
 def test_f1_of_table_1_follows_from_precision_and_recall(name: str) -> None:
     step = 0.005 if name == "SGD" else 0.0005
     for precision, recall, f1 in TABLE_1[name][0]:
-        wanted = 2 * precision * recall / (precision + recall)
-        assert wanted == pytest.approx(f1, abs=2 * step + 1e-9)
+        expected = 2 * precision * recall / (precision + recall)
+        assert expected == pytest.approx(f1, abs=2 * step + 1e-9)
 
 
 def test_issue_reports_are_ranked_by_micro_f1() -> None:
     places = rank({name: average for name, (_, average) in TABLE_1.items()})
-    assert [one.name for one in places] == ["RoBERTa", "SGD", "FastText", "SetFit"]
+    assert [place.name for place in places] == ["RoBERTa", "SGD", "FastText", "SetFit"]
 
 
 @pytest.mark.parametrize("name", TABLE_3)
 def test_scores_of_table_3_follow_from_the_formula(name: str) -> None:
     f1, outperformed, score = TABLE_3[name]
-    found = comment_rule(f1, outperformed, 19)
+    computed = comment_rule(f1, outperformed, 19)
     if name == "Multinomial Naive Bayes":
         # Its F1 repeats the row above: 0.604 needs 0.525. It is off by 0.024.
-        assert score - found == pytest.approx(0.024, abs=0.0005)
+        assert score - computed == pytest.approx(0.024, abs=0.0005)
         assert comment_rule(0.525, outperformed, 19) == pytest.approx(score, abs=ROUNDING)
     else:
-        assert found == pytest.approx(score, abs=ROUNDING)
+        assert computed == pytest.approx(score, abs=ROUNDING)
 
 
 def test_comment_models_are_ranked_by_their_score() -> None:
     places = rank((name, row[2]) for name, row in TABLE_3.items())
-    assert [one.name for one in places] == list(TABLE_3)
+    assert [ranked.name for ranked in places] == list(TABLE_3)
     recomputed = rank({name: comment_rule(f1, won, 19) for name, (f1, won, _) in TABLE_3.items()})
-    names = [one.name for one in recomputed]
+    names = [ranked.name for ranked in recomputed]
     # With the F1 that is printed, Multinomial Naive Bayes falls from place 7 to 10, and the two
     # models with F1 0.523 and 16 categories share place 7.
     assert names[-1] == "Multinomial Naive Bayes"
-    assert [one.place for one in recomputed] == [1, 2, 3, 4, 5, 6, 7, 7, 9, 10]
+    assert [ranked.place for ranked in recomputed] == [1, 2, 3, 4, 5, 6, 7, 7, 9, 10]
 
 
 def test_the_baseline_is_the_organizers_random_forest() -> None:
     assert len(BASELINE) == 19
     assert sum(baseline_f1().values()) / 19 == pytest.approx(0.309, abs=0.0005)
     assert baseline_f1()["nlbse23_java_deprecation"] == 0
-    sizes = {name: one.tp + one.fn for name, one in BASELINE.items()}
+    sizes = {name: counts.tp + counts.fn for name, counts in BASELINE.items()}
     assert sizes["nlbse23_java_summary"] == 87  # Table II, test positives
     assert sum(size for name, size in sizes.items() if "_java_" in name) == 582
     assert sum(size for name, size in sizes.items() if "_pharo_" in name) == 422
@@ -137,8 +137,8 @@ def test_a_category_is_won_only_by_more() -> None:
     assert same.score == pytest.approx(0.75 * same.mean_f1)
     perfect = comment_score(dict.fromkeys(base, 1.0))
     assert (perfect.score, perfect.outperformed) == (1, 19)
-    one = comment_score({**base, "nlbse23_java_usage": 1.0, "nlbse23_java_expand": None})
-    assert one.won == ("nlbse23_java_usage",)
+    result = comment_score({**base, "nlbse23_java_usage": 1.0, "nlbse23_java_expand": None})
+    assert result.won == ("nlbse23_java_usage",)
 
 
 def test_categories_that_are_missing_are_named() -> None:
@@ -149,5 +149,10 @@ def test_categories_that_are_missing_are_named() -> None:
 
 
 def test_ties_share_a_place() -> None:
-    found = rank({"b": 0.5, "a": 0.5, "c": 0.9, "d": 0.1})
-    assert [(one.place, one.name) for one in found] == [(1, "c"), (2, "a"), (2, "b"), (4, "d")]
+    ranking = rank({"b": 0.5, "a": 0.5, "c": 0.9, "d": 0.1})
+    assert [(ranked.place, ranked.name) for ranked in ranking] == [
+        (1, "c"),
+        (2, "a"),
+        (2, "b"),
+        (4, "d"),
+    ]

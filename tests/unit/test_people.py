@@ -16,9 +16,9 @@ def test_people_are_told_alike_by_both_apis() -> None:
 
 @pytest.mark.parametrize("number", [1, True, 1.0, "1", [1], {"id": 1}, None])
 def test_an_id_stays_as_it_came(number: Any) -> None:
-    for one in (1, number, True):
-        found = user({"login": "ann", "id": one}).id
-        assert (found, type(found)) == (one, type(one))
+    for value in (1, number, True):
+        user_id = user({"login": "ann", "id": value}).id
+        assert (user_id, type(user_id)) == (value, type(value))
 
 
 @pytest.mark.parametrize("data", [None, {}, {"login": "ghost", "id": 1}, {"login": None}])

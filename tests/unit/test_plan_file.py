@@ -71,11 +71,11 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, text: str, problem: str, remedy: str) -> None:
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as error:
         plan(tmp_path, text)
-    assert "lab.toml" in told.value.problem
-    assert problem in told.value.problem
-    assert remedy in told.value.remedy
+    assert "lab.toml" in error.value.problem
+    assert problem in error.value.problem
+    assert remedy in error.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_names_that_there_are_not_are_told_before_anything_runs(
     tmp_path: Path, text: str, problem: str, remedy: str
 ) -> None:
     read = plan(tmp_path, text)
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as error:
         check_plan(read)
-    assert problem in told.value.problem
-    assert remedy in told.value.remedy
+    assert problem in error.value.problem
+    assert remedy in error.value.remedy
 
 
 def test_a_plan_that_is_not_there(tmp_path: Path) -> None:

@@ -41,22 +41,28 @@ def test_faun_eval_decides_by_the_papers_criteria_in_its_order() -> None:
 
 
 def test_faun_eval_has_the_papers_thresholds_and_literal_rules() -> None:
-    told = load_profile("faun-eval").plain()["settings"]
-    assert (told["comment-scale"]["minimum"], told["comment-scale"]["maximum"]) == (200, 10**7)
-    assert (told["event-count"]["maximum"], told["event-count"]["count"]) == (10, "timeline")
-    assert told["participants"]["minimum"] == 2
-    assert told["single-file"]["maximum"] == 1
-    assert told["bots"]["login_rule"] == "contains"
-    assert told["suffix"]["tests"] == "contains"
-    assert told["redundancy"]["literal"]
+    settings = load_profile("faun-eval").plain()["settings"]
+    assert (settings["comment-scale"]["minimum"], settings["comment-scale"]["maximum"]) == (
+        200,
+        10**7,
+    )
+    assert (settings["event-count"]["maximum"], settings["event-count"]["count"]) == (
+        10,
+        "timeline",
+    )
+    assert settings["participants"]["minimum"] == 2
+    assert settings["single-file"]["maximum"] == 1
+    assert settings["bots"]["login_rule"] == "contains"
+    assert settings["suffix"]["tests"] == "contains"
+    assert settings["redundancy"]["literal"]
     before_bots = PAPER[: PAPER.index("bots")]
-    assert all(told[name]["bots"] for name in before_bots)
+    assert all(settings[name]["bots"] for name in before_bots)
 
 
 def test_default_keeps_the_papers_order_and_adds_to_it() -> None:
     profile = load_profile("default")
     assert tuple(name for name in profile.decide if name in PAPER) == PAPER
-    assert not any(told.get("bots") for told in profile.plain()["settings"].values())
+    assert not any(settings.get("bots") for settings in profile.plain()["settings"].values())
     assert set(profile.settings["issue-kept"].criteria) <= set(profile.decide)
 
 
@@ -73,13 +79,13 @@ def test_each_setting_has_a_docstring() -> None:
             continue
         (body,) = (node for node in ast.parse(getsource(criterion.settings)).body)
         assert isinstance(body, ast.ClassDef)
-        told = [isinstance(after, ast.Expr) for _, after in fields_and_next(body)]
-        assert all(told), criterion.name
+        documented = [isinstance(after, ast.Expr) for _, after in fields_and_next(body)]
+        assert all(documented), criterion.name
 
 
 def fields_and_next(body: ast.ClassDef) -> list[tuple[ast.stmt, ast.stmt]]:
     pairs = zip(body.body, [*body.body[1:], body], strict=True)
-    return [(one, after) for one, after in pairs if isinstance(one, ast.AnnAssign)]
+    return [(node, after) for node, after in pairs if isinstance(node, ast.AnnAssign)]
 
 
 def write(folder: Path, **profiles: str) -> str:
@@ -103,9 +109,9 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
     assert (scale.minimum, scale.maximum, scale.bots) == (50, 5000, False)
     others = {name: value for name, value in default.settings.items() if name != "comment-scale"}
     assert others.items() <= profile.settings.items()
-    told = profile.plain()
-    assert told["extends"] == ["base", "default"]
-    assert told["settings"]["comment-scale"]["maximum"] == 5000
+    plain = profile.plain()
+    assert plain["extends"] == ["base", "default"]
+    assert plain["settings"]["comment-scale"]["maximum"] == 5000
     assert "extends" not in default.plain()
     decide = write(tmp_path, other='extends = "faun-eval"\ndecide = ["bots"]\n')
     assert load_profile(decide).decide == ("bots",)
@@ -134,9 +140,9 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
 def test_profiles_that_cannot_be_extended(
     profiles: dict[str, str], problem: str, remedy: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=problem) as told:
+    with pytest.raises(UsageError, match=problem) as error:
         load_profile(write(tmp_path, **profiles))
-    assert told.value.remedy.startswith(remedy)
+    assert error.value.remedy.startswith(remedy)
 
 
 def test_precise_asks_for_a_surer_answer_and_is_else_the_default() -> None:

@@ -77,12 +77,12 @@ def test_zero_shot_is_the_template_of_the_paper() -> None:
 
 def test_examples_are_a_conversation_that_went_before() -> None:
     messages = made(issue_task(), "4-shot", "Why?")
-    assert [one["role"] for one in messages] == ["user", "assistant"] * 4 + ["user"]
+    assert [message["role"] for message in messages] == ["user", "assistant"] * 4 + ["user"]
     shown = {
         (messages[at]["content"].rpartition("ISSUE:\n")[2].strip(), messages[at + 1]["content"])
         for at in range(0, 8, 2)
     }
-    assert shown == {(given, answer) for given, answer, _ in PROMPT.examples}
+    assert shown == {(question, answer) for question, answer, _ in PROMPT.examples}
     assert messages[-1]["content"].endswith("ISSUE:\nWhy?\n")
     assert len(made(issue_task(), "1-shot", "Why?")) == 3
 
@@ -115,7 +115,9 @@ def test_answers_by_a_schema_are_shown_and_asked_for_as_json() -> None:
 def test_the_seed_draws_the_examples() -> None:
     task, wording = issue_task(), wording_of(issue_task())
     drawn = [
-        tuple(one.shown.text for one in own_examples(wording, task.prompt.examples, 2, seed))
+        tuple(
+            example.shown.text for example in own_examples(wording, task.prompt.examples, 2, seed)
+        )
         for seed in range(12)
     ]
     assert len(set(drawn)) > 2
@@ -126,11 +128,13 @@ def test_train_rows_show_each_label_in_turn_and_are_cut() -> None:
     data = issues(3, train=60)
     wording = wording_of(data.task)
     drawn = train_examples(wording, data.splits["train"], 3, 0, 1_000)
-    assert {one.answer for one in drawn} == {"bug", "feature", "question"}
+    assert {example.answer for example in drawn} == {"bug", "feature", "question"}
     assert drawn == train_examples(wording, data.splits["train"], 3, 0, 1_000)
     assert drawn != train_examples(wording, data.splits["train"], 3, 1, 1_000)
     long = rows(data.task, [("word " * 1_000, "bug")] * 3)
-    assert all(len(one.shown.text) < 700 for one in train_examples(wording, long, 2, 0, 600))
+    assert all(
+        len(example.shown.text) < 700 for example in train_examples(wording, long, 2, 0, 600)
+    )
     with pytest.raises(EvaluationError, match="too few for 4 examples"):
         train_examples(wording, long, 4, 0, 600)
 
@@ -171,7 +175,7 @@ def test_each_family_that_is_built_has_rules(builder: str) -> None:
 def test_no_text_changes_how_a_request_is_built(method: str, text: str) -> None:
     harmless = made(issue_task(), method, "harmless")
     attacked = made(issue_task(), method, text)
-    assert [one["role"] for one in attacked] == [one["role"] for one in harmless]
+    assert [message["role"] for message in attacked] == [message["role"] for message in harmless]
     assert attacked[:-1] == harmless[:-1]
     assert attacked[-1]["content"].startswith(harmless[-1]["content"].partition("harmless")[0])
     assert "<|" not in attacked[-1]["content"]

@@ -40,9 +40,9 @@ def read(kind: TaskType, said: str, *, structured: bool = False, **changes: Any)
     ],
 )
 def test_the_longest_label_that_stands_there_is_meant(said: str, label: str | None) -> None:
-    found = read("binary", said, labels=NOT_BUG)
-    assert found.value == label
-    assert (found.note == "") == (label is not None)
+    answer = read("binary", said, labels=NOT_BUG)
+    assert answer.value == label
+    assert (answer.note == "") == (label is not None)
 
 
 @pytest.mark.parametrize(

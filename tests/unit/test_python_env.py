@@ -26,10 +26,10 @@ def test_the_newest_python_of_half_a_year_is_wanted_and_the_nearest_taken(
     tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "none"))
-    wanted, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
-    assert (wanted, version) == ("3.10", "3.11")  # 3.11 was out for ten weeks
-    wanted, version, _ = choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
-    assert (wanted, version) == ("3.13", "3.11")
+    ideal, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
+    assert (ideal, version) == ("3.10", "3.11")  # 3.11 was out for ten weeks
+    ideal, version, _ = choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
+    assert (ideal, version) == ("3.13", "3.11")
 
 
 def test_what_the_project_admits_is_held(
@@ -49,8 +49,8 @@ def test_the_versions_of_pyenv_are_found(
     home.mkdir(parents=True)
     (home / "python").symlink_to(sys.executable)
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
-    wanted, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
-    assert (wanted, version) == ("3.10", "3.10")
+    ideal, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
+    assert (ideal, version) == ("3.10", "3.10")
 
 
 def test_extras_groups_and_files_named_after_tests_are_taken(tmp_path: Path) -> None:

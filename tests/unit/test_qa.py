@@ -115,11 +115,11 @@ def test_an_explanation_or_a_step_is_an_answer(text: str) -> None:
 def test_the_best_says_why() -> None:
     note, answer = reply("s", "none", "cc @digger"), reply("m", "member")
     thanks = reply("asker", "none", "Thank you, that works now.", 2)
-    (found,) = choose(QUESTION, [note, answer, thanks], "best")
-    assert found.reply is answer
-    assert {"code", "steps", "reasons", "confirmed", "knows the repository"} <= set(found.because)
-    plain = max(rated_answers(QUESTION, [note, answer]), key=lambda one: one.points or 0)
-    assert (found.points or 0) > (plain.points or 0)
+    (choice,) = choose(QUESTION, [note, answer, thanks], "best")
+    assert choice.reply is answer
+    assert {"code", "steps", "reasons", "confirmed", "knows the repository"} <= set(choice.because)
+    plain = max(rated_answers(QUESTION, [note, answer]), key=lambda answer: answer.points or 0)
+    assert (choice.points or 0) > (plain.points or 0)
 
 
 def test_a_solution_of_the_asker_can_be_best_and_a_complaint_cannot() -> None:

@@ -142,16 +142,16 @@ def test_faults(text: str, fault: Fault | None) -> None:
 
 
 def test_what_is_measured() -> None:
-    found = describe("### Summary\n\nIt fails.\n\n```\nint x;\n```\n\nPASS: all\n")
-    assert found.characters == sum(
+    quality = describe("### Summary\n\nIt fails.\n\n```\nint x;\n```\n\nPASS: all\n")
+    assert quality.characters == sum(
         map(len, ["###Summary", "Itfails.", "```int", "x;```", "PASS:all"])
     )
-    assert found.prose_characters == len("Itfails")
-    assert found.code_characters == len("```intx;```")
-    assert found.trace_share == round(len("PASS:all") / found.characters, 4)
-    assert found.template_share == round(len("###Summary") / found.characters, 4)
-    assert not found.has_attachment
-    assert found.has_words
+    assert quality.prose_characters == len("Itfails")
+    assert quality.code_characters == len("```intx;```")
+    assert quality.trace_share == round(len("PASS:all") / quality.characters, 4)
+    assert quality.template_share == round(len("###Summary") / quality.characters, 4)
+    assert not quality.has_attachment
+    assert quality.has_words
 
 
 def test_rules_move_the_thresholds() -> None:
@@ -268,10 +268,10 @@ def test_reading_only_the_beginning_finds_the_same_faults(text: str, least: int)
 
 @given(PIECES | st.text(st.characters(), max_size=60))
 def test_shares_are_shares(text: str) -> None:
-    found = describe(text)
-    assert 0 <= found.trace_share + found.template_share <= 1.0001
-    assert found.code_characters <= found.characters
-    assert found.has_words or not found.prose_characters
+    quality = describe(text)
+    assert 0 <= quality.trace_share + quality.template_share <= 1.0001
+    assert quality.code_characters <= quality.characters
+    assert quality.has_words or not quality.prose_characters
 
 
 @pytest.mark.parametrize(

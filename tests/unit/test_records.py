@@ -54,5 +54,5 @@ def test_schema_order_and_key_agree(table: Table) -> None:
 
 def test_datasets_is_not_shadowed() -> None:
     assert str(PACKAGE) not in [str(Path(entry or ".").resolve()) for entry in sys.path]
-    found = importlib.util.find_spec("datasets")
-    assert found is None or not Path(str(found.origin)).is_relative_to(PACKAGE)
+    spec = importlib.util.find_spec("datasets")
+    assert spec is None or not Path(str(spec.origin)).is_relative_to(PACKAGE)

@@ -52,12 +52,12 @@ TABLE_1 = {
 
 def test_selu_is_whole() -> None:
     selu = {name: task for name, task in load_tasks().items() if "selu" in task.suites}
-    found = {}
+    published = {}
     for name, task in selu.items():
         kinds = {label.partition("-")[2] for label in task.label_names} - {""}
         targets = len(kinds) if task.type == "ner" else len(task.labels)
-        found[name] = (task.announced["SELU, Table I"], targets, task.activity)
-    assert found == TABLE_1
+        published[name] = (task.announced["SELU, Table I"], targets, task.activity)
+    assert published == TABLE_1
 
 
 def test_counts_of_sources_are_those_of_selu_but_where_a_note_says_why() -> None:
@@ -84,12 +84,12 @@ def test_the_other_suites_are_whole() -> None:
         ("python", (2_280, 7_912), (584, 1_999)),
     ):
         tasks = [task for task in comments if task.settings["language"] == language]
-        for split, wanted in (("train", train), ("test", test)):
+        for split, expected in (("train", train), ("test", test)):
             sums = [
                 sum(task.counts[f"{split}/{task.label_names[at]}"] for task in tasks)
                 for at in (0, 1)
             ]
-            assert tuple(sums) == wanted, (language, split)
+            assert tuple(sums) == expected, (language, split)
     for name in ("qa", "fault_localization", "code_edit"):
         assert find_task(name).source.access == "built"
 
@@ -149,7 +149,7 @@ def test_the_name_of_a_shipped_task_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "problem"),
     [
         ("title =", "titel =", r"the key titel is unknown.*did you mean title"),
         ('license = "MIT"\n', "", r"source\.license is missing\. Add it"),
@@ -164,17 +164,17 @@ def test_the_name_of_a_shipped_task_is_taken(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_of_another_form_is_told_by_key(
-    tmp_path: Path, old: str, new: str, told: str
+    tmp_path: Path, old: str, new: str, problem: str
 ) -> None:
     path = own_task(tmp_path, (old, new))
-    with pytest.raises(UsageError, match=rf"(?s)toy_issues\.toml.*{told}"):
+    with pytest.raises(UsageError, match=rf"(?s)toy_issues\.toml.*{problem}"):
         load_tasks(tmp_path)
     problems = check_files(tmp_path).problems
     assert [problem.task for problem in problems] == [path.stem]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "key", "told"),
+    ("old", "new", "key", "problem"),
     [
         ('"label:wish" = 2', '"label:wish" = 3', "counts", "have a sum of 5, where total is 4"),
         ('"label:wish" = 2', '"label:hope" = 2', "counts", "counts nothing that is known"),
@@ -198,11 +198,13 @@ def test_a_file_of_another_form_is_told_by_key(
     ],
 )
 def test_what_is_wrong_in_a_file_is_found(
-    tmp_path: Path, old: str, new: str, key: str, told: str
+    tmp_path: Path, old: str, new: str, key: str, problem: str
 ) -> None:
     own_task(tmp_path, (old, new))
     problems = check_files(tmp_path).problems
-    assert [one.task for one in problems if one.key == key and told in str(one)] == ["toy_issues"]
+    assert [entry.task for entry in problems if entry.key == key and problem in str(entry)] == [
+        "toy_issues"
+    ]
 
 
 def test_a_binary_task_has_two_labels() -> None:

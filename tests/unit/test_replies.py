@@ -97,5 +97,5 @@ def test_no_cut_leaves_half_a_secret(kind: str, before: int) -> None:
         "message": orjson.dumps({"message": said}),
     }[kind]
     status = 200 if kind == "errors" else 500
-    told = read_reply(status, {}, body, graphql=True).problem
-    assert token[:5] not in told
+    message = read_reply(status, {}, body, graphql=True).problem
+    assert token[:5] not in message

@@ -52,8 +52,8 @@ def test_the_middle_of_the_longest_goes_next() -> None:
     assert long.text.endswith("Line 999 of the text\n")
     head, _, tail = long.text.partition("\n[[ ")
     assert len(tail) < len(head) < 2_000
-    kept = set(long.text.split("\n")) - {line for line in long.text.split("\n") if "[[" in line}
-    assert kept <= set(lines.split("\n")), "lines are whole"
+    content = set(long.text.split("\n")) - {line for line in long.text.split("\n") if "[[" in line}
+    assert content <= set(lines.split("\n")), "lines are whole"
 
 
 def test_short_logs_and_code_keep_their_lines() -> None:
@@ -74,11 +74,11 @@ def test_a_common_length_uses_the_room(sizes: list[int], most: int) -> None:
 
 @given(st.text("ab\n", max_size=400), st.integers(0, 300))
 def test_middle_out_tells_how_much_is_gone(text: str, most: int) -> None:
-    found = middle_out(text, most)
+    shortened = middle_out(text, most)
     if len(text) <= most:
-        assert found == text
+        assert shortened == text
     else:
-        head, _, rest = found.partition("\n[[ ")
+        head, _, rest = shortened.partition("\n[[ ")
         gone, _, tail = rest.partition(" characters are left out ]]\n")
         assert len(head) + int(gone) + len(tail) == len(text)
         assert len(head) + len(tail) <= most
@@ -134,11 +134,18 @@ def test_settings_come_from_a_file_and_flags_go_before(tmp_path: Path) -> None:
         'models = ["a"]\nmax_cost = 5\ntimeout = 9\n[prices.a]\ninput = 1\noutput = 2.5\n',
         encoding="utf-8",
     )
-    found = load_review_settings(path, {"timeout": 3.0, "seed": None}, {"OPENAI_API_KEY": "sk-x"})
-    assert (found.models, found.max_cost, found.timeout, found.seed) == (("a",), 5.0, 3.0, 0)
-    assert found.prices == {"a": Price(1.0, 2.5)}
-    assert found.api_key == "sk-x"
-    assert "sk-x" not in repr(found)
+    settings = load_review_settings(
+        path, {"timeout": 3.0, "seed": None}, {"OPENAI_API_KEY": "sk-x"}
+    )
+    assert (settings.models, settings.max_cost, settings.timeout, settings.seed) == (
+        ("a",),
+        5.0,
+        3.0,
+        0,
+    )
+    assert settings.prices == {"a": Price(1.0, 2.5)}
+    assert settings.api_key == "sk-x"
+    assert "sk-x" not in repr(settings)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +179,7 @@ def test_bad_settings_are_told(tmp_path: Path, text: str, words: str) -> None:
         load_review_settings(path, {}, {})
 
 
-def kept(verdicts: pa.Table, required: list[str]) -> list[int]:
+def kept_numbers(verdicts: pa.Table, required: list[str]) -> list[int]:
     """Return the issues that pass, as builders count."""
     fate: dict[int, bool] = {}
     for row in verdicts.to_pylist():
@@ -182,13 +189,13 @@ def kept(verdicts: pa.Table, required: list[str]) -> list[int]:
 
 
 def test_builders_can_require_a_review(tmp_path: Path) -> None:
-    place = workspace(tmp_path, 4)
+    lab = workspace(tmp_path, 4)
     said = {2: answer("drop", "Leak 2", reasons=["unclear"]), 3: answer("unsure", "Leak 3")}
     with OpenAIServer(each(said)) as server:
-        review(place, server)
+        review(lab, server)
         name = "question-answer"
-        before, reviewed = read_verdicts(place, REPO, "own"), read_reviews(place, REPO, "own")
-        assert kept(with_reviews(before, [reviewed], {name: "issue"}), [name]) == [1, 4]
+        before, reviewed = read_verdicts(lab, REPO, "own"), read_reviews(lab, REPO, "own")
+        assert kept_numbers(with_reviews(before, [reviewed], {name: "issue"}), [name]) == [1, 4]
         people = [
             {**row, "stage": "people", "keep": row["issue"] == 3}
             for row in reviewed.to_pylist()
@@ -196,35 +203,37 @@ def test_builders_can_require_a_review(tmp_path: Path) -> None:
         ]
         table = pa.Table.from_pylist(people, schema=VERDICTS.schema)
         both = with_reviews(before, [table, reviewed], {name: "issue"})
-        assert kept(both, [name]) == [1, 3]
+        assert kept_numbers(both, [name]) == [1, 3]
         assert len(both) == len(before) + 4
         silent = table.set_column(
             table.column_names.index("keep"), "keep", pa.nulls(len(table), pa.bool_())
         )
         left_open = with_reviews(before, [silent, reviewed], {name: "issue"})
-        assert kept(left_open, [name]) == [1, 4], "who does not decide leaves it to the next"
-        review(place, server, limit=2)
-        few = read_reviews(place, REPO, "own")
+        assert kept_numbers(left_open, [name]) == [1, 4], (
+            "who does not decide leaves it to the next"
+        )
+        review(lab, server, limit=2)
+        few = read_reviews(lab, REPO, "own")
         left = with_reviews(before, [few], {name: "issue"})
-        assert set(kept(left, [name])) <= set(few["issue"].to_pylist())
+        assert set(kept_numbers(left, [name])) <= set(few["issue"].to_pylist())
         unseen = [row for row in left.to_pylist() if row["reason"] == "not-asked"]
         assert len(unseen) == 2
 
 
 def test_a_review_of_other_tables_does_not_count(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    lab = workspace(tmp_path)
     with pytest.raises(WorkspaceError, match="was not reviewed"):
-        read_reviews(place, REPO, "own")
+        read_reviews(lab, REPO, "own")
     with OpenAIServer(lambda _: answer("keep", QUOTE)) as server:
-        review(place, server)
-        assert len(rows(place)) == 3
-        path = place.table(REPO, "revisions")
-        path.write_bytes(place.table(REPO, "comments").read_bytes())
+        review(lab, server)
+        assert len(rows(lab)) == 3
+        path = lab.table(REPO, "revisions")
+        path.write_bytes(lab.table(REPO, "comments").read_bytes())
         with pytest.raises(WorkspaceError, match="changed since they were reviewed"):
-            read_reviews(place, REPO, "own")
+            read_reviews(lab, REPO, "own")
         path.unlink()
-        filtered(place)
-        assert len(read_reviews(place, REPO, "own")) == 3
+        filtered(lab)
+        assert len(read_reviews(lab, REPO, "own")) == 3
 
 
 def test_a_prompt_that_names_a_reply_wants_its_number() -> None:

@@ -28,13 +28,15 @@ BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u2800\u3164\uffa0\ufe00\U000e0100"
 HOSTILE = [
     *(chr(at) for at in range(sys.maxunicode + 1) if unicodedata.category(chr(at)) in ("Cc", "Cf"))
 ]
-UNSEEN = [one for one in HOSTILE if one not in "\t\n" and ord(one) not in DRAWN] + [*BLANK]
+UNSEEN = [
+    character for character in HOSTILE if character not in "\t\n" and ord(character) not in DRAWN
+] + [*BLANK]
 
 
 def test_every_control_and_format_character_is_known() -> None:
     text = "".join(UNSEEN)
     assert len(UNSEEN) > 200
-    assert visible(text) == "".join(f"⟨U+{ord(one):04X}⟩" for one in text)
+    assert visible(text) == "".join(f"⟨U+{ord(character):04X}⟩" for character in text)
     assert for_prompt(text).strip("\n") == ""
     assert for_json(text).isascii()
 
@@ -42,12 +44,12 @@ def test_every_control_and_format_character_is_known() -> None:
 @pytest.mark.parametrize("sign", ["\x1b", "\x9b", "\u202e", "\u200b", "\u2066", "\U000e0041"])
 def test_all_outlets_agree(sign: str) -> None:
     text = f"a{sign}b"
-    told = f"a⟨U+{ord(sign):04X}⟩b"
-    assert visible(text) == line(text) == clean(text).plain == told
-    assert str(GoldpanError(text, "Do it")) == f"{told}. Do it."
-    assert HubCall("o/n", "https://h", None).plain(text) == told
-    assert told in str(failure("https://h/x", f"fatal: {text}".encode(), 128))
-    assert escape(text) == told
+    shown = f"a⟨U+{ord(sign):04X}⟩b"
+    assert visible(text) == line(text) == clean(text).plain == shown
+    assert str(GoldpanError(text, "Do it")) == f"{shown}. Do it."
+    assert HubCall("o/n", "https://h", None).plain(text) == shown
+    assert shown in str(failure("https://h/x", f"fatal: {text}".encode(), 128))
+    assert escape(text) == shown
     assert sign not in quote_path(text)
     assert unquote_path(quote_path(text)) == text
     assert for_prompt(text) == "ab"
@@ -77,6 +79,6 @@ def test_doing_it_twice_changes_nothing(text: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80))
 def test_json_keeps_its_value(text: str) -> None:
-    told = for_json(json.dumps({"a": text}, ensure_ascii=False))
-    assert json.loads(told) == {"a": text}
-    assert visible(told) == told
+    escaped = for_json(json.dumps({"a": text}, ensure_ascii=False))
+    assert json.loads(escaped) == {"a": text}
+    assert visible(escaped) == escaped

@@ -33,14 +33,14 @@ def test_every_type_has_its_main_metric_and_goes_through_json(
     type_: TaskType, labels: tuple[str, ...], truths: list[Any], answers: list[Any], main: str
 ) -> None:
     task = make_task(type_, labels, metric=main)
-    found = score(task, make_predictions(type_, truths, answers), resamples=20, seed=3)
-    assert found.value(found.main) is not None
-    assert (found.examples, found.seed, found.resamples) == (2, 3, 20)
-    assert found.invalid == (None in answers)
-    names = [(metric.name, metric.label) for metric in found.metrics]
+    scores = score(task, make_predictions(type_, truths, answers), resamples=20, seed=3)
+    assert scores.value(scores.main) is not None
+    assert (scores.examples, scores.seed, scores.resamples) == (2, 3, 20)
+    assert scores.invalid == (None in answers)
+    names = [(metric.name, metric.label) for metric in scores.metrics]
     assert len(set(names)) == len(names)
-    assert all(metric.reason for metric in found.metrics if metric.value is None)
-    assert scores_of(orjson.loads(orjson.dumps(found))) == found
+    assert all(metric.reason for metric in scores.metrics if metric.value is None)
+    assert scores_of(orjson.loads(orjson.dumps(scores))) == scores
 
 
 @pytest.mark.parametrize(("type_", "labels", "truths", "answers", "main"), CASES)
@@ -52,8 +52,8 @@ def test_right_answers_score_best(
     if type_ == "multi-label":
         truths = [*truths, ["b"]]
     task = make_task(type_, labels, metric=main)
-    found = score(task, make_predictions(type_, truths, truths), resamples=0)
-    best = found.metric(main)
+    scores = score(task, make_predictions(type_, truths, truths), resamples=0)
+    best = scores.metric(main)
     assert best.value == pytest.approx(1 if best.higher_is_better else 0)
 
 
@@ -65,15 +65,15 @@ def test_without_examples_everything_is_undefined_with_a_reason(
         : 3 if type_ == "text-generation" else 1
     ]:
         task = make_task(type_, labels, builder=builder)
-        found = score(task, make_predictions(type_, [], []))
-        assert found.examples == found.units == 0
-        assert all(metric.value is None and metric.reason for metric in found.metrics)
+        scores = score(task, make_predictions(type_, [], []))
+        assert scores.examples == scores.units == 0
+        assert all(metric.value is None and metric.reason for metric in scores.metrics)
 
 
 def test_unknown_metrics_are_named() -> None:
-    found = score(make_task("regression"), make_predictions("regression", [1.0], [1.0]))
+    scores = score(make_task("regression"), make_predictions("regression", [1.0], [1.0]))
     with pytest.raises(KeyError, match="macro_f1"):
-        found.value("macro_f1")
+        scores.value("macro_f1")
 
 
 def test_tables_that_are_no_predictions_are_refused() -> None:
@@ -93,9 +93,9 @@ def test_tables_that_are_no_predictions_are_refused() -> None:
 
 
 def test_ablations_are_those_of_table_5() -> None:
-    assert [one.name for one in ablations(QA)] == ["IT+IB", "IB", "IT"]
-    assert [one.name for one in ablations(FAULT_LOCALIZATION)] == ["IT+IB", "IB", "IT"]
-    assert [one.name for one in ablations(CODE_EDIT)] == [
+    assert [ablation.name for ablation in ablations(QA)] == ["IT+IB", "IB", "IT"]
+    assert [ablation.name for ablation in ablations(FAULT_LOCALIZATION)] == ["IT+IB", "IB", "IT"]
+    assert [ablation.name for ablation in ablations(CODE_EDIT)] == [
         "IT+IB+PT+PB",
         "IB+PT+PB",
         "IT+PT+PB",
@@ -148,8 +148,8 @@ def test_scores_by_length() -> None:
     task = make_task("text-generation", builder="fault-localization")
     lengths = {f"made_up:{number:06}": 100 * number for number in range(6)}
     thirds = score_by_length(task, table, lengths, resamples=0)
-    told = [(third.name, third.shortest, third.longest) for third in thirds]
-    assert told == [("short", 0, 100), ("medium", 200, 300), ("long", 400, 500)]
+    shown = [(third.name, third.shortest, third.longest) for third in thirds]
+    assert shown == [("short", 0, 100), ("medium", 200, 300), ("long", 400, 500)]
     assert [third.scores.value("exact_match") for third in thirds] == [1, 0.5, 0]
     with pytest.raises(EvaluationError, match="has no length"):
         score_by_length(task, table, {})

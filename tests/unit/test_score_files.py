@@ -44,24 +44,26 @@ def compared(path: Path, question: Question | None = None, metric: str = "") -> 
 
 
 def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
-    found = compared(flaky(tmp_path / "flaky.csv"))
-    assert found.metric == "f1"
-    scores = {(model, metric): round(value, 2) for _, model, metric, value in found.scores}
+    result = compared(flaky(tmp_path / "flaky.csv"))
+    assert result.metric == "f1"
+    scores = {(model, metric): round(value, 2) for _, model, metric, value in result.scores}
     # Pooled from Table 13, as docs/statistics.md has it.
     assert (scores["FF", "f1"], scores["Voc", "f1"], scores["VocFF", "f1"]) == (0.06, 0.11, 0.12)
-    over = {(one.model, one.metric): one.overfitting for one in found.drift}
+    over = {(drift.model, drift.metric): drift.overfitting for drift in result.drift}
     fit = over["FF", "f1"]
     assert fit is not None
     assert round(fit.mean, 2) == -0.94
-    loss = next(one.degradation for one in found.drift if (one.model, one.metric) == ("FF", "f1"))
+    loss = next(
+        drift.degradation for drift in result.drift if (drift.model, drift.metric) == ("FF", "f1")
+    )
     assert loss is not None
     assert loss.test == "difference"
     # Two test sets of other rows, for all that is known: the large gap shows, the small does not.
-    assert found.comparison.decision("VocFF", "FF") == "better"
-    assert found.comparison.decision("VocFF", "Voc") == "undecided"
-    assert "taken as independent" in found.comparison.test.why
-    assert found.new_tasks is not None
-    assert "needs at least 3" in found.new_tasks.test.why
+    assert result.comparison.decision("VocFF", "FF") == "better"
+    assert result.comparison.decision("VocFF", "Voc") == "undecided"
+    assert "taken as independent" in result.comparison.test.why
+    assert result.new_tasks is not None
+    assert "needs at least 3" in result.new_tasks.test.why
 
 
 def projects(path: Path, gain: float) -> Path:
@@ -79,13 +81,13 @@ def projects(path: Path, gain: float) -> Path:
 
 
 def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
-    found = compared(projects(tmp_path / "p.json", 0.15))
-    assert found.comparison.tasks[0] == "flaky / project 0"
-    assert len(found.comparison.tasks) == 8
-    assert found.comparison.decision("good", "fair") == "better"
-    assert found.new_tasks is not None
-    assert found.new_tasks.decision("good", "fair") == "better"
-    for drift in found.drift:
+    result = compared(projects(tmp_path / "p.json", 0.15))
+    assert result.comparison.tasks[0] == "flaky / project 0"
+    assert len(result.comparison.tasks) == 8
+    assert result.comparison.decision("good", "fair") == "better"
+    assert result.new_tasks is not None
+    assert result.new_tasks.decision("good", "fair") == "better"
+    for drift in result.drift:
         assert drift.degradation is not None
         assert drift.degradation.test in ("welch t", "mann-whitney u")
         assert drift.overfitting is None
@@ -104,17 +106,17 @@ def answers(path: Path, right: float = 0.9) -> Path:
             for at in range(120):
                 truth = "bug" if at % 3 else "question"
                 other = "question" if at % 3 else "bug"
-                given = truth if draw.random() < share else other
-                lines.append(f"{model}\tissues\t{seed}\t{at}\td{at // 4}\t{truth}\t{given}")
+                answer = truth if draw.random() < share else other
+                lines.append(f"{model}\tissues\t{seed}\t{at}\td{at // 4}\t{truth}\t{answer}")
     return write(path, "\n".join(lines))
 
 
 def test_predictions_are_paired_by_row_and_grouped_by_document(tmp_path: Path) -> None:
-    found = compared(answers(tmp_path / "a.csv"))
-    test = found.comparison.test
+    result = compared(answers(tmp_path / "a.csv"))
+    test = result.comparison.test
     assert (test.units, test.unit) == (30, "documents")
-    assert found.comparison.decision("good", "bad") == "better"
-    assert found.comparison.seeds == 2
+    assert result.comparison.decision("good", "bad") == "better"
+    assert result.comparison.seeds == 2
     assert compared(answers(tmp_path / "a.csv"), metric="accuracy").metric == "accuracy"
 
 
@@ -122,12 +124,12 @@ def test_plain_scores_answer_on_new_tasks_alone(tmp_path: Path) -> None:
     lines = ["model;task;score"]
     for at in range(8):
         lines += [f"a;t{at};{0.8 + at / 100}", f"b;t{at};{0.7 + at / 90:.3f}"]
-    found = compared(write(tmp_path / "s.csv", "\n".join(lines)), metric="weighted F1")
-    assert found.metric == "weighted F1"
-    assert found.comparison.test.name == "none"
-    assert found.new_tasks is not None
-    assert found.new_tasks.decision("a", "b") == "better"
-    text = " ".join(file_sentences(found))
+    result = compared(write(tmp_path / "s.csv", "\n".join(lines)), metric="weighted F1")
+    assert result.metric == "weighted F1"
+    assert result.comparison.test.name == "none"
+    assert result.new_tasks is not None
+    assert result.new_tasks.decision("a", "b") == "better"
+    text = " ".join(file_sentences(result))
     assert "On new rows of these tasks it cannot be told which model is better" in text
     assert "On new tasks, a is better than b" in text
 
@@ -211,7 +213,7 @@ def test_json_lines_are_read_as_csv_is(tmp_path: Path) -> None:
         json.dumps({"model": model, "task": "t", "score": value})
         for model, value in (("a", 0.5), ("b", 0.6))
     ]
-    found = read_scores(write(tmp_path / "x.jsonl", "\n\n".join(lines) + "\n"))
-    assert sorted(found.scores.values()) == [0.5, 0.6]
+    file = read_scores(write(tmp_path / "x.jsonl", "\n\n".join(lines) + "\n"))
+    assert sorted(file.scores.values()) == [0.5, 0.6]
     with pytest.raises(EvaluationError, match="is no JSON"):
         read_scores(write(tmp_path / "y.jsonl", lines[0] + "\n{\n"))

@@ -27,8 +27,8 @@ def flip(data: bytes, bit: int) -> bytes:
 
 
 def in_duckdb(path: Path) -> object:
-    place = Workspace(path.parents[3])
-    with open_tables(place, "a/b", ["entries"]) as connection:
+    workspace = Workspace(path.parents[3])
+    with open_tables(workspace, "a/b", ["entries"]) as connection:
         return connection.execute("SELECT count(*), min(number) FROM entries").fetchall()
 
 

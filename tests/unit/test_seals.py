@@ -17,10 +17,10 @@ BODIES = [f"reply {index} ".encode() * (index + 3) for index in range(6)]
 
 def test_zeros_inside_a_run_do_not_make_the_records_behind_them_vanish(tmp_path: Path) -> None:
     path = write_run(tmp_path, BODIES, end=False)
-    place = Archive(tmp_path).records[3].start
+    start = Archive(tmp_path).records[3].start
     data = path.read_bytes()
-    path.write_bytes(data[:place] + bytes(16) + data[place:])
-    with pytest.raises(WorkspaceError, match=rf"run-0001.zst is damaged at byte {place}"):
+    path.write_bytes(data[:start] + bytes(16) + data[start:])
+    with pytest.raises(WorkspaceError, match=rf"run-0001.zst is damaged at byte {start}"):
         Archive(tmp_path)
     assert path.stat().st_size == len(data) + 16
 
@@ -102,16 +102,16 @@ def test_every_flipped_bit_is_found(tmp_path: Path) -> None:
     data = path.read_bytes()
     chance = random.Random(5)
     for _ in range(400):
-        place = chance.randrange(len(data) * 8)
+        bit = chance.randrange(len(data) * 8)
         damaged = bytearray(data)
-        damaged[place // 8] ^= 1 << place % 8
+        damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
         flaws = check_archive(tmp_path)
         same = (
             not flaws and [r.read() for r in Archive(tmp_path).records] == [b"", *BODIES, b""] * 2
         )
-        assert flaws or same, place  # a bit of a frame's header may say the same in other words
-        assert all(flaw.start <= place // 8 < flaw.end or flaw.start for flaw in flaws)
+        assert flaws or same, bit  # a bit of a frame's header may say the same in other words
+        assert all(flaw.start <= bit // 8 < flaw.end or flaw.start for flaw in flaws)
 
 
 def test_a_damaged_newest_record_is_not_taken_for_a_kill(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_repair_of_the_newest_run_lets_it_go_on(tmp_path: Path) -> None:
     done = repair(tmp_path)
     assert [(lost.part, lost.number) for lost in done.lost] == [("entries", 2)]
     with Archive(tmp_path) as archive:
-        assert all(one.meta["part"] != "end" for one in archive.records)
+        assert all(record.meta["part"] != "end" for record in archive.records)
         archive.begin(resume=True)
         archive.append({"part": "end"})
     records = Archive(tmp_path).records

@@ -43,7 +43,7 @@ def spellings(secret: str) -> Iterator[str]:
     data = secret.encode()
     yield secret
     yield from (quote(secret), quote(secret, safe=""), quote(secret, safe="").lower())
-    yield "".join(f"%{one:02x}" for one in data)
+    yield "".join(f"%{byte:02x}" for byte in data)
     yield from (json.dumps(secret)[1:-1], json.dumps(secret)[1:-1].replace("/", "\\/"))
     yield from (html.escape(secret), html.escape(secret, quote=False), data.hex())
     for user in ("", "x", "me", "x-access-token", "Ünï"):
@@ -90,7 +90,7 @@ def test_a_secret_within_a_longer_one_leaves_no_rest() -> None:
 
 
 def test_the_environment_is_known() -> None:
-    found = {
+    environment = {
         "GITHUB_TOKEN": "ghp_first001, ghp_second02",
         "MY_SERVICE_API_KEY": "key-of-service",
         "DB_PASSWORD": "pass-word-1",
@@ -98,13 +98,13 @@ def test_the_environment_is_known() -> None:
         "HOME": "/home/somebody",
         "SSH_PRIVATE_KEY": "/home/somebody/.ssh/id",
     }
-    register_environment(found)
+    register_environment(environment)
     text = " ".join(["ghp_first001 ghp_second02 key-of-service pass-word-1 pr%2Fxy-pass"])
     assert mask(text) == " ".join([HIDDEN] * 5)
     assert mask("pr/xy-pass") == HIDDEN
     assert mask("/home/somebody/.ssh/id") == "/home/somebody/.ssh/id"
-    kept = without_secrets(found)
-    assert kept.keys() == {"HTTPS_PROXY", "HOME"}
+    remaining = without_secrets(environment)
+    assert remaining.keys() == {"HTTPS_PROXY", "HOME"}
 
 
 def test_settings_teach_their_tokens() -> None:
@@ -115,8 +115,8 @@ def test_settings_teach_their_tokens() -> None:
 def test_a_record_is_masked_in_both_its_parts() -> None:
     register(TOKEN)
     meta = {"request": {"url": f"https://h/?t={TOKEN}"}, "status": 200}
-    told, body = mask_record(meta, f'{{"message": "{TOKEN}"}}'.encode())
-    assert told == {"request": {"url": "https://h/?t=***"}, "status": 200}
+    masked, body = mask_record(meta, f'{{"message": "{TOKEN}"}}'.encode())
+    assert masked == {"request": {"url": "https://h/?t=***"}, "status": 200}
     assert json.loads(body) == {"message": "***"}
     same = {"status": 200}
     assert mask_record(same, b"\x00\xff") == (same, b"\x00\xff")
@@ -130,12 +130,12 @@ def test_a_terminal_prints_neither_secrets_nor_commands(monkeypatch: pytest.Monk
     hostile = f"[bold]{TOKEN}[/nope]\x1b[2J\u202e:bug:"
     table = Table("[red]name", f"head {TOKEN}")
     table.add_row(hostile, Text(hostile))
-    for one in (hostile, Text(hostile, "bold"), clean("x") + Text(hostile), table):
-        console.print(one)
-    told = file.getvalue()
-    assert TOKEN not in told
-    assert not set("\x1b\u202e") & set(told)
-    assert told.count("[bold]***[/nope]⟨U+001B⟩[2J⟨U+202E⟩:bug:") == 5
+    for printed in (hostile, Text(hostile, "bold"), clean("x") + Text(hostile), table):
+        console.print(printed)
+    output = file.getvalue()
+    assert TOKEN not in output
+    assert not set("\x1b\u202e") & set(output)
+    assert output.count("[bold]***[/nope]⟨U+001B⟩[2J⟨U+202E⟩:bug:") == 5
 
 
 def test_progress_is_printed_the_same_way() -> None:
@@ -145,8 +145,8 @@ def test_progress_is_printed_the_same_way() -> None:
     with Reporter(live) as reporter, reporter.task(f"[b]{TOKEN}\u202e\x9b1m", 3) as task:
         reporter.note(f"a {TOKEN}\nError: forged\u202e[/b]")
         task.advance()
-    told = file.getvalue()
-    assert TOKEN not in told
-    assert "a *** Error: forged⟨U+202E⟩[/b]" in told
-    assert "[b]***⟨U+202E⟩⟨U+009B⟩1m" in told
-    assert not set("\u202e\x9b") & set(told)
+    output = file.getvalue()
+    assert TOKEN not in output
+    assert "a *** Error: forged⟨U+202E⟩[/b]" in output
+    assert "[b]***⟨U+202E⟩⟨U+009B⟩1m" in output
+    assert not set("\u202e\x9b") & set(output)

@@ -18,7 +18,7 @@ from goldpan.text.sentences import (
 
 
 def sentences(text: str, wrapping: Wrapping = "cut") -> list[str]:
-    return [text[one.start : one.end] for one in split_sentences(text, wrapping)]
+    return [text[sentence.start : sentence.end] for sentence in split_sentences(text, wrapping)]
 
 
 def test_a_sentence_ends_at_its_mark_or_its_line() -> None:
@@ -107,25 +107,29 @@ def test_the_form_is_that_of_the_competition(sentence: str, text: str) -> None:
 )
 def test_sentences_are_parts_of_the_text_in_order(text: str, wrapping: Wrapping) -> None:
     end = 0
-    for one in split_sentences(text, wrapping):
-        part = text[one.start : one.end]
-        assert end <= one.start < one.end <= len(text)
+    for sentence in split_sentences(text, wrapping):
+        part = text[sentence.start : sentence.end]
+        assert end <= sentence.start < sentence.end <= len(text)
         assert part == part.strip()
         assert has_words(part)
-        end = one.end
+        end = sentence.end
 
 
 @given(st.text(alphabet="aB1 .!?\n-@_(", max_size=80))
 def test_no_letter_is_lost(text: str) -> None:
-    kept = "".join(sentences(text))
-    assert kept.count("a") == text.count("a") and kept.count("B") == text.count("B")
+    joined = "".join(sentences(text))
+    assert joined.count("a") == text.count("a") and joined.count("B") == text.count("B")
 
 
 @given(st.text(max_size=60))
 def test_the_form_holds_no_other_signs(text: str) -> None:
-    found = normalize_sentence(text)
-    assert found == found.strip() and "  " not in found and found == found.lower()
-    assert all(char.isalnum() or char in " ,.@#&^%!?" or not char.isascii() for char in found)
+    normalized = normalize_sentence(text)
+    assert (
+        normalized == normalized.strip()
+        and "  " not in normalized
+        and normalized == normalized.lower()
+    )
+    assert all(char.isalnum() or char in " ,.@#&^%!?" or not char.isascii() for char in normalized)
 
 
 @pytest.mark.parametrize(

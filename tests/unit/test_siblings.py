@@ -60,12 +60,12 @@ because the parser reads past the end of the buffer and nobody checks the length
 def test_tasks_of_one_template_stay(
     titles: tuple[str, str], bodies: tuple[str, str], tmp_path: Path
 ) -> None:
-    one, other = map(Task.of, titles, bodies)
-    assert are_told_apart(one, other)
-    assert are_told_apart(other, one)
+    first, second = map(Task.of, titles, bodies)
+    assert are_told_apart(first, second)
+    assert are_told_apart(second, first)
     entries = [issue(n + 1, bodies[n], title=titles[n]) for n in range(2)]
-    place = build(tmp_path, entries)
-    assert dropped(judge(place, "near-duplicates")) == {}
+    workspace = build(tmp_path, entries)
+    assert dropped(judge(workspace, "near-duplicates")) == {}
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_tasks_of_one_template_stay(
     ],
 )
 def test_copies_of_one_task_do_not(titles: tuple[str, str], bodies: tuple[str, str]) -> None:
-    one, other = map(Task.of, titles, bodies)
-    assert not are_told_apart(one, other)
-    assert not are_told_apart(other, one)
+    first, second = map(Task.of, titles, bodies)
+    assert not are_told_apart(first, second)
+    assert not are_told_apart(second, first)
 
 
 def test_a_copy_of_a_sibling_is_dropped(tmp_path: Path) -> None:
@@ -91,9 +91,9 @@ def test_a_copy_of_a_sibling_is_dropped(tmp_path: Path) -> None:
         issue(n, RELEASE + LONG + "Please! " * (n // 3), title=title)
         for n, title in enumerate(titles, 1)
     ]
-    found = judge(build(tmp_path, entries), "near-duplicates")
-    assert dropped(found) == {3: "near-duplicate"}
-    assert found[3]["evidence"] == f"duplicate of {REPO}#1"
+    verdicts = judge(build(tmp_path, entries), "near-duplicates")
+    assert dropped(verdicts) == {3: "near-duplicate"}
+    assert verdicts[3]["evidence"] == f"duplicate of {REPO}#1"
 
 
 def test_many_tasks_of_one_template(tmp_path: Path) -> None:
@@ -101,5 +101,7 @@ def test_many_tasks_of_one_template(tmp_path: Path) -> None:
     entries += [
         issue(400 + n, RELEASE + "Ping.", title=f"Update to version 1.{n}") for n in (1, 99)
     ]
-    place = build(tmp_path, entries)
-    assert dropped(judge(place, "near-duplicates")) == dict.fromkeys((401, 499), "near-duplicate")
+    workspace = build(tmp_path, entries)
+    assert dropped(judge(workspace, "near-duplicates")) == dict.fromkeys(
+        (401, 499), "near-duplicate"
+    )

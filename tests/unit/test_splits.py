@@ -47,7 +47,7 @@ PLANS = st.one_of(
 
 def sides(rows: list[Candidate], plan: SplitPlan) -> dict[str, str | None]:
     names = assign_splits(rows, plan).names
-    return {one.id: name for one, name in zip(rows, names, strict=True)}
+    return {row.id: name for row, name in zip(rows, names, strict=True)}
 
 
 @pytest.mark.parametrize(
@@ -119,12 +119,12 @@ def test_the_order_of_rows_does_not_matter(
 
 @given(CANDIDATES, PLANS)
 def test_no_group_is_on_two_sides(rows: list[Candidate], plan: SplitPlan) -> None:
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for one, name in zip(rows, assign_splits(rows, plan).names, strict=True):
+    sides_of: defaultdict[str, set[str]] = defaultdict(set)
+    for row, name in zip(rows, assign_splits(rows, plan).names, strict=True):
         if name:
-            found[one.group].add(name)
-    assert set(found) == {one.group for one in rows}
-    assert all(len(names) == 1 for names in found.values())
+            sides_of[row.group].add(name)
+    assert set(sides_of) == {row.group for row in rows}
+    assert all(len(names) == 1 for names in sides_of.values())
 
 
 @given(CANDIDATES, PLANS)
@@ -135,7 +135,7 @@ def test_the_report_counts_every_row(rows: list[Candidate], plan: SplitPlan) -> 
     assert sum(report.rows.values()) + report.dropped == len(rows)
     assert report.rows == {name: splits.names.count(name) for name in plan.names}
     assert report.dropped == splits.names.count(None)
-    assert report.groups == len({one.group for one in rows})
+    assert report.groups == len({row.group for row in rows})
     assert (report.straddling == 0) == (report.dropped == 0)
 
 
@@ -144,18 +144,18 @@ def test_time_separates(rows: list[Candidate], cuts: tuple[datetime, ...]) -> No
     plan = SplitPlan("time", cuts=cuts)
     spans = dict(zip(plan.names, zip((None, *cuts), (*cuts, None), strict=True), strict=True))
     earliest = {
-        group: min(one.moment for one in rows if one.group == group and one.moment)
-        for group in {one.group for one in rows}
+        group: min(row.moment for row in rows if row.group == group and row.moment)
+        for group in {row.group for row in rows}
     }
-    for one in rows:
-        name = sides(rows, plan)[one.id]
-        moment = one.moment if name else earliest[one.group]
+    for row in rows:
+        name = sides(rows, plan)[row.id]
+        moment = row.moment if name else earliest[row.group]
         assert moment is not None
         first, end = next(
-            span for known, span in spans.items() if name in (None, known) and _in(moment, span)
+            span for side, span in spans.items() if name in (None, side) and _in(moment, span)
         )
         if name is None:
-            assert not _in(one.moment, (first, end))
+            assert not _in(row.moment, (first, end))
 
 
 def _in(moment: datetime | None, span: tuple[datetime | None, datetime | None]) -> bool:
@@ -165,17 +165,17 @@ def _in(moment: datetime | None, span: tuple[datetime | None, datetime | None]) 
 
 @given(CANDIDATES, SHARES)
 def test_a_repository_is_whole(rows: list[Candidate], shares: str) -> None:
-    found: defaultdict[str, set[str | None]] = defaultdict(set)
-    for one, name in zip(rows, _repository(rows, shares).names, strict=True):
-        found[one.repo.lower()].add(name)
-    assert all(len(names - {None}) <= 1 for names in found.values())
+    sides_of: defaultdict[str, set[str | None]] = defaultdict(set)
+    for row, name in zip(rows, _repository(rows, shares).names, strict=True):
+        sides_of[row.repo.lower()].add(name)
+    assert all(len(names - {None}) <= 1 for names in sides_of.values())
 
 
 @given(CANDIDATES, SHARES)
 def test_repositories_without_shared_groups_lose_nothing(
     rows: list[Candidate], shares: str
 ) -> None:
-    apart = [replace(one, group=f"{one.repo.lower()} {one.group}") for one in rows]
+    apart = [replace(row, group=f"{row.repo.lower()} {row.group}") for row in rows]
     assert None not in _repository(apart, shares).names
 
 
@@ -188,8 +188,8 @@ def test_other_rows_do_not_move_a_row_drawn_at_random(
     rows: list[Candidate], others: list[Candidate], shares: str, seed: int
 ) -> None:
     plan = SplitPlan.parse(f"random:{shares}", seed)
-    known = {one.id for one in rows}
-    together = [*rows, *(one for one in others if one.id not in known)]
+    ids = {row.id for row in rows}
+    together = [*rows, *(row for row in others if row.id not in ids)]
     assert sides(together, plan).items() >= sides(rows, plan).items()
     assert None not in sides(together, plan).values()
 
@@ -228,11 +228,13 @@ def test_later_near_duplicates_are_dropped() -> None:
 def test_a_fork_goes_with_the_earlier_repository() -> None:
     plan = SplitPlan.parse("repository:0.5,0.5")
     repos = [f"owner/repository-{number}" for number in range(20)]
-    one = next(
+    first = next(
         repo for repo in repos if sides([row(1, repo=repo)], plan)[f"qa:{repo}#1"] == "train"
     )
-    two = next(repo for repo in repos if sides([row(1, repo=repo)], plan)[f"qa:{repo}#1"] == "test")
-    rows = [row(1, "a", two, day=1), row(1, "a", one, day=2), row(2, "", one, day=0)]
+    second = next(
+        repo for repo in repos if sides([row(1, repo=repo)], plan)[f"qa:{repo}#1"] == "test"
+    )
+    rows = [row(1, "a", second, day=1), row(1, "a", first, day=2), row(2, "", first, day=0)]
     assert assign_splits(rows, plan).names == ("test", None, "train")
 
 

@@ -17,22 +17,22 @@ OTHER = {"LABEL_STUDIO_URL": "https://x.example", "LABEL_STUDIO_API_KEY": "of-an
 
 
 def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
-    directory = server_directory(place)
+    workspace = Workspace(tmp_path)
+    directory = server_directory(workspace)
     directory.mkdir()
     with handed_over(directory, OWN):
-        assert choose_server(place, None, {}) == OWN
+        assert choose_server(workspace, None, {}) == OWN
         assert mask(f"it is {OWN.token}") == "it is ***"
         assert [path.stat().st_mode & 0o777 for path in directory.iterdir()] == [0o600]
-        assert choose_server(place, None, OTHER).url == OTHER["LABEL_STUDIO_URL"]
-        assert choose_server(place, "https://y.example", OTHER).url == "https://y.example"
+        assert choose_server(workspace, None, OTHER).url == OTHER["LABEL_STUDIO_URL"]
+        assert choose_server(workspace, "https://y.example", OTHER).url == "https://y.example"
     with pytest.raises(UsageError, match="No Label Studio server is named"):
-        choose_server(place, None, {})
+        choose_server(workspace, None, {})
 
 
 def test_a_damaged_note_is_as_none(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
-    server_directory(place).mkdir()
-    (server_directory(place) / "running.json").write_bytes(b"{")
+    workspace = Workspace(tmp_path)
+    server_directory(workspace).mkdir()
+    (server_directory(workspace) / "running.json").write_bytes(b"{")
     with pytest.raises(UsageError, match="No Label Studio server is named"):
-        choose_server(place, None, {})
+        choose_server(workspace, None, {})

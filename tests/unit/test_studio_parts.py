@@ -90,7 +90,7 @@ def test_whatever_an_annotation_holds_it_is_judged(result: object) -> None:
     assert set(checked.values) == {"verdict", "doubt", "reason"}
     if checked.problem is None:
         assert checked.values["verdict"] in {
-            (one,) for one in configuration.field("verdict").choices
+            (choice,) for choice in configuration.field("verdict").choices
         }
 
 
@@ -114,11 +114,11 @@ def answer(number: int, annotator: str, minute: int, **more: object) -> Annotati
 
 
 def problems(annotations: list[Annotation], **more: object) -> dict[int, str | None]:
-    return {one.number: one.problem for one in settle(annotations, 2, **more)}  # type: ignore[arg-type]
+    return {decision.number: decision.problem for decision in settle(annotations, 2, **more)}  # type: ignore[arg-type]
 
 
 def test_who_answered_first_counts_with_what_they_said_last() -> None:
-    given_ = [
+    annotations = [
         answer(1, "ann", 0),
         answer(2, "ben", 1, problem="skipped"),
         answer(3, "ben", 5),
@@ -127,9 +127,9 @@ def test_who_answered_first_counts_with_what_they_said_last() -> None:
     ]
     expected = {1: "superseded", 2: "skipped", 3: "surplus", 4: None, 5: None}
     for seed in range(10):
-        shuffled = random.Random(seed).sample(given_, len(given_))
+        shuffled = random.Random(seed).sample(annotations, len(annotations))
         assert problems(shuffled) == expected
-    assert problems(given_, barred={"s": {"cleo"}}) == {
+    assert problems(annotations, barred={"s": {"cleo"}}) == {
         1: "superseded",
         2: "skipped",
         3: None,
@@ -142,7 +142,9 @@ def test_who_answered_first_counts_with_what_they_said_last() -> None:
 def test_what_was_filled_in_is_told_apart(tmp_path: Path, other: object) -> None:
     """Whatever the server says an answer was begun from."""
     configuration = load("fix-pair")
-    begun_from = [{"result": [part("verdict", "choices", [one])]} for one in ("fixes", "partly")]
+    begun_from = [
+        {"result": [part("verdict", "choices", [choice])]} for choice in ("fixes", "partly")
+    ]
     task = {
         "id": 1,
         "data": fix_pairs(1)[0].data(),
@@ -154,15 +156,15 @@ def test_what_was_filled_in_is_told_apart(tmp_path: Path, other: object) -> None
                 "result": [part("verdict", "choices", ["fixes"])],
                 "was_cancelled": False,
                 "lead_time": 1.0,
-                "prediction": one,
+                "prediction": annotation,
                 "created_at": NOON.isoformat(),
                 "updated_at": NOON.isoformat(),
             }
-            for number, one in enumerate((*begun_from, other), 1)
+            for number, annotation in enumerate((*begun_from, other), 1)
         ],
     }
     read = list(read_annotations([task], configuration, People(a_project(tmp_path))))
-    assert [one.problem for one in read] == [None] * 3
+    assert [verdict.problem for verdict in read] == [None] * 3
     rows = table(read, configuration, "parts").to_pylist()
     assert all(row["suggested"] for row in rows)
     origins = {(row["annotation"], row["field"]): row["origin"] for row in rows}
@@ -182,22 +184,22 @@ class Tags(HTMLParser):
 
 
 OURS = {"div", "h3", "p", "pre", "span", "table", "colgroup", "col", "tbody", "tr", "td", "mark"}
-OURS |= {"b", "@class", "@colspan"}
+OURS |= {"b", "i", "code", "@class", "@colspan"}
 
 
 @given(st.text() | st.just(HOSTILE), st.text() | st.just(HOSTILE))
-def test_only_our_own_elements_are_drawn(one: str, other: str) -> None:
-    diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{one}\n+{other}\n"
+def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
+    diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{before}\n+{after}\n"
     drawn = [
-        panel_html.heading(one),
-        panel_html.document(one, other, one),
-        panel_html.change(one, diff),
-        panel_html.dialogue([(one, other, True)]),
-        panel_html.answers([panel_html.Answer(one, [(one, other)])]),
-        panel_html.code(one, one),
-        panel_html.text(one, one),
-        panel_html.sentence(one),
-        panel_html.nothing(one),
+        panel_html.heading(before),
+        panel_html.document(before, after, before),
+        panel_html.change(before, diff),
+        panel_html.dialogue([(before, after, True)]),
+        panel_html.answers([panel_html.Answer(before, [(before, after)])]),
+        panel_html.code(before, before),
+        panel_html.text(before, before),
+        panel_html.sentence(before),
+        panel_html.nothing(before),
     ]
     tags = Tags()
     tags.feed("".join(drawn))
@@ -264,12 +266,12 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     raw = RawExports(tmp_path / "raw")
     data = fix_pairs(1)[0].data()
     task = '{"id": %d, "data": {"id": "s"}, "annotations": [%s]}'
-    given_ = '{"id": 5, "was_cancelled": false}'
-    raw.add(1, [1, 2], f"[{task % (1, given_)},{task % (2, '')}]".encode())
+    annotations = '{"id": 5, "was_cancelled": false}'
+    raw.add(1, [1, 2], f"[{task % (1, annotations)},{task % (2, '')}]".encode())
     raw.add(2, [1, 2], f"[{task % (2, '')}]".encode())
     history = History(raw.read())
     assert history.counts() == (1, 0, 0)
-    assert [one["annotations"][0]["id"] for one in history.deleted()] == [5]
+    assert [task["annotations"][0]["id"] for task in history.deleted()] == [5]
     assert (raw.last_pull(), raw.fetched_tasks(2), raw.fetched_tasks(3)) == (2, {1, 2}, set())
     assert data["id"] == "pair:octo/gem#1+1001"
     next((tmp_path / "raw").glob("000002-*")).write_bytes(b"torn")
@@ -278,7 +280,7 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "environment", "told"),
+    ("url", "environment", "message"),
     [
         (None, TOKEN, "No Label Studio server is named"),
         ("ftp://x", TOKEN, "not the address"),
@@ -288,9 +290,9 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     ],
 )
 def test_a_server_needs_an_address_and_a_token(
-    url: str | None, environment: dict[str, str], told: str
+    url: str | None, environment: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         find_server(url, environment)
 
 
@@ -336,14 +338,14 @@ def test_inline_markdown_is_drawn_and_nothing_else(text: str, drawn: str) -> Non
 
 def test_emphasis_is_balanced_in_hostile_texts() -> None:
     for text in ("*a **b " * 5_000, "`" * 20_000, "**" * 10_000, "*" * 20_000):
-        found = inline(text[:20_000])
-        assert found.count("<b>") == found.count("</b>")
-        assert found.count("<i>") == found.count("</i>")
+        html = inline(text[:20_000])
+        assert html.count("<b>") == html.count("</b>")
+        assert html.count("<i>") == html.count("</i>")
 
 
 @pytest.mark.parametrize("name", names())
 def test_definitions_of_choices_are_in_sight(name: str) -> None:
     root = ET.fromstring(load(name).xml)
-    choices = [each.attrib for each in root.iter("Choice") if "hint" in each.attrib]
-    hints = {f"{each['value']}: {each['hint']}" for each in choices}
-    assert {each.attrib["value"] for each in root.iter("Header")} == hints
+    choices = [element.attrib for element in root.iter("Choice") if "hint" in element.attrib]
+    hints = {f"{choice['value']}: {choice['hint']}" for choice in choices}
+    assert {element.attrib["value"] for element in root.iter("Header")} == hints

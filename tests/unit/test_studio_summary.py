@@ -52,7 +52,9 @@ def a_round(items: int = 1) -> Round:
 def test_a_guideline_holds_every_word_of_its_form(name: str) -> None:
     configuration = load(name)
     guideline = read_guideline(configuration)
-    assert [one.field for one in guideline.questions] == [one.name for one in configuration.fields]
+    assert [question.field for question in guideline.questions] == [
+        question.name for question in configuration.fields
+    ]
     for question, field in zip(guideline.questions, configuration.fields, strict=True):
         assert tuple(choice.value for choice in question.choices) == field.choices
         assert tuple(choice.label for choice in question.choices) == field.labels
@@ -86,10 +88,10 @@ def test_texts_of_others_stay_texts() -> None:
 
 
 def test_long_lists_say_how_much_they_leave_out(tmp_path: Path) -> None:
-    found = Summary((), (a_round(130),))
-    markdown, told = write_summary(found, tmp_path / "deep" / "appendix")
+    summary = Summary((), (a_round(130),))
+    markdown, data = write_summary(summary, tmp_path / "deep" / "appendix")
     assert "30 more stand in annotation.json." in markdown.read_text()
-    assert len(json.loads(told.read_bytes())["rounds"][0]["adjudicated"]) == 130
+    assert len(json.loads(data.read_bytes())["rounds"][0]["adjudicated"]) == 130
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
-        write_summary(found, tmp_path / "file")
+        write_summary(summary, tmp_path / "file")

@@ -43,10 +43,10 @@ def imported(directory: Path, task: Task, *, split: str = "", seed: int = 42) ->
     path = directory / "toy.csv"
     lines = [f"issue {number},{number % 7},{'BBBW'[number % 4]}\n" for number in range(400)]
     path.write_text("title,body,kind\n" + "".join(lines), encoding="utf-8")
-    found = import_files(
+    result = import_files(
         Workspace(directory / "w"), task, [path], Reporter(quiet=True), split=split, seed=seed
     )
-    return read_task_data(found.written.directory, task)
+    return read_task_data(result.written.directory, task)
 
 
 def labels(table: pa.Table) -> dict[str, int]:
@@ -125,11 +125,11 @@ def test_families_that_goldpan_builds_are_read_as_tasks(
     data = read_task_data(directory, task)
     (table,) = data.splits.values()
     assert table.schema == task_family(task).schema
-    found = sorted(table.to_pylist(), key=lambda row: str(row["id"]))
-    for row, wanted in zip(found, rows, strict=True):
-        assert row["text"] == "\n".join(wanted[column] or "" for column in texts)
-        assert row["target"] == wanted[family.target]
-        assert row["repo"] == wanted["repo"]
+    examples = sorted(table.to_pylist(), key=lambda row: str(row["id"]))
+    for row, expected in zip(examples, rows, strict=True):
+        assert row["text"] == "\n".join(expected[column] or "" for column in texts)
+        assert row["target"] == expected[family.target]
+        assert row["repo"] == expected["repo"]
 
 
 def test_columns_that_a_builder_adds_are_left_out(tmp_path: Path, task: Task) -> None:
@@ -150,8 +150,8 @@ def test_columns_that_a_builder_adds_are_left_out(tmp_path: Path, task: Task) ->
 
 
 def test_built_tasks_lie_under_their_family(tmp_path: Path) -> None:
-    place = Workspace(tmp_path)
-    assert task_directory(place, find_task("code_edit")) == place.dataset("code-edit")
-    assert task_directory(place, find_task("issue_type")) == place.dataset("issue_type")
-    place.dataset("code_edit").mkdir(parents=True)
-    assert task_directory(place, find_task("code_edit")) == place.dataset("code_edit")
+    workspace = Workspace(tmp_path)
+    assert task_directory(workspace, find_task("code_edit")) == workspace.dataset("code-edit")
+    assert task_directory(workspace, find_task("issue_type")) == workspace.dataset("issue_type")
+    workspace.dataset("code_edit").mkdir(parents=True)
+    assert task_directory(workspace, find_task("code_edit")) == workspace.dataset("code_edit")

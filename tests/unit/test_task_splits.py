@@ -32,30 +32,30 @@ def sides(candidates: list[Candidate], plan: str, seed: int = 0) -> dict[str, st
 @given(LABELS, st.integers(0, 5))
 def test_every_label_has_its_share(labels: list[str], seed: int) -> None:
     candidates = rows([(label,) for label in labels])
-    found = sides(candidates, "stratified:0.8,0.2", seed)
-    assert None not in found.values()
+    assigned = sides(candidates, "stratified:0.8,0.2", seed)
+    assert None not in assigned.values()
     for label, count in Counter(labels).items():
-        test = sum(found[row.id] == "test" for row in candidates if row.stratum == (label,))
+        test = sum(assigned[row.id] == "test" for row in candidates if row.stratum == (label,))
         assert abs(test - 0.2 * count) < 1
 
 
 @given(MANY)
 def test_every_label_of_several_is_near_its_share(labels: list[set[str]]) -> None:
-    candidates = rows([tuple(sorted(one)) for one in labels])
-    found = sides(candidates, "stratified:0.5,0.25,0.25")
-    for label in {label for one in labels for label in one}:
+    candidates = rows([tuple(sorted(labels_of_row)) for labels_of_row in labels])
+    assigned = sides(candidates, "stratified:0.5,0.25,0.25")
+    for label in {label for names in labels for label in names}:
         mine = [row for row in candidates if label in row.stratum]
-        test = sum(found[row.id] == "test" for row in mine)
+        test = sum(assigned[row.id] == "test" for row in mine)
         # Labels pull at each other: no method keeps all shares exactly.
         assert abs(test - 0.25 * len(mine)) <= 2 + 0.15 * len(mine)
 
 
 @given(MANY, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(labels: list[set[str]], random: Random) -> None:
-    candidates = rows([tuple(sorted(one)) for one in labels])
-    found = sides(candidates, "stratified:0.8,0.2", 3)
+    candidates = rows([tuple(sorted(names)) for names in labels])
+    assigned = sides(candidates, "stratified:0.8,0.2", 3)
     random.shuffle(candidates)
-    assert sides(candidates, "stratified:0.8,0.2", 3) == found
+    assert sides(candidates, "stratified:0.8,0.2", 3) == assigned
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), min_size=1, max_size=60))
@@ -64,10 +64,10 @@ def test_groups_stay_together_and_nothing_is_dropped(pairs: list[tuple[str, int]
         Candidate(f"r{number}", f"g{group}", "", None, stratum=(label,))
         for number, (label, group) in enumerate(pairs)
     ]
-    found = sides(candidates, "stratified:0.7,0.3")
+    assigned = sides(candidates, "stratified:0.7,0.3")
     for group in {row.group for row in candidates}:
-        assert len({found[row.id] for row in candidates if row.group == group}) == 1
-    assert None not in found.values()
+        assert len({assigned[row.id] for row in candidates if row.group == group}) == 1
+    assert None not in assigned.values()
 
 
 def test_a_seed_draws_other_rows() -> None:
@@ -79,8 +79,8 @@ def test_a_seed_draws_other_rows() -> None:
 
 def test_groups_weigh_as_many_rows_as_they_have() -> None:
     big = [Candidate(f"b{n}", "big", "", None, stratum=("a",)) for n in range(20)]
-    found = sides(big + rows([("a",)] * 80), "stratified:0.8,0.2")
-    assert Counter(found.values()) == {"train": 80, "test": 20}
+    assigned = sides(big + rows([("a",)] * 80), "stratified:0.8,0.2")
+    assert Counter(assigned.values()) == {"train": 80, "test": 20}
 
 
 def test_the_official_split_is_taken_as_it_is() -> None:

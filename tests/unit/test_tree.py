@@ -56,15 +56,15 @@ def test_names_come_in_the_order_of_their_code_points() -> None:
 
 
 def test_prune_keeps_code_that_is_not_hidden() -> None:
-    kept = ("A.PY", "a/b.c", "a-b/c.c", "tests/x.d.ts", "with space/…/x.py")
+    code = ("A.PY", "a/b.c", "a-b/c.c", "tests/x.d.ts", "with space/…/x.py")
     left_out = (
         *("README.md", "Makefile", "py", ".py", ".hidden.py", ".github/a.py", "a/.b/c.py"),
         *("a/.c.py", "x.py/readme", "x.pyc", "x.py.", "a/" * 2_500 + "deep.py", "empty/.gitkeep"),
     )
-    found = prune([*left_out, *kept, *kept], CODE)
-    assert sorted(found) == sorted(kept)
-    assert found == parse_tree(draw_tree(found))
-    assert prune(reversed(kept), CODE) == found
+    pruned = prune([*left_out, *code, *code], CODE)
+    assert sorted(pruned) == sorted(code)
+    assert pruned == parse_tree(draw_tree(pruned))
+    assert prune(reversed(code), CODE) == pruned
 
 
 def test_names_that_would_break_a_line_are_quoted() -> None:
@@ -88,7 +88,7 @@ def test_drawings_of_the_program_tree_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "should end with an empty line and '0 directories, 0 files'"),
         (".\n├── a\n", "should end with an empty line and"),
@@ -98,8 +98,8 @@ def test_drawings_of_the_program_tree_are_read() -> None:
         (DRAWN.replace("├── setup.py", "setup.py"), "line 4 is 'setup.py'"),
     ],
 )
-def test_text_that_is_no_drawing(text: str, told: str) -> None:
-    with pytest.raises(TreeError, match=told):
+def test_text_that_is_no_drawing(text: str, message: str) -> None:
+    with pytest.raises(TreeError, match=message):
         parse_tree(text)
 
 
@@ -157,10 +157,10 @@ def test_100_000_paths_take_seconds_at_most() -> None:
     ]
     paths = [path.lstrip("/") for path in paths]
     start = time.process_time()
-    kept = prune(paths, CODE)
-    drawn = draw_tree(kept)
+    pruned = prune(paths, CODE)
+    drawn = draw_tree(pruned)
     assert time.process_time() - start < 10
-    assert drawn.endswith(f"\n{count_directories(kept)} directories, 100000 files\n")
+    assert drawn.endswith(f"\n{count_directories(pruned)} directories, 100000 files\n")
 
 
 def test_a_deep_path_takes_no_recursion() -> None:
