@@ -11,6 +11,7 @@ import pytest
 
 from goldpan.builders.build import BuildResult, build
 from goldpan.builders.recipes import find_recipe
+from goldpan.commands.building import print_built
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
@@ -68,7 +69,7 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
     assert row["dialogue"][2]["comment_id"] == row["answer_comment_id"]
 
 
-def test_a_limit_draws_rows_by_the_seed(tmp_path: Path) -> None:
+def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = range(1, 13)
     place = filtering.build(
         tmp_path, list(map(issue, numbers)), [said for number in numbers for said in talk(number)]
@@ -92,7 +93,14 @@ def test_a_limit_draws_rows_by_the_seed(tmp_path: Path) -> None:
     assert provenance["settings"]["limit"] == 5
     assert chosen < {row["id"] for row in rows(drawn(6))}, "one more displaces none"
     assert chosen != {row["id"] for row in rows(drawn(5, seed=1))}
-    assert "not-drawn" not in drawn(100).dropped
+    all_of_them = drawn(100)
+    assert "not-drawn" not in all_of_them.dropped
+    assert (all_of_them.limit, all_of_them.written.rows) == (100, len(ids))
+    capsys.readouterr()
+    print_built(all_of_them)
+    assert "12 of the 100 rows of --limit: the others were not there" in capsys.readouterr().out
+    print_built(five)
+    assert "of --limit" not in capsys.readouterr().out
     with pytest.raises(UsageError, match="The limit is 0 rows"):
         drawn(0)
 

@@ -15,7 +15,7 @@ from goldpan.commands.datasets import report
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation.statistics.errors import StatisticsError
-from tests.comparing import add_run, six_tasks, two_labels
+from tests.comparing import add_run, independent, six_tasks, two_labels
 
 pytest.importorskip("scipy")
 app = typer.Typer()
@@ -132,6 +132,26 @@ def test_runs_of_others_on_other_tasks_are_no_hindrance(tmp_path: Path) -> None:
     add_run(place, two_labels("sentiment"), "c", 0.8)
     found = told("compare", "--workspace", tmp_path, "--model", "a", "--model", "b")
     assert {one["model"] for one in found["comparison"]["standings"]} == {"a", "b"}
+
+
+def test_models_that_answer_alike_tie_in_all_that_is_said(tmp_path: Path) -> None:
+    data = independent(two_labels())
+    for name, share in (("alpha", 0.8), ("beta", 0.8), ("gamma", 0.4)):
+        add_run(Workspace(tmp_path), data, name, share)
+    paths = {name: tmp_path / f"r.{end}" for name, end in _FILES.items()}
+    options = [text for name, path in paths.items() for text in (f"--{name}", path)]
+    tie = "alpha and beta tie for the highest macro_f1 on requirement_type, 0."
+    shown = " ".join(run("compare", "--workspace", tmp_path, *options).stdout.split())
+    page, markdown, latex = (path.read_text(encoding="utf-8") for path in paths.values())
+    for text in (shown, page, markdown):
+        assert tie in text.replace("\\_", "_"), text
+        assert "has the highest" not in text
+        assert "cannot be told apart from beta (their scores are equal)" in text
+    rows = [line for line in latex.splitlines() if line.strip().startswith("1--2 &")]
+    assert len(rows) == 2, "places are ties too"
+    assert "scores are equal" in latex
+    told_of = told("compare", "--workspace", tmp_path)["summary"][0]
+    assert told_of.startswith(tie)
 
 
 def test_report_takes_stored_runs(place: Path, tmp_path: Path) -> None:

@@ -70,6 +70,19 @@ def test_a_selection_goes_over_pages(twin: Twin, tmp_path: Path) -> None:
     assert len([request for request in twin.requests if "page=2" in request.path]) == 1
 
 
+def test_a_search_that_gives_fewer_than_wanted_is_told(
+    twin: Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOLDPAN_API_URL", twin.url)
+    monkeypatch.setenv("GITHUB_TOKEN", "token-of-a-test")
+    text = PLAN.replace("min_stars = 100", "min_stars = 201").replace("limit = 2", "limit = 4")
+    file = load_plan(write_plan(tmp_path, text))
+    notes = Notes()
+    OpenPlan(file, open_workspace(file), notes)
+    few = 'language:"Python" stars:>=201 archived:false gives 1 of 4'
+    assert notes.lines[-1] == f"GitHub's search selects 1 repository; {few}"
+
+
 def test_a_search_that_is_refused_is_told(twin: Twin, tmp_path: Path) -> None:
     with pytest.raises(MiningError, match=r"search for license:a b .* was not answered"):
         find(twin, tmp_path, Select(license="a b"))

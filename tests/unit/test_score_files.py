@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparing import Question
+from goldpan.evaluation.comparing import Method, Question
 from goldpan.evaluation.comparing_files import FileComparison, compare_file
 from goldpan.evaluation.score_files import read_scores
+from goldpan.report.document import Table
+from goldpan.report.evaluation import evaluation_page
+from goldpan.report.markdown import markdown_report
 from goldpan.report.score_report import file_report, file_sentences
 
 pytest.importorskip("scipy")
@@ -217,3 +220,42 @@ def test_json_lines_are_read_as_csv_is(tmp_path: Path) -> None:
     assert sorted(file.scores.values()) == [0.5, 0.6]
     with pytest.raises(EvaluationError, match="is no JSON"):
         read_scores(write(tmp_path / "y.jsonl", lines[0] + "\n{\n"))
+
+
+TIED = ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1))
+"""Scores of three seeds: their sums differ in the last digit, their means as decimals do not."""
+
+
+def tied(path: Path) -> Path:
+    lines = ["model,task,seed,score"]
+    for at in range(7):
+        for model, scores in zip(("alpha", "beta"), TIED, strict=True):
+            lines += [f"{model},t{at},{seed},{score}" for seed, score in enumerate(scores)]
+    return write(path, "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "approach", ["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
+)
+def test_equal_scores_tie_by_every_method(tmp_path: Path, approach: Method) -> None:
+    comparison = compared(tied(tmp_path / "tied.csv"), Question(approach))
+    both = comparison.new_tasks or comparison.comparison
+    assert [standing.place for standing in both.standings] == [1, 1]
+    assert both.decision("alpha", "beta") in ("equal", "undecided")
+    assert {pair.difference for pair in both.pairs} == {0.0}
+    first = file_sentences(comparison)[0]
+    value = "1.50" if both.central == "mean rank" else "0.200"
+    tie = f"alpha and beta tie for the highest {both.central}"
+    assert first.startswith(tie.replace("highest mean rank", "best mean rank")), first
+    assert f"over 7 data sets, {value}" in first
+    assert "has the" not in first
+
+
+def test_equal_scores_tie_in_every_file(tmp_path: Path) -> None:
+    report = file_report(compared(tied(tmp_path / "tied.csv")))
+    texts = (evaluation_page(report), markdown_report(report))
+    for text in texts:
+        assert "alpha and beta tie for the highest mean score" in text
+    ranking = report.sections[0].content[0]
+    assert isinstance(ranking, Table)
+    assert [row[0] for row in ranking.rows] == ["1–2", "1–2"]

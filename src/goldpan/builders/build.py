@@ -70,6 +70,8 @@ class BuildResult:
     replaced: str | None
     """What the directory held before, where its rules, profile or size were others."""
     seconds: float
+    limit: int | None = None
+    """How many rows were asked for at most; `written.rows` may be fewer."""
 
 
 def build(
@@ -197,6 +199,7 @@ def build(
         tuple(basis),
         None if earlier == read_made(directory) else earlier,
         time.monotonic() - begun,
+        limit,
     )
 
 

@@ -165,6 +165,7 @@ def built_json(result: BuildResult) -> dict[str, Any]:
         "dropped": dict(result.dropped),
         "redacted": dict(result.redacted),
         "basis": [asdict(basis) for basis in result.basis],
+        "limit": result.limit,
         "replaced": result.replaced,
         "straddling_groups": written.report.straddling,
         "dropped_by_split": written.report.dropped,
@@ -185,6 +186,10 @@ def print_built(result: BuildResult) -> None:
         table.add_row(split.name, f"{split.rows:,}", f"{size:,}")
     console.print(table)
     console.print(f"{result.considered:,} considered, {result.kept:,} kept by the filters")
+    whole = written.rows + written.report.dropped
+    if result.limit is not None and whole < result.limit:
+        few = f"{whole:,} of the {result.limit:,} rows of --limit"
+        console.print(f"  {few}: the others were not there")
     for reason, count in sorted(result.dropped.items()):
         console.print(clean(f"  {count:,} without an example: ") + clean(reason))
     if written.report.dropped:

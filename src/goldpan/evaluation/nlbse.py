@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.metrics.confusion import BinaryConfusion
+from goldpan.evaluation.statistics.scores import as_decimal
 
 F1_WEIGHT = 0.75
 OUTPERFORMED_WEIGHT = 0.25
@@ -89,7 +90,9 @@ def comment_score(
             "Run the model on all tasks of the suite nlbse23 that classify comments",
         )
     values = {name: f1[name] or 0.0 for name in sorted(known)}
-    won = tuple(name for name, value in values.items() if value > known[name])
+    won = tuple(
+        name for name, value in values.items() if as_decimal(value) > as_decimal(known[name])
+    )
     mean = math.fsum(values.values()) / len(values)
     return CommentScore(mean, len(won), len(known), comment_rule(mean, len(won), len(known)), won)
 
@@ -114,10 +117,13 @@ def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> floa
 
 
 def rank(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> tuple[Ranked, ...]:
-    """Rank entries from the highest score on; equal scores share the better place."""
+    """Rank entries from the highest score on; scores equal as decimals share the better place."""
     pairs = scores.items() if isinstance(scores, Mapping) else scores
-    ordered = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+    ordered = sorted(
+        ((name, value, as_decimal(value)) for name, value in pairs),
+        key=lambda entry: (-entry[2], entry[0]),
+    )
     ranks: dict[float, int] = {}
-    for number, (_, value) in enumerate(ordered, start=1):
-        ranks.setdefault(value, number)
-    return tuple(Ranked(ranks[value], name, value) for name, value in ordered)
+    for number, (_, _, decimal) in enumerate(ordered, start=1):
+        ranks.setdefault(decimal, number)
+    return tuple(Ranked(ranks[decimal], name, value) for name, value, decimal in ordered)

@@ -215,7 +215,8 @@ class DatasetStep(Step):
             since=older,
             engine=self.setting.engine,
         )
-        summary = f"{len(data):,} examples"
+        few = wanted.limit is not None and len(data) < wanted.limit
+        summary = f"{len(data):,}{f' of {wanted.limit:,}' if few else ''} examples"
         if older is not None:
             difference = data.diff(older)
             summary += (

@@ -30,6 +30,7 @@ from goldpan.plan.selection import (
     read_selection,
     repositories_of,
     select_repositories,
+    summary_of,
     write_selection,
 )
 from goldpan.plan.unit import Stage, Step
@@ -150,7 +151,7 @@ class OpenPlan:
         selection = select_repositories(self.lab.settings, wanted, reporter)
         if keep:
             write_selection(self.store.selection, selection)
-        reporter.note(f"GitHub's search selects {len(selection.repositories):,} repositories")
+        reporter.note(summary_of(selection, wanted))
         return selection
 
     def _check_wish(self, wish: Wish) -> None:

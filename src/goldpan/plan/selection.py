@@ -88,6 +88,19 @@ def repositories_of(wanted: Repositories, selection: Selection | None) -> tuple[
     return (*wanted.listed, *(repository.repo for repository in selected))
 
 
+def summary_of(selection: Selection, wanted: Repositories) -> str:
+    """Return how many repositories were selected, and which searches gave fewer than asked for."""
+    count = len(selection.repositories)
+    noun = "repository" if count == 1 else "repositories"
+    texts = [f"GitHub's search selects {count:,} {noun}"]
+    for select in wanted.select:
+        query = query_of(select)
+        matches = sum(repository.query == query for repository in selection.repositories)
+        if matches < select.limit:
+            texts.append(f"{query} gives {matches:,} of {select.limit:,}")
+    return "; ".join(texts)
+
+
 def is_current(selection: Selection, wanted: Repositories) -> bool:
     """Tell whether a selection is that of these searches."""
     return selection.queries == _selection_lines(wanted)

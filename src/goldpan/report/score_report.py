@@ -9,30 +9,21 @@ from goldpan.evaluation.comparing_files import FileComparison
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.ranking import rank_range
 from goldpan.report.comparison.significance import asked, decided, pairs_table
-from goldpan.report.comparison.wording import answer, meaning
+from goldpan.report.comparison.wording import answer, first_place, meaning
 from goldpan.report.document import Cell, Content, Report, Section, Table, Text, cut, folded
 from goldpan.report.evaluation import EvaluationFiles, Written, evaluation_page, write_text
 from goldpan.report.latex import latex_tables
 from goldpan.report.markdown import markdown_report
-from goldpan.report.number_format import formatted
 
 
 def file_sentences(compared: FileComparison) -> tuple[str, ...]:
     """Return what a stranger should take away."""
     comparison = compared.comparison
-    best = comparison.standings[0]
-    many = len(comparison.tasks)
-    over = f"over {many} data sets" if many > 1 else "on 1 data set"
-    start = f"{best.model} has the best {comparison.central} {compared.metric} {over}"
-    reached = {
-        "mean": formatted(best.mean),
-        "median": formatted(best.median),
-        "mean rank": f"{best.mean_rank:.2f}",
-    }[comparison.central]
-    texts = [f"{start}, {reached}. {answer(comparison, best.model)}"]
+    best = comparison.models[0]
+    texts = [f"{first_place(comparison, 'data set')}. {answer(comparison, best)}"]
     tests = [comparison.test]
     if compared.new_tasks is not None:
-        texts.append(answer(compared.new_tasks, best.model))
+        texts.append(answer(compared.new_tasks, best))
         tests.append(compared.new_tasks.test)
     texts += filter(None, map(meaning, tests))
     texts += [f"Left out: {reason}." for reason in compared.matrix.left_out[:12]]

@@ -140,6 +140,12 @@ class Comparison:
         return tuple(standing.model for standing in self.standings)
 
     @property
+    def leaders(self) -> tuple[str, ...]:
+        """Return the models in the first place by the central value, several where they tie."""
+        first = self.standings[0].place
+        return tuple(standing.model for standing in self.standings if standing.place == first)
+
+    @property
     def by_median(self) -> bool:
         """Whether intervals are of medians: scores that are not normal are ranked so."""
         return self.central == "median" or (

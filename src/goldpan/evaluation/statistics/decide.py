@@ -22,8 +22,8 @@ from goldpan.evaluation.statistics.omnibus import (
     nemenyi,
     tukey,
 )
-from goldpan.evaluation.statistics.paired import holm, paired_t, rounded, wilcoxon
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.paired import holm, paired_t, wilcoxon
+from goldpan.evaluation.statistics.scores import Floats, as_decimal, rounded
 
 Choice = Literal["auto", "parametric", "nonparametric", "pairwise"]
 Pairs = Mapping[tuple[int, int], float]
@@ -204,6 +204,6 @@ def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, in
 
 def significant_decision(p: float, side: float, alpha: float) -> Decision:
     """Return the side of a difference where its p is below alpha, else `undecided`."""
-    if p >= alpha or side == 0:
+    if p >= alpha or as_decimal(side) == 0:
         return "undecided"
     return "better" if side > 0 else "worse"

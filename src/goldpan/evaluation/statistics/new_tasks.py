@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from goldpan.evaluation.statistics.errors import scipy_stats
 from goldpan.evaluation.statistics.paired import holm
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, rounded
 
 FEWEST_SOURCES = 3
 """Two differences have one degree of freedom: nothing realistic would ever be decided."""
@@ -55,7 +55,8 @@ def compare_over_sources(
     """
     stats = scipy_stats()
     count, pairs = differences.shape
-    mean = differences.mean(axis=0)
+    differences = rounded(differences)
+    mean = rounded(differences.mean(axis=0))
     variance = differences.var(axis=0, ddof=1) / count
     if within is not None:
         variance = np.maximum(variance, within.sum(axis=0) / count**2)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldpan.evaluation.statistics.errors import scipy_stats
-from goldpan.evaluation.statistics.paired import rounded
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, rounded
 
 
 @dataclass(frozen=True, slots=True)

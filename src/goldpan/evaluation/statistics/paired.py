@@ -7,17 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from goldpan.evaluation.statistics.errors import scipy_stats
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, rounded
 
-_DECIMALS = 10
-"""To which differences are rounded: scores are written with fewer, and 0.3 - 0.2 is not 0.1."""
 _EXACT = 50
 """Up to so many differences Wilcoxon's p comes from all their signs, ties included."""
-
-
-def rounded(values: Floats) -> Floats:
-    """Return values without what computing with decimals left in their last digits."""
-    return values.round(_DECIMALS) + 0.0
 
 
 def paired_t(first: Floats, second: Floats) -> float:

@@ -15,7 +15,7 @@ from goldpan.evaluation.statistics.effects import akinshin_gamma, cohen_d, magni
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
 from goldpan.evaluation.statistics.intervals import Interval, mean_interval, median_interval
 from goldpan.evaluation.statistics.omnibus import mean_ranks
-from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix
+from goldpan.evaluation.statistics.scores import Floats, ScoreMatrix, as_decimal, rounded
 from goldpan.evaluation.statistics.tiers import agreement, open_places, tiers
 
 EffectSize = Literal["cohen d", "akinshin gamma"]
@@ -34,11 +34,13 @@ def arrange(
     normal = checked is None or checked.normal
     effect_size = effect_size or ("cohen d" if normal else "akinshin gamma")
     ranks = mean_ranks(values)
-    central = {
-        "mean": values.mean(axis=1),
-        "median": np.median(values, axis=1),
-        "mean rank": -ranks,
-    }[verdicts.central].round(12)
+    central = rounded(
+        {
+            "mean": values.mean(axis=1),
+            "median": np.median(values, axis=1),
+            "mean rank": -ranks,
+        }[verdicts.central]
+    )
     order = sorted(range(len(values)), key=lambda row: (-central[row], scores.models[row]))
     names = [scores.models[row] for row in order]
     pairs = tuple(
@@ -104,7 +106,7 @@ def _pair(
         decision=verdict.decision,
         p=verdict.p,
         posterior=verdict.posterior,
-        difference=float(values[first].mean() - values[other].mean()),
+        difference=as_decimal(float(values[first].mean() - values[other].mean())),
         effect=effect,
         magnitude=magnitude(effect),
         fragile=verdict.fragile,

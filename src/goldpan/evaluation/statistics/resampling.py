@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from goldpan.evaluation.statistics.errors import scipy_stats
 from goldpan.evaluation.statistics.evidence import TaskEvidence, gradients
-from goldpan.evaluation.statistics.scores import Floats
+from goldpan.evaluation.statistics.scores import Floats, rounded
 
 ROUNDS = 10_000
 _HELD = 8_000_000
@@ -84,7 +84,7 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
     for at, task in enumerate(tasks):
         those = [task.models[name] for name in models]
         scores = np.array([model.score for model in those])
-        differences[at] = scores[first] - scores[second]
+        differences[at] = rounded(scores[first] - scores[second])
         linear = _linear(task, np.stack([model.columns for model in those]), first, second)
         total = by_source.setdefault(task.source, np.zeros((bins, len(pairs))))
         if task.paired:
@@ -105,7 +105,7 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
     if several.any():
         seeds[several] = np.maximum(seeds, seeds[several].mean())[several]
     return Contributions(
-        pairs, differences.mean(axis=0), by_source, differences, unpaired, seeds, freedom
+        pairs, rounded(differences.mean(axis=0)), by_source, differences, unpaired, seeds, freedom
     )
 
 

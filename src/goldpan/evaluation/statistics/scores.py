@@ -13,6 +13,19 @@ from numpy.typing import NDArray
 from goldpan.evaluation.statistics.errors import StatisticsError
 
 Floats = NDArray[np.float64]
+_DECIMALS = 10
+"""To which scores and their differences are rounded: they are written with fewer, and 0.3 - 0.2 is
+not 0.1."""
+
+
+def as_decimal(value: float) -> float:
+    """Return a score without what computing with decimals left in its last digits."""
+    return round(value, _DECIMALS) + 0.0
+
+
+def rounded(values: Floats) -> Floats:
+    """Return values without what computing with decimals left in their last digits."""
+    return values.round(_DECIMALS) + 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +53,9 @@ class ScoreMatrix:
     """What was dropped to leave no cell empty, one sentence a task."""
 
     def means(self) -> Floats:
-        """Return the mean over seeds, models x tasks."""
-        return np.array([[sum(cell) / len(cell) for cell in row] for row in self.cells])
+        """Return the mean over seeds, models x tasks; what is equal as decimals is equal."""
+        means = [[math.fsum(cell) / len(cell) for cell in row] for row in self.cells]
+        return rounded(np.array(means))
 
     @property
     def fewest_seeds(self) -> int:

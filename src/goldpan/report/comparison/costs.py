@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from goldpan.evaluation.comparing import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.model import Costs
+from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.report.document import Cell, Content, Figure, Section, Table, Text, listed
 from goldpan.report.number_format import seconds
 from goldpan.report.plot_style import INK, PALE, SOFT, canvas, colours, name
@@ -120,7 +121,7 @@ def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
         bought,
         key=lambda bought_point: (bought_point.cost, -bought_point.score, bought_point.system.name),
     ):
-        if not best or point.score > best[-1].score:
+        if not best or as_decimal(point.score) > as_decimal(best[-1].score):
             best.append(point)
     return best
 

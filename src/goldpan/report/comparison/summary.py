@@ -10,9 +10,10 @@ from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
+from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.suites import CommentRanking
 from goldpan.evaluation.training import TEST
-from goldpan.report.comparison.wording import answer, decision_words, meaning, where
+from goldpan.report.comparison.wording import answer, decision_words, first_place, meaning, where
 from goldpan.report.document import listed
 from goldpan.report.number_format import count, formatted
 
@@ -70,13 +71,7 @@ def sentences(compared: ComparisonResult, comments: CommentRanking | None) -> tu
         texts.append(answer(compared.new_tasks, comparison.models[0]))
     texts += [f"One task by itself: {_first(single)}" for single in compared.alone]
     if comments is not None and len(comments.entries) > 1:
-        first = comments.entries[0]
-        texts.append(
-            f"By the rule of the NLBSE'23 competition {first.name} reaches"
-            f" {formatted(first.score.score)}: mean F1 {formatted(first.score.mean_f1)},"
-            f" {first.score.outperformed} of {first.score.categories} categories won against the"
-            " organizers' random forest."
-        )
+        texts.append(_competition(comments))
     tests = [comparison.test]
     if compared.new_tasks is not None:
         tests.append(compared.new_tasks.test)
@@ -102,31 +97,20 @@ def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str,
 
 
 def _first(comparison: Comparison) -> str:
-    best = comparison.standings[0]
-    level = [standing.model for standing in comparison.standings if standing.place == best.place]
+    return f"{first_place(comparison)}. {answer(comparison, comparison.models[0])}"
+
+
+def _competition(comments: CommentRanking) -> str:
+    first = comments.entries[0]
+    level = [entry.name for entry in comments.entries if entry.place == first.place]
+    start, score = "By the rule of the NLBSE'23 competition", first.score
     if len(level) > 1:
-        start = f"{listed(level)} share the first place on {_where(comparison)}"
-    else:
-        start = f"{best.model} {_reached(comparison)}"
-    return f"{start}. {answer(comparison, best.model)}"
-
-
-def _reached(comparison: Comparison) -> str:
-    """Say by what the first model is first."""
-    best, metric = comparison.standings[0], comparison.metric
-    if len(comparison.tasks) == 1:
-        return f"has the highest {metric} on {comparison.tasks[0]}, {formatted(best.mean)}"
-    over = f"over {len(comparison.tasks)} tasks"
-    if comparison.central == "mean rank":
-        rank = f"has the best mean rank {over}, {best.mean_rank:.2f}"
-        return f"{rank} (mean {metric} {formatted(best.mean)})"
-    value = best.median if comparison.central == "median" else best.mean
-    return f"has the highest {comparison.central} {metric} {over}, {formatted(value)}"
-
-
-def _where(comparison: Comparison) -> str:
-    tasks = comparison.tasks
-    return tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
+        return f"{start} {listed(level)} tie for the first place with {formatted(score.score)}."
+    return (
+        f"{start} {first.name} reaches {formatted(score.score)}: mean F1"
+        f" {formatted(score.mean_f1)}, {score.outperformed} of {score.categories} categories won"
+        " against the organizers' random forest."
+    )
 
 
 def _undecided_pairs(comparison: Comparison) -> Iterator[str]:
@@ -175,15 +159,19 @@ def _times(number: int) -> str:
 
 
 def _best(compared: ComparisonResult) -> Iterator[str]:
+    """Tell each task's highest score, and all models that reached it."""
     for task in compared.tasks[:_MOST_PAIRS]:
-        scored = [
-            (mean, system.name)
+        scored = {
+            system.name: as_decimal(mean)
             for system in compared.systems
             if (mean := mean_score(system, task)) is not None
-        ]
+        }
         if scored:
-            mean, model = max(scored, key=lambda pair: (pair[0], pair[1]))
-            yield f"{task}: {model} has a {compared.metrics[task]} of {formatted(mean)}."
+            highest = max(scored.values())
+            models = [name for name, mean in scored.items() if mean == highest]
+            verb = "has" if len(models) == 1 else "have"
+            metric = compared.metrics[task]
+            yield f"{task}: {listed(models)} {verb} a {metric} of {formatted(highest)}."
 
 
 def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:

@@ -13,7 +13,7 @@ from goldpan.evaluation.statistics.comparison import (
 )
 from goldpan.evaluation.statistics.error_rates import error_rate
 from goldpan.report.document import listed
-from goldpan.report.number_format import formatted
+from goldpan.report.number_format import count, formatted
 
 _CALIBRATED: dict[Decision, str] = {
     "better": "better",
@@ -45,6 +45,26 @@ def where(test: ChosenTest, tasks: Sequence[str] = ()) -> str:
     if test.question == "new rows" and len(tasks) == 1:
         return f"On new rows of {tasks[0]}"
     return _WHERE.get(test.question, f"By the {test.name} test")
+
+
+def first_place(comparison: Comparison, unit: str = "task") -> str:
+    """Return who is first and by what, as a clause; `unit` is what a task is called.
+
+    Models of the same score, as decimals, tie: none of them is the best.
+    """
+    leaders, best, metric = comparison.leaders, comparison.standings[0], comparison.metric
+    verb = "has" if len(leaders) == 1 else "tie for"
+    over = f"over {count(len(comparison.tasks), unit)}"
+    if len(comparison.tasks) == 1:
+        reached = f"the highest {metric} on {comparison.tasks[0]}, {formatted(best.mean)}"
+    elif comparison.central == "mean rank":
+        reached = f"the best mean rank {over}, {best.mean_rank:.2f}"
+        if len({standing.mean for standing in comparison.standings[: len(leaders)]}) == 1:
+            reached += f" (mean {metric} {formatted(best.mean)})"
+    else:
+        value = best.median if comparison.central == "median" else best.mean
+        reached = f"the highest {comparison.central} {metric} {over}, {formatted(value)}"
+    return f"{listed(leaders)} {verb} {reached}"
 
 
 def answer(comparison: Comparison, model: str) -> str:
@@ -103,6 +123,8 @@ def needed(pair: Pair) -> str:
     """Return what would decide a pair, empty where it is decided or nothing is known of it."""
     if pair.decision not in ("undecided", "untested") or not pair.needed_unit:
         return ""
+    if not pair.difference:
+        return "scores are equal"
     if pair.needed is None:
         return "more than can be asked for"
     return f"about {pair.needed:,} {pair.needed_unit}"
@@ -133,6 +155,8 @@ def _clause(
 
 def _what_is_needed(pairs: Sequence[Pair]) -> str:
     """Say what would show the differences seen: the least of all pairs."""
+    if not any(pair.difference for pair in pairs):
+        return " (their scores are equal)"
     known = [pair for pair in pairs if pair.needed is not None]
     if not known:
         return " (the differences seen are too small for any reasonable number of rows or tasks)"

@@ -1,4 +1,4 @@
-"""The worst errors: the wrong answers that the best model was surest of."""
+"""The worst errors: the wrong answers that the first of the ranked models was surest of."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Wrong:
 
 
 def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
-    """Return the worst errors of each task's best model, the worst first."""
+    """Return the worst errors of each task's first model in the ranking, the worst first."""
     tasks = compared.tasks[:MOST_TASKS]
     most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
     mistakes = {}
@@ -91,10 +91,10 @@ def mistakes_section(
         "errors",
         "Worst errors",
         tuple(content),
-        "For each task, the wrong answers that the best-placed model was surest of, or that are"
-        " farthest off, beside what the other models answered. Where all models agree against the"
-        " right label, the label may be the error. Texts are cut, what is private is made"
-        " unreadable, and nothing in them is rendered.",
+        "For each task, the wrong answers that the first of the ranked models (where scores are"
+        " equal, the first by name) was surest of, or that are farthest off, beside what the other"
+        " models answered. Where all models agree against the right label, the label may be the"
+        " error. Texts are cut, what is private is unreadable, and nothing in them is rendered.",
     )
 
 
