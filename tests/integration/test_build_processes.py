@@ -44,6 +44,26 @@ def content(directory: Path) -> dict[str, bytes]:
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
 
 
+def test_families_of_fix_pairs_draw_the_same_pairs(place: Path, tmp_path: Path) -> None:
+    lab = Workspace(place)
+
+    def pairs(family: str, limit: int | None = None, seed: int = 0) -> list[str]:
+        output = tmp_path / family
+        options = {"profile": place / "own.toml", "output": output, "seed": seed}
+        data = lab.build(family, REPO, OTHER, limit=limit, **options)  # type: ignore[arg-type]
+        ids = data.sql("SELECT id FROM data ORDER BY id")["id"].to_pylist()
+        return [str(name).partition(":")[2] for name in ids]
+
+    faults, edits = pairs("fault-localization"), pairs("code-edit")
+    shared = set(faults) & set(edits)
+    assert len(shared) > 10
+    for seed in (0, 1):
+        drawn_faults = set(pairs("fault-localization", 8, seed))
+        drawn_edits = set(pairs("code-edit", 8, seed))
+        own = (drawn_faults | drawn_edits) - shared
+        assert len(drawn_faults & drawn_edits) >= 8 - len(own), seed
+
+
 def test_the_same_bytes_by_one_process_and_by_two(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,8 +32,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
         yield running
 
 
-def evaluate(place: Path, server: OpenAIServer, *words: str) -> None:
-    model = ("--model", "prompted", "--set", "model=gpt-4o", "--set", f"base_url={server.url}")
+def evaluate(place: Path, server: OpenAIServer, *words: str, name: str = "gpt-4o") -> None:
+    model = ("--model", "prompted", "--set", f"model={name}", "--set", f"base_url={server.url}")
     protocol = () if "--protocol" in words else ("--protocol", "faun-eval")
     arguments = ["evaluate", "run", *model, *protocol, *words]
     done = CliRunner().invoke(app, [*arguments, "--workspace", str(place)])
@@ -73,6 +73,33 @@ def test_runs_of_a_workspace_fill_their_cells(tmp_path: Path, server: OpenAIServ
     assert cell(sizes, "FAUN-Eval-QA", "samples")["here"] == 3
     assert cell(sizes, "FAUN-Eval-fix", "samples")["here"] == 2
     assert cell(sizes, "FAUN-Eval-fix", "samples")["state"] == "in part"
+
+
+def test_averages_changes_and_ties(tmp_path: Path, server: OpenAIServer) -> None:
+    place = tmp_path / "w"
+    write(place, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 4), name="fault-localization")
+    write(place, QA, examples(QA, 3), name="qa")
+    for name in ("gpt-4o", "deepseek-coder-v2"):
+        evaluate(place, server, "--task", "fault_localization", name=name)
+        evaluate(place, server, "--task", "fault_localization", "--ablate", "title", name=name)
+    evaluate(place, server, "--task", "qa", "--seed", "0", "--seed", "1")
+    tables = reproduced("--workspace", place)
+    assert cell(tables["5"], "FL: EM, IB", "Average")["here"] == 0.0
+    change = cell(tables["5-changes"], "FL: EM, IB", "Average")
+    assert (change["here"], change["state"], change["note"]) == (100, "in part", "4 of 300 rows")
+    assert cell(tables["4"], "FL: EM", "Average")["state"] == "recomputed", "ten models lack"
+    worst = cell(tables["F3"], "GPT-4o", "QA: worst")
+    assert worst["facts"]["seeds"] == [0, 1]
+    assert set(worst["facts"]["thirds"].values()) == {0.0}
+    assert worst["here"] == "equal", "no third of the same score is the worst"
+
+
+def test_more_than_the_papers_is_in_part_too(tmp_path: Path) -> None:
+    place = tmp_path / "w"
+    write(place, QA, examples(QA, 301), name="qa")
+    samples = cell(reproduced("--workspace", place)["1"], "FAUN-Eval-QA", "samples")
+    assert (samples["here"], samples["state"]) == (301, "in part")
+    assert samples["note"] == "more than the paper's"
 
 
 def test_without_a_workspace_the_plan_is_named(tmp_path: Path) -> None:

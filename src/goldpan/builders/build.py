@@ -100,8 +100,8 @@ def build(
     rows whose answer is another reply than the one that the review names are left out. Card and
     provenance tell how the rows fare against `golds`, and the card what changed since the older
     version in `since`. Of issue-resolution, `verified` takes only fixes that `goldpan verify`
-    proved. Of more rows than `limit`, so many are drawn by the plan's seed and the rows' ids. With
-    several `processes`, as many repositories are worked on at once, and on a cluster each on a
+    proved. Of more rows than `limit`, so many are drawn by the plan's seed, the same pairs in each
+    family. With several `processes`, as many repositories are worked on at once, and on a cluster each on a
     processor of its own (`open_engine`); the dataset is the same.
     Raises `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
@@ -150,7 +150,9 @@ def build(
         funnel = sum_funnels([rows.funnel for rows in made], profile.decide)
         dropped = sum((rows.dropped for rows in made), Counter[str]())
         redacted = sum((rows.redacted for rows in made), Counter[str]())
-        places = None if limit is None else draw_places(made, limit, plan.seed)
+        places = None
+        if limit is not None:
+            places = draw_places(made, limit, plan.seed, recipe.family.name)
         if places is not None and (left_out := sum(rows.count for rows in made) - len(places)):
             dropped[_NOT_DRAWN] = left_out
         provenance = Provenance(

@@ -135,10 +135,21 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
     return RepositoryRows(path, funnel, source, count, context.dropped, context.redacted)
 
 
-def draw_places(made: Sequence[RepositoryRows], most: int, seed: int) -> frozenset[int]:
-    """Return the places of at most so many rows, drawn by the seed and their ids."""
-    ids = [str(name) for batch in read_rows(made) for name in batch["id"].to_pylist()]
-    return frozenset(drawn(range(len(ids)), most, seed, ids.__getitem__))
+def draw_places(
+    made: Sequence[RepositoryRows], most: int, seed: int, family: str
+) -> frozenset[int]:
+    """Return the places of at most so many rows, drawn by the seed and what the rows are of.
+
+    An id names the family first, which does not count: families of fix pairs draw the same pairs,
+    as fault localization and code editing of FAUN-Eval are of the same (Table 1).
+    """
+    prefix = f"{family}:"
+    subjects = [
+        str(name).removeprefix(prefix)
+        for batch in read_rows(made)
+        for name in batch["id"].to_pylist()
+    ]
+    return frozenset(drawn(range(len(subjects)), most, seed, subjects.__getitem__))
 
 
 def read_rows(

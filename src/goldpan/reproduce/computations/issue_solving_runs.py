@@ -19,8 +19,9 @@ from pydantic import BaseModel, ConfigDict
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, tasks_directory
 from goldpan.evaluation.ablation import relative_change, without
-from goldpan.evaluation.lengths import Third, score_by_length
+from goldpan.evaluation.lengths import THIRDS, Third, score_by_length
 from goldpan.evaluation.runs import Run, read_runs
+from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.task_input import built_family, input_lengths, scored_input
 from goldpan.reproduce.cells import Outcome, State
 from goldpan.reproduce.context import Context
@@ -76,26 +77,23 @@ def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -
         yield from _by_length(table, stored)
         return
     for row in table.rows:
-        scores = _row(row, stored)
+        models = chosen.averages.get(row.partition(": ")[0]) or tuple(
+            name for name in table.columns if name != _AVERAGE
+        )
+        scores = _row(row, stored, models)
         if chosen.changes:
-            wholes = _row(row.partition(",")[0], stored)
+            wholes = _row(row.partition(",")[0], stored, models)
             scores = {
                 title: replace(score, value=100 * abs(change))
                 for title, score in scores.items()
                 if title in wholes
                 and (change := relative_change(wholes[title].value, score.value)) is not None
             }
-        outcomes = [
+        yield from (
             Outcome(row, title, score.value, *_state(score), {"rows": score.rows})
             for title, score in scores.items()
             if title in table.columns
-        ]
-        yield from outcomes
-        models = chosen.averages.get(row.partition(": ")[0]) or tuple(
-            name for name in table.columns if name != _AVERAGE
         )
-        if not chosen.changes and _AVERAGE in table.columns and set(models) <= set(scores):
-            yield Outcome(row, _AVERAGE, *_mean([scores[name] for name in models]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +103,26 @@ class _Score:
     note: str
 
 
-def _mean(scores: Sequence[_Score]) -> tuple[float, State, str]:
-    """Return the mean of models' scores, and of what it is made."""
+def _mean(scores: Sequence[_Score]) -> _Score:
+    """Return the mean of scores, and of what it is made."""
     notes = "; ".join(dict.fromkeys(score.note for score in scores if score.note))
     mean = fsum(score.value for score in scores) / len(scores)
-    return mean, *_state(_Score(mean, min(score.rows for score in scores), notes))
+    return _Score(mean, min(score.rows for score in scores), notes)
 
 
 def _state(score: _Score) -> tuple[State, str]:
-    few = f"{score.rows:,} of {_ROWS} rows" if score.rows < _ROWS else ""
-    note = "; ".join(filter(None, (few, score.note)))
+    other = "" if score.rows == _ROWS else f"{score.rows:,} of {_ROWS} rows"
+    if score.rows > _ROWS:
+        other = f"{score.rows:,} rows, not {_ROWS}"
+    note = "; ".join(filter(None, (other, score.note)))
     return ("in part" if note else "run"), note
 
 
-def _row(row: str, stored: Sequence[_Stored]) -> dict[str, _Score]:
-    """Return scores, means of several seeds, by the models' titles."""
+def _row(row: str, stored: Sequence[_Stored], averaged: Sequence[str]) -> dict[str, _Score]:
+    """Return scores by the models' titles, and their average where all of `averaged` ran.
+
+    Of several seeds it is the mean.
+    """
     name, _, shown = row.partition(", ")
     task, _, metric = name.partition(": ")
     values: dict[str, list[_Score]] = defaultdict(list)
@@ -129,35 +132,45 @@ def _row(row: str, stored: Sequence[_Stored]) -> dict[str, _Score]:
         value = entry.run.scores.value(_METRICS[metric])
         if value is not None:
             values[entry.title].append(_Score(value, entry.run.scores.examples, entry.note))
-    return {
-        title: _Score(
-            fsum(score.value for score in scores) / len(scores),
-            min(score.rows for score in scores),
-            scores[0].note,
-        )
-        for title, scores in values.items()
-    }
+    means = {title: _mean(scores) for title, scores in values.items()}
+    if set(averaged) <= set(means):
+        means[_AVERAGE] = _mean([means[title] for title in averaged])
+    return means
 
 
 def _by_length(table: TableRecipe, stored: Sequence[_Stored]) -> Iterator[Outcome]:
+    """Yield what holds of the thirds' scores, which are means of several seeds."""
+    runs: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
     for entry in stored:
-        if not entry.whole or entry.title not in table.rows:
-            continue
-        thirds = _thirds(entry)
-        scores = [third.scores.value(third.scores.main) or 0.0 for third in thirds]
-        names = [third.name for third in thirds]
-        facts = {"thirds": dict(zip(names, scores, strict=True)), "seed": entry.run.seed}
+        if entry.whole and entry.title in table.rows:
+            runs[entry.title, entry.run.task].append(entry)
+    for (title, task), entries in runs.items():
+        values: dict[str, list[float]] = {name: [] for name in THIRDS}
+        for entry in entries:
+            for third in _thirds(entry):
+                values[third.name].append(third.scores.value(third.scores.main) or 0.0)
+        scores = {name: as_decimal(fsum(seeds) / len(seeds)) for name, seeds in values.items()}
+        short, medium, long = scores.values()
         column, value = {
-            "qa": ("QA: worst", names[scores.index(min(scores))]),
-            "fault_localization": ("FL: medium against short", _word(scores[1], scores[0])),
-            "code_edit": ("CE: long against medium", _word(scores[2], scores[1])),
-        }[entry.run.task]
-        state = _state(_Score(0.0, entry.run.scores.examples, entry.note))
-        yield Outcome(entry.title, column, value, *state, facts)
+            "qa": ("QA: worst", _lowest(scores)),
+            "fault_localization": ("FL: medium against short", _word(medium, short)),
+            "code_edit": ("CE: long against medium", _word(long, medium)),
+        }[task]
+        facts = {"thirds": scores, "seeds": sorted(entry.run.seed for entry in entries)}
+        state = _state(
+            _mean([_Score(0.0, entry.run.scores.examples, entry.note) for entry in entries])
+        )
+        yield Outcome(title, column, value, *state, facts)
 
 
 def _word(score: float, other: float) -> str:
     return "lower" if score < other else "higher" if score > other else "equal"
+
+
+def _lowest(scores: Mapping[str, float]) -> str:
+    """Return the names of the lowest scores: several where they tie, `equal` where all do."""
+    names = [name for name, score in scores.items() if score == min(scores.values())]
+    return "equal" if len(names) == len(scores) else " and ".join(names)
 
 
 def _thirds(entry: _Stored) -> tuple[Third, ...]:
