@@ -101,8 +101,8 @@ def build(
     provenance tell how the rows fare against `golds`, and the card what changed since the older
     version in `since`. Of issue-resolution, `verified` takes only fixes that `goldpan verify`
     proved. Of more rows than `limit`, so many are drawn by the plan's seed, the same pairs in each
-    family. With several `processes`, as many repositories are worked on at once, and on a cluster each on a
-    processor of its own (`open_engine`); the dataset is the same.
+    family. With several `processes`, as many repositories are worked on at once, and on a cluster
+    each on a processor of its own (`open_engine`); the dataset is the same.
     Raises `WorkspaceError` where a repository is not filtered by the profile as it stands, or not
     reviewed, and `DatasetError` where nothing is left or the directory holds something else.
     """
