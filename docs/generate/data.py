@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from docs.generate.markdown import page, table
 from goldpan.builders.code_comments.family import CODE_COMMENTS
+from goldpan.builders.crosscode.family import CROSSCODE
 from goldpan.builders.recipes import RECIPES
 from goldpan.core import schemas
 from goldpan.core.schemas import Table
@@ -56,7 +57,7 @@ def _type(kind: pa.DataType) -> str:
 
 def datasets_page() -> str:
     """Return the page of the dataset families."""
-    families = [*(recipe.family for recipe in RECIPES.values()), CODE_COMMENTS]
+    families = [*(recipe.family for recipe in RECIPES.values()), CODE_COMMENTS, CROSSCODE]
     return page(
         "Dataset families", _DATASETS, *("\n\n".join(_family(family)) for family in families)
     )

@@ -8,10 +8,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.builders.crosscode.build import CrossCodeResult, build_split, find_tasks
+from goldpan.builders.crosscode.export import TaskDataset, export_tasks
 from goldpan.builders.crosscode.instance import Instance
 from goldpan.builders.crosscode.kinds import find_kind
 from goldpan.builders.crosscode.meta import Meta
@@ -26,9 +28,10 @@ from goldpan.builders.crosscode.splits import (
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
+from goldpan.datasets.check import check_dataset
 from goldpan.datasets.prompt_methods import find_method
 from goldpan.datasets.provenance import read_provenance
-from tests.crosscode_tasks import write_public
+from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho"
@@ -185,7 +188,7 @@ def test_leaking_training_instances_are_dropped_and_counted(tmp_path: Path) -> N
     assert result.leaks == {"exact": 1, "near": 1}
     assert [count.leaking for count in result.train] == [2]
     assert column(result.directory, "train", "input") == sentences(100, 10)
-    assert column(result.directory, "test", "input") == tested
+    assert sorted(column(result.directory, "test", "input")) == sorted(tested)
     provenance = read_provenance(result.directory)
     assert provenance["counts"]["leaking_exact"] == 1
     assert provenance["train"][0]["drawn"] == 12
@@ -253,3 +256,75 @@ def test_a_task_in_two_directories_is_refused(tmp_path: Path) -> None:
         public(tmp_path / name, 1, ["Translation"], sentences(0, 3))
     with pytest.raises(DatasetError, match="describes the task task_001_set1_translation"):
         find_tasks([tmp_path / "a", tmp_path / "b"])
+
+
+def test_the_card_says_where_prompts_are_from(tmp_path: Path) -> None:
+    """Licences are those of the rows; what only examples show is listed, and so is its licence."""
+    workspace, files = Workspace(tmp_path / "w"), tmp_path / "files"
+    tasks = [make_task("asking", "text-generation", category="question_answering")]
+    tasks.append(make_task("kinds", "multi-class"))
+    places = ("o/shown", "o/other")
+    datasets = []
+    for task in tasks:
+        rows = [
+            {**row, "repo": places[number >= 8], "license": ("GPL-3.0", "MIT")[number >= 8]}
+            for number, row in enumerate(sample_rows(task, 40))
+        ]
+        splits = {"train": rows[:8], "test": rows[8:]}  # examples are of the training split
+        datasets.append(TaskDataset(task, write_rows(workspace, task, splits)))
+    export_tasks(workspace, datasets, files, QUIET)
+    read = find_tasks([files])
+    assigned = assign_tasks("Type-QA", shipped_splits()["Type-QA"], [task.meta for task in read])
+    settings = CrossSettings(find_method("2-shot"), evaluation_cap=5)
+    made = build_split(workspace, read, assigned, settings, tmp_path / "made", QUIET)
+    card = (made.directory / "README.md").read_text(encoding="utf-8")
+    assert "| o/shown | GPL-3.0 |" in card
+    assert "| asking | test | Question Answering | asking | MIT | 40 | 5 | 5 |" in card
+    assert "of 2 tasks. Follows CrossCodeBench" in card
+    (head,) = yaml.safe_load_all(card.split("\n---\n")[0])
+    assert head["license"] == ["gpl-3.0", "mit"]
+    assert check_dataset(made.directory) == []
+    (problem, *_) = check_dataset(made.directory, allowed_licenses=["MIT"])
+    assert "of o/shown, whose licence is GPL-3.0 and not in the allow-list" in problem.cause
+
+
+def test_what_examples_alone_show_counts_for_licences_and_privacy(tmp_path: Path) -> None:
+    texts = sentences(0, 10)
+    hidden = {"repo": "o/secret", "license": "GPL-3.0"}
+    rows = [
+        {"input": text, "output": "ok", "split": "train", "idx": number, "facts": hidden}
+        if number == 4
+        else {"input": text, "output": "ok", "split": "train", "idx": number}
+        for number, text in enumerate(texts)
+    ]
+    example = {"input": texts[4], "output": "ok", "reason": "jane.doe@example-company.com said so"}
+    write_public(
+        tmp_path / "files",
+        "task_001_set1_translation",
+        rows,
+        Type=["Translation"],
+        BibTex=["@misc{a, title={```\n# B}, author={C}, year={2020}}"],
+        **{"Source": ["set1"], "Positive Examples": [example]},
+    )
+    public(tmp_path / "files", 2, ["Summarization"], sentences(50, 3))
+    directory = built(tmp_path).directory
+    card = (directory / "README.md").read_text(encoding="utf-8")
+    assert "| o/secret | GPL-3.0 | 0 |" in card
+    assert "title={'''" in card
+    problems = [(problem.file, problem.cause) for problem in check_dataset(directory)]
+    assert ("tasks/task_001_set1_translation.meta.json", "it holds email") in problems
+    assert ("data", "9 examples are of set1, whose licence is not known") in problems
+    causes = [problem.cause for problem in check_dataset(directory, allowed_licenses=["unknown"])]
+    assert any("texts that others quote are of o/secret" in cause for cause in causes)
+
+
+def test_a_fact_that_is_no_time_is_named(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    public(files, 1, ["Translation"], sentences(0, 3))
+    public(files, 2, ["Summarization"], sentences(50, 3))
+    (path,) = files.glob("task_002*.data.json")
+    path.write_text(
+        path.read_text().replace('"idx": 1', '"idx": 1, "facts": {"created_at": "now"}')
+    )
+    with pytest.raises(DatasetError, match=r"Instances\[1\].facts.created_at: 'now' is not a time"):
+        built(tmp_path)

@@ -22,6 +22,7 @@ from goldpan import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sanitize import CUT, for_json, visible
+from goldpan.datasets.bibtex import bibtex_problem
 from goldpan.datasets.licenses import OTHER, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import Provenance
@@ -204,6 +205,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         known_right=family.known_right,
         sample=_sample(written),
         citation=_citation(written, card, until.year if until else None),
+        citations=[_fenced(entry) for entry in card.citations if not bibtex_problem(entry)],
     )
     return re.sub(r"\n{3,}", "\n\n", text)
 
@@ -271,6 +273,11 @@ def _citation(written: Written, card: CardInputs, year: int | None) -> str:
         f"  note = {{Made with Goldpan {__version__}; content {digest}}}",
     ]
     return "@misc{dataset_" + digest + ",\n" + ",\n".join(fields) + "\n}"
+
+
+def _fenced(text: str) -> str:
+    """Return text of many lines that cannot end the block of code that it stands in."""
+    return "\n".join(map(visible, text.strip().splitlines())).replace("`", "'")
 
 
 def _license_lines(origins: tuple[Origin, ...]) -> list[_LicenseLine]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ import yaml  # type: ignore[import-untyped]
 
 from goldpan.core.errors import DatasetError
 from goldpan.datasets.card import CARD, features
-from goldpan.datasets.check_texts import FindPrivate, Problem, check_texts
+from goldpan.datasets.check_texts import FindPrivate, Problem, check_files, check_texts
+from goldpan.datasets.croissant import CROISSANT
 from goldpan.datasets.family import REPO, Family
 from goldpan.datasets.kind import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
+from goldpan.datasets.manifest import Origin
 from goldpan.datasets.provenance import PROVENANCE, digest, read_provenance
 
 _BUILD = "Build the dataset again"
@@ -49,13 +51,16 @@ def check_dataset(
     texts = [name for name in provenance["files"] if name not in shards]
     if foreign := list(_check_columns(directory, family, shards)):
         return problems + foreign
+    origins = _origins(directory, family, shards, provenance)
+    further = [name for name in texts if name not in (CARD, CROISSANT)]
     return [
         *problems,
-        *_check_source(provenance),
-        *_check_card(directory, family, shards),
-        *_check_licenses(directory, shards, allowed_licenses),
+        *_check_sources(provenance),
+        *_check_card(directory, family, shards, origins),
+        *_check_licenses(origins, allowed_licenses),
         *_check_paths(directory, [*texts, PROVENANCE]),
         *check_texts(directory, family, shards, find_private),
+        *check_files(directory, further, find_private),
     ]
 
 
@@ -68,13 +73,14 @@ def _schema(directory: Path, shards: list[str]) -> pa.Schema | None:
     return None
 
 
-def _check_source(provenance: Mapping[str, Any]) -> Iterator[Problem]:
-    """Find a task's source that may not be copied; imports keep the task in their settings."""
-    task = provenance.get("settings", {}).get("task")
-    source = task.get("source") if isinstance(task, Mapping) else None
-    if isinstance(source, Mapping) and source.get("access") == "no-copy":
-        cause = f"its source, {source.get('title')}, may not be copied"
-        yield Problem("data", cause, "Publish nothing of it; name the source to people instead")
+def _check_sources(provenance: Mapping[str, Any]) -> Iterator[Problem]:
+    """Find sources of tasks that may not be copied; builders keep the tasks in their settings."""
+    settings = provenance.get("settings", {})
+    for task in (settings.get("task"), *settings.get("tasks", ())):
+        source = task.get("source") if isinstance(task, Mapping) else None
+        if isinstance(source, Mapping) and source.get("access") == "no-copy":
+            cause = f"its source, {source.get('title')}, may not be copied"
+            yield Problem("data", cause, "Publish nothing of it; name the source to people instead")
 
 
 def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[Problem]:
@@ -110,7 +116,9 @@ def _check_columns(directory: Path, family: Family, shards: list[str]) -> Iterat
             yield Problem(shard, f"its columns are not those of {family.name}", _BUILD)
 
 
-def _check_card(directory: Path, family: Family, shards: list[str]) -> Iterator[Problem]:
+def _check_card(
+    directory: Path, family: Family, shards: list[str], origins: Sequence[Origin]
+) -> Iterator[Problem]:
     try:
         card = _front_matter(directory / CARD)
         data_files = {
@@ -146,7 +154,7 @@ def _check_card(directory: Path, family: Family, shards: list[str]) -> Iterator[
     for license in licenses:
         if license not in HUB_LICENSES:
             yield Problem(CARD, f"the Hub knows no licence {license!r}", _BUILD)
-    if sorted(licenses) != hub_licenses(license for _, license in _licenses(directory, shards)):
+    if sorted(licenses) != hub_licenses(origin.license for origin in origins):
         yield Problem(CARD, "its licence is not that of the examples", _BUILD)
 
 
@@ -159,29 +167,42 @@ def _front_matter(path: Path) -> dict[str, Any]:
     return read
 
 
-def _licenses(directory: Path, shards: list[str]) -> dict[tuple[str, str | None], int]:
-    """Return how many examples each repository gave under each licence."""
+def _origins(
+    directory: Path, family: Family, shards: list[str], provenance: Mapping[str, Any]
+) -> list[Origin]:
+    """Return what each repository or work gave under each licence, by the rows themselves.
+
+    What rows only quote has no row, so the provenance tells of it.
+    """
+    columns = [REPO, family.works or REPO, "license"]
     counts: Counter[tuple[str, str | None]] = Counter()
     for shard in shards:
-        table = pq.read_table(directory / shard, columns=[REPO, "license"])
-        counts.update(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    return counts
+        table = pq.read_table(directory / shard, columns=list(dict.fromkeys(columns)))
+        rows = zip(*(table.column(name).to_pylist() for name in columns), strict=True)
+        counts.update((repo or work or family.origin, license) for repo, work, license in rows)
+    for origin in provenance.get("repositories", ()):
+        if not origin["rows"]:
+            counts.setdefault((origin["repo"], origin["license"]), 0)
+    return [
+        Origin(repo, license, counts[repo, license])
+        for repo, license in sorted(counts, key=lambda pair: (pair[0], pair[1] or ""))
+    ]
 
 
 def _check_licenses(
-    directory: Path, shards: list[str], allowed: Collection[str] | None
+    origins: Sequence[Origin], allowed: Collection[str] | None
 ) -> Iterator[Problem]:
     allow = None if allowed is None else {(spdx(name) or name).lower() for name in allowed}
-    counts = sorted(_licenses(directory, shards).items(), key=lambda item: item[0][0])
-    for (repo, license), rows in counts:
-        known = spdx(license)
+    for origin in origins:
+        known = spdx(origin.license)
         name = (known or UNKNOWN).lower()
         if name in allow if allow is not None else known:
             continue
-        cause = f"{rows} examples are of {repo}, whose licence is {license or 'not known'}"
+        what = f"{origin.rows} examples are" if origin.rows else "texts that others quote are"
+        cause = f"{what} of {origin.repo}, whose licence is {origin.license or 'not known'}"
         if allow is not None and known:
             cause += " and not in the allow-list"
-        remedy = f"Leave the repository out, or allow {known or UNKNOWN} if you may publish it"
+        remedy = f"Leave {origin.repo} out, or allow {known or UNKNOWN} if you may publish it"
         yield Problem("data", cause, remedy)
 
 

@@ -64,6 +64,17 @@ def check_texts(
         yield Problem("data", cause, "Redact or leave out the examples")
 
 
+def check_files(
+    directory: Path, names: list[str], find_private: FindPrivate | None
+) -> Iterator[Problem]:
+    """Find secrets and personal data in further files of a dataset, which are UTF-8 text."""
+    for name in names:
+        find = find_private or _own_search()[0]
+        text = (directory / name).read_text(encoding="utf-8", errors="replace")
+        for kind in sorted({finding.kind for finding in find(text)}):
+            yield Problem(name, f"it holds {kind}", "Leave the example out that it is of")
+
+
 def _findings(
     values: pa.Array, column: Column, find: FindPrivate, likely: Likely | None
 ) -> list[tuple[int, str]]:

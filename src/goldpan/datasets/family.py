@@ -65,6 +65,9 @@ class Family:
     """The column of the official split, which the split `given` goes by; empty for none."""
     origin: str = ""
     """The published work that the rows were taken from; empty for what Goldpan mined."""
+    works: str = ""
+    """The column of the work that a row without a repository is from; empty where all such rows
+    are of `origin`."""
 
     @property
     def table(self) -> Table:

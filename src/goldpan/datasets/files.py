@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -19,8 +19,8 @@ from goldpan.datasets.diff.changelog import changelog
 from goldpan.datasets.diff.compare import compare_versions
 from goldpan.datasets.family import GROUP, REPO, Family
 from goldpan.datasets.gold import Gold, score_labels
-from goldpan.datasets.kind import COLUMNS, described_columns
-from goldpan.datasets.manifest import CardInputs, DataFile, Origin, Split, Written
+from goldpan.datasets.kind import described_family
+from goldpan.datasets.manifest import CardInputs, DataFile, Extras, Origin, Split, Written
 from goldpan.datasets.provenance import (
     Provenance,
     digest,
@@ -44,6 +44,7 @@ def write_dataset(
     since: Path | None = None,
     shard_bytes: int = SHARD_BYTES,
     golds: Sequence[Gold] = (),
+    extras: Extras | None = None,
 ) -> Written:
     """Write the rows as a dataset to a directory, in place of an earlier dataset there.
 
@@ -53,22 +54,29 @@ def write_dataset(
     near duplicates. Memory follows the batch, beside a few light columns. The directory appears
     by a rename when all is written. Mappings in `provenance` are read after the last row. The card
     tells what changed since the older version in `since`, which may be `directory` itself.
+    `extras` has what the family has beside that.
 
     Raises `DatasetError` where there are no rows, an id stands twice or is missing, or the
     directory holds something else than a dataset.
     """
     refuse_foreign(directory)
     batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
+    more = extras or Extras()
     try:
         with workspace.replacing(directory) as building:
             spool_path = building.with_name("rows.arrow")
             written = _write_data(building, spool_path, family, batches, plan, shard_bytes)
             paths = [building / file.path for file in written.files]
             written = replace(written, scores=tuple(score_labels(paths, gold) for gold in golds))
-            _describe(written, card, provenance)
+            written = replace(written, origins=_with_quoted(written.origins, more.quoted))
+            for name, content in more.files.items():
+                path = building / PurePosixPath(name)
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content)
+            _describe(written, card, provenance, more)
             if since is not None:
                 changes = changelog(compare_versions(since, building, workspace))
-                _describe(written, replace(card, changes=changes), provenance)
+                _describe(written, replace(card, changes=changes), provenance, more)
     except OSError as error:
         raise DatasetError(
             f"{directory} cannot be written: {error}",
@@ -77,10 +85,10 @@ def write_dataset(
     return replace(written, directory=directory)
 
 
-def _describe(written: Written, card: CardInputs, provenance: Provenance) -> None:
+def _describe(written: Written, card: CardInputs, provenance: Provenance, extras: Extras) -> None:
     write_card(written, card, provenance)
     write_croissant(written, card, provenance)
-    _write_provenance(written, provenance)
+    _write_provenance(written, provenance, extras)
 
 
 def _write_data(
@@ -96,7 +104,9 @@ def _write_data(
     facts = dict.fromkeys(
         ("id", GROUP, REPO, family.moment, "license", *family.order, *family.subject)
     )
-    facts |= dict.fromkeys(name for name in (family.stratum, family.partition) if name)
+    facts |= dict.fromkeys(
+        name for name in (family.stratum, family.partition, family.works) if name
+    )
     schema = family.schema.append(pa.field(GROUP, pa.string()))
     with spooled(spool_path, schema, map(_with_group, batches), list(facts)) as spool:
         splits = assign_splits(_candidates(spool.facts, family), plan)
@@ -175,29 +185,37 @@ def _split(building: Path, shards: Shards, moments: pa.ChunkedArray | None) -> S
 
 
 def _origins(facts: pa.Table, family: Family) -> tuple[Origin, ...]:
-    pairs = zip(
-        (repo or family.origin for repo in facts.column(REPO).to_pylist()),
-        facts.column("license").to_pylist(),
-        strict=True,
+    names = (REPO, family.works or REPO, "license")
+    columns = (facts.column(name).to_pylist() for name in names)
+    counts = Counter(
+        (repo or work or family.origin, license)
+        for repo, work, license in zip(*columns, strict=True)
     )
-    counts = Counter(pairs)
-    return tuple(
-        Origin(repo, license, counts[repo, license])
-        for repo, license in sorted(counts, key=lambda pair: (pair[0], pair[1] or ""))
-    )
+    return _sorted(Origin(*origin, rows) for origin, rows in counts.items())
 
 
-def _write_provenance(written: Written, provenance: Provenance) -> None:
+def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[Origin, ...]:
+    """Add those that have no row of their own, with no rows."""
+    by_name = {(origin.repo, origin.license): origin for origin in origins}
+    for origin in quoted:
+        by_name.setdefault((origin.repo, origin.license), replace(origin, rows=0))
+    return _sorted(by_name.values())
+
+
+def _sorted(origins: Iterable[Origin]) -> tuple[Origin, ...]:
+    return tuple(sorted(origins, key=lambda origin: (origin.repo, origin.license or "")))
+
+
+def _write_provenance(written: Written, provenance: Provenance, extras: Extras) -> None:
     directory = written.directory
     files: dict[str, Any] = {
         file.path: {"sha256": file.sha256, "bytes": file.size} for file in written.files
     }
-    for name in (CARD, CROISSANT):
+    for name in (CARD, CROISSANT, *extras.files):
         path = directory / name
         files[name] = {"sha256": digest(path), "bytes": path.stat().st_size}
     about = {
-        "family": written.family.name,
-        COLUMNS: described_columns(written.family),
+        **described_family(written.family),
         "examples": written.rows,
         "splits": {
             **asdict(written.report),
@@ -205,6 +223,7 @@ def _write_provenance(written: Written, provenance: Provenance) -> None:
         },
         "repositories": [asdict(origin) for origin in written.origins],
         **({"gold": [asdict(score) for score in written.scores]} if written.scores else {}),
+        **extras.about,
     }
     write_provenance(directory, provenance, about, files)
 

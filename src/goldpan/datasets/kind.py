@@ -16,15 +16,20 @@ from goldpan.datasets.family import Column, Family
 
 COLUMNS = "columns"
 """Where provenance describes the columns."""
+_ORIGIN = "origin"
+_WORKS = "works"
 _HOLDS = ("fact", "prose", "code")
 
 
-def described_columns(family: Family) -> list[dict[str, str]]:
-    """Return what provenance says of a family's columns."""
-    return [
+def described_family(family: Family) -> dict[str, Any]:
+    """Return what provenance says of a family, so that `known_family` knows it again."""
+    columns = [
         {"name": column.name, "type": _type(column.kind), "holds": column.holds}
         for column in family.columns
     ]
+    origin = {_ORIGIN: family.origin, _WORKS: family.works}
+    named = {name: text for name, text in origin.items() if text}
+    return {"family": family.name, COLUMNS: columns, **named}
 
 
 def _type(kind: pa.DataType) -> str:
@@ -57,6 +62,9 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
         return None
     if any(column.get("holds") not in _HOLDS for column in described):
         return None
+    works = str(provenance.get(_WORKS, ""))
+    if works and works not in schema.names:
+        return None
     columns = tuple(
         Column(field.name, field.type, "", cast(Literal["fact", "prose", "code"], column["holds"]))
         for field, column in zip(schema, described, strict=True)
@@ -73,4 +81,6 @@ def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
         inputs=(),
         target="",
         task_categories=(),
+        origin=str(provenance.get(_ORIGIN, "")),
+        works=works,
     )

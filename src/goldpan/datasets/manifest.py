@@ -78,6 +78,37 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class Extras:
+    """What a dataset has beside its rows and what all datasets tell of themselves."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Further files, by their path in the dataset with slashes."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Further members of its provenance."""
+    quoted: tuple[Origin, ...] = ()
+    """Where texts are from that stand in rows of others, or in `files`; `rows` does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """A task that rows are of, for the card."""
+
+    name: str
+    side: str
+    """The split of its rows."""
+    kind: str
+    source: str
+    """The title of the work that its rows are from."""
+    license: str
+    """Of that work."""
+    available: int
+    """Its instances."""
+    drawn: int
+    rows: int
+    """Those that are here."""
+
+
+@dataclass(frozen=True, slots=True)
 class FunnelStep:
     """One criterion that decided, for the card."""
 
@@ -115,11 +146,17 @@ class CardInputs:
     """How the reply that answers was chosen, in words; empty where there is none."""
     explained: Mapping[str, str] = field(default_factory=dict)
     """What the reasons in the provenance's counts mean, by reason."""
+    tasks: tuple[TaskLine, ...] = ()
+    """The tasks whose rows these are; empty for a dataset of one task."""
+    citations: tuple[str, ...] = ()
+    """BibTeX entries of the works that rows are from."""
     made: str = ""
     """How the rows were made; empty for what is mined from repositories with all replies kept."""
     changes: str = ""
     """Markdown on what changed since an older version, put into the card as it is."""
     apart: bool = True
     """Whether near duplicates were kept on one side of the split."""
+    near_duplicates: str = ""
+    """How they were kept apart, in words, where they were not by groups."""
     redacted: bool = True
     """Whether private data was looked for and made unreadable."""

@@ -56,7 +56,7 @@ FAMILIES: dict[str, type[Section]] = {
 """By the family's name; the table of the file has that name, too."""
 _NOT_THEIRS = ("rules", "limit", "require", "answer", "gold", "since")
 """Keys that say how issues and pairs become rows."""
-_OF_REPOSITORIES = ("publish", "split", "profile", "repositories", "leave_out")
+_OF_REPOSITORIES = ("split", "profile", "repositories", "leave_out")
 """Keys that mean nothing for crosscode, which is made of tasks."""
 
 

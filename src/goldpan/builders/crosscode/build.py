@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from goldpan.builders.crosscode.directory import files_of, replacing
+from goldpan.builders.crosscode.described import (
+    Sides,
+    describe_card,
+    describe_provenance,
+    describe_split,
+)
+from goldpan.builders.crosscode.directory import stored_provenance
+from goldpan.builders.crosscode.family import CROSSCODE
 from goldpan.builders.crosscode.leaks import leaking_places
 from goldpan.builders.crosscode.meta import DATA, META, Meta, meta_json
-from goldpan.builders.crosscode.prompt_table import CrossSettings, write_side
+from goldpan.builders.crosscode.prompt_table import CrossSettings, prompt_rows
 from goldpan.builders.crosscode.read_meta import list_metas, read_meta
 from goldpan.builders.crosscode.splits import Assigned
 from goldpan.builders.crosscode.spool import TaskCount, TaskFiles, spool_side
 from goldpan.core.errors import DatasetError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.provenance import Provenance, digest, write_provenance
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import Extras
+from goldpan.datasets.prompt_methods import Side
+from goldpan.datasets.splits import SplitPlan
 
-FAMILY = "crosscode"
+FAMILY = CROSSCODE.name
 """The family of a built split, in its provenance."""
 TASKS = "tasks"
 """The folder of the tasks' meta information."""
@@ -88,98 +98,61 @@ def build_split(
             f"It evaluates on {assigned.split.evaluate}: add tasks with --from, or choose another "
             "of goldpan build crosscode splits",
         )
+    stored_provenance(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}
-    sides = {
+    tasks_of: dict[Side, list[TaskFiles]] = {
         "train": [by_stem[meta.stem] for meta in assigned.train],
         "evaluation": [by_stem[meta.stem] for meta in assigned.evaluation],
     }
-    with replacing(workspace, directory, FAMILY) as building:
-        scratch = building.parent
-        with reporter.task(assigned.name, 4) as progress:
-            evaluation = spool_side(
-                scratch / "evaluation", sides["evaluation"], settings.evaluation_cap, settings.seed
-            )
-            progress.advance()
-            train = spool_side(scratch / "train", sides["train"], settings.train_cap, settings.seed)
-            progress.advance()
-            leaks: Counter[str] = Counter()
-            dropped = leaking_places(
-                train.inputs(), evaluation.inputs, settings.duplicates, leaks, scratch=scratch
-            )
-            progress.advance()
-            cuts: Counter[str] = Counter()
-            lost = write_side(building, "train", sides["train"], train, dropped, settings, cuts)
-            write_side(
-                building, "evaluation", sides["evaluation"], evaluation, set(), settings, cuts
-            )
-            progress.advance()
-        trained = tuple(
-            replace(count, leaking=lost[number]) for number, count in enumerate(train.counts)
+    with workspace.scratch() as scratch, reporter.task(assigned.name, 4) as progress:
+        evaluation = spool_side(
+            scratch / "evaluation", tasks_of["evaluation"], settings.evaluation_cap, settings.seed
         )
-        built = CrossCodeResult(
-            directory,
+        progress.advance()
+        train = spool_side(scratch / "train", tasks_of["train"], settings.train_cap, settings.seed)
+        progress.advance()
+        leaks: Counter[str] = Counter()
+        dropped = leaking_places(
+            train.inputs(), evaluation.inputs, settings.duplicates, leaks, scratch=scratch
+        )
+        progress.advance()
+        sides = Sides(
             assigned,
-            trained,
-            evaluation.counts,
-            {relation: leaks[relation] for relation in ("exact", "near")},
-            cuts["examples"],
-            cuts["input"],
-            time.monotonic() - begun,
+            tasks_of,
+            {"train": train.counts_without(dropped), "evaluation": evaluation.counts},
         )
-        _write_tasks(building, (*assigned.train, *assigned.evaluation))
-        _write_provenance(building, built, sides, settings)
-    return built
-
-
-def _write_tasks(building: Path, metas: Iterable[Meta]) -> None:
-    """Keep what prompts and shortcut baselines were made of beside them."""
-    folder = building / TASKS
-    folder.mkdir()
-    for meta in metas:
-        (folder / f"{meta.stem}{META}").write_bytes(meta_json(meta))
-
-
-def _write_provenance(
-    building: Path,
-    built: CrossCodeResult,
-    sides: dict[str, list[TaskFiles]],
-    settings: CrossSettings,
-) -> None:
-    assigned = built.assigned
-    budget = settings.budget
-    about = {
-        "family": FAMILY,
-        "examples": sum(count.drawn - count.leaking for count in (*built.train, *built.evaluation)),
-        "split": {"name": assigned.name, **asdict(assigned.split)},
-        "train": [asdict(count) for count in built.train],
-        "evaluation": [asdict(count) for count in built.evaluation],
-        "left_out": [asdict(left_out) for left_out in assigned.left_out],
-        "inputs": {
-            path.name: digest(path)
-            for tasks in sides.values()
-            for task in tasks
-            for path in (task.data, task.data.with_name(f"{task.meta.stem}{META}"))
-        },
-    }
-    provenance = Provenance(
-        settings={
-            "method": settings.method.name,
-            "seed": settings.seed,
-            "budget": {"most": budget.most, "unit": budget.unit} if budget else None,
-            "train_cap": settings.train_cap,
-            "evaluation_cap": settings.evaluation_cap,
-            "duplicates": asdict(settings.duplicates),
-            "layout": settings.layout,
-        },
-        versions={"rensa": version("rensa")},
-        counts={
-            "leaking_exact": built.leaks["exact"],
-            "leaking_near": built.leaks["near"],
-            "examples_cut": built.examples_cut,
-            "inputs_cut": built.inputs_cut,
-        },
+        counts = Counter(
+            leaking_exact=leaks["exact"], leaking_near=leaks["near"], examples_cut=0, inputs_cut=0
+        )
+        rows = chain(
+            prompt_rows("train", tasks_of["train"], train, dropped, settings, counts),
+            prompt_rows("evaluation", tasks_of["evaluation"], evaluation, (), settings, counts),
+        )
+        write_dataset(
+            workspace,
+            directory,
+            CROSSCODE,
+            CROSSCODE.batches(rows),
+            SplitPlan("given", seed=settings.seed),
+            describe_provenance(sides, settings, counts),
+            describe_card(sides, settings),
+            extras=Extras(
+                {f"{TASKS}/{meta.stem}{META}": meta_json(meta) for meta in sides.metas},
+                describe_split(sides),
+                (*train.quoted, *evaluation.quoted),
+            ),
+        )
+        progress.advance()
+    return CrossCodeResult(
+        directory,
+        assigned,
+        sides.counts["train"],
+        sides.counts["evaluation"],
+        {relation: leaks[relation] for relation in ("exact", "near")},
+        counts["examples_cut"],
+        counts["inputs_cut"],
+        time.monotonic() - begun,
     )
-    write_provenance(building, provenance, about, files_of(building))
 
 
 def read_tasks(directory: Path) -> dict[str, Meta]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,7 +37,7 @@ from goldpan.datasets.task_rows import task_family
 
 _BATCH = 256
 _SIDES: tuple[tuple[Side, str], ...] = (("train", "train"), ("evaluation", "test"))
-_COLUMNS = ["id", "task", "prompt", "output"]
+_COLUMNS = ["id", "task", "repo", "license", "created_at", "prompt", "output"]
 
 
 def is_split(directory: Path) -> bool:
@@ -148,7 +149,7 @@ def _batches(directory: Path, task: Task, counts: Counter[str]) -> Iterator[pa.R
                                 row["output"],
                                 split,
                                 f"{task.name}:{row['id']}",
-                                {"license": "unknown", "document": row["task"]},
+                                _facts(row),
                             )
                             for row in batch.to_pylist()
                         )
@@ -157,3 +158,9 @@ def _batches(directory: Path, task: Task, counts: Counter[str]) -> Iterator[pa.R
                         yield pa.RecordBatch.from_pylist(rows, schema=schema)
             except (OSError, pa.ArrowException) as error:
                 raise DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
+
+
+def _facts(row: Mapping[str, Any]) -> dict[str, Any]:
+    moment = row["created_at"]
+    facts = {"repo": row["repo"], "license": row["license"], "document": row["task"]}
+    return {**facts, "created_at": None if moment is None else moment.isoformat()}

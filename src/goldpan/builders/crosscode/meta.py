@@ -72,6 +72,16 @@ class Meta:
         return self.categories[0] if self.categories else ""
 
     @property
+    def work(self) -> str:
+        """The title of the work that the instances are from, else the name of the dataset."""
+        return self.task.source.title if self.task else self.source
+
+    @property
+    def license(self) -> str | None:
+        """The licence of that work; None where the file does not tell."""
+        return self.task.source.license if self.task else None
+
+    @property
     def shown_inputs(self) -> frozenset[str]:
         """The inputs of the examples, which must not be asked."""
         return frozenset(example.input for example in (*self.positive, *self.negative))

@@ -1,46 +1,21 @@
-"""The prompts of a split as Parquet files."""
+"""The prompts of a split as rows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from goldpan.builders.crosscode.budget import Budget
-from goldpan.builders.crosscode.instance import Instance
 from goldpan.builders.crosscode.prompt import Prompter
 from goldpan.builders.crosscode.spool import Spooled, TaskFiles
+from goldpan.datasets.family import GROUP
 from goldpan.datasets.prompt_methods import Method, Side
-from goldpan.datasets.shards import write_shards
 from goldpan.filters.duplicates.settings import DuplicateSettings
 
 SHARDS: dict[Side, str] = {"train": "train", "evaluation": "test"}
-"""The names of the two sides' files."""
-_TEXT = pa.string()
-PROMPTS = pa.schema(
-    [
-        pa.field("id", _TEXT, nullable=False),
-        pa.field("task", _TEXT, nullable=False),
-        pa.field("type", _TEXT, nullable=False),
-        pa.field("subtype", _TEXT),
-        pa.field("category", _TEXT),
-        pa.field("source", _TEXT, nullable=False),
-        pa.field("prompt", _TEXT, nullable=False),
-        pa.field("input", _TEXT, nullable=False),
-        pa.field("output", _TEXT, nullable=False),
-        pa.field("positive", pa.int32(), nullable=False),
-        pa.field("negative", pa.int32(), nullable=False),
-        pa.field("examples_cut", pa.int32(), nullable=False),
-        pa.field("input_cut", pa.int64(), nullable=False),
-    ]
-)
-"""The columns of both sides; `input` is whole, whatever the prompt lost of it."""
-_BATCH = 64
+"""The splits of the two sides."""
 TRAIN_CAP = 10_000
 """The most instances to take from a training task."""
 
@@ -59,59 +34,42 @@ class CrossSettings:
     layout: str = "lines"
 
 
-def write_side(
-    building: Path,
+def prompt_rows(
     side: Side,
     tasks: Sequence[TaskFiles],
     spooled: Spooled,
     dropped: Collection[int],
     settings: CrossSettings,
-    cuts: Counter[str],
-) -> Counter[int]:
-    """Write the prompts of a side; return how many of its instances were dropped, by task.
-
-    `dropped` has the places of those in `spooled`; `cuts` gains the prompts that lack examples or
-    a part of their input.
-    """
-    lost: Counter[int] = Counter()
-
-    def kept() -> Iterator[tuple[int, Instance]]:
-        for index, (number, instance) in enumerate(spooled.read()):
-            if index in dropped:
-                lost[number] += 1
-            else:
-                yield number, instance
-
-    rows = _rows(side, tasks, kept(), settings, cuts)
-    data = building / "data"
-    data.mkdir(exist_ok=True)
-    write_shards(data, SHARDS[side], PROMPTS, _tables(rows))
-    return lost
-
-
-def _rows(
-    side: Side,
-    tasks: Sequence[TaskFiles],
-    instances: Iterable[tuple[int, Instance]],
-    settings: CrossSettings,
-    cuts: Counter[str],
+    counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a side, in the order of its tasks.
+
+    `dropped` has the places of instances in `spooled` that are left out; `counts` gains the prompts
+    that lack examples or a part of their input.
+    """
     prompters = [
         Prompter(task.meta, settings.method, side, settings.seed, settings.budget, settings.layout)
         for task in tasks
     ]
-    for number, instance in instances:
-        meta = tasks[number].meta
+    for index, (number, drawn) in enumerate(spooled.read()):
+        if index in dropped:
+            continue
+        meta, instance = tasks[number].meta, drawn.instance
         prompt = prompters[number].prompt(instance.input, f"{instance.split}/{instance.idx}")
-        cuts["examples"] += prompt.examples_cut > 0
-        cuts["input"] += prompt.input_cut > 0
+        counts["examples_cut"] += prompt.examples_cut > 0
+        counts["inputs_cut"] += prompt.input_cut > 0
         yield {
             "id": f"{meta.stem}/{instance.split}/{instance.idx}",
+            GROUP: SHARDS[side],
             "task": meta.name,
             "type": meta.kind.type,
             "subtype": meta.kind.subtype or None,
             "category": meta.category or None,
             "source": meta.source,
+            "work": meta.work,
+            "repo": drawn.repo,
+            "license": drawn.license,
+            "created_at": drawn.created_at,
             "prompt": prompt.text,
             "input": instance.input,
             "output": instance.output,
@@ -120,9 +78,3 @@ def _rows(
             "examples_cut": prompt.examples_cut,
             "input_cut": prompt.input_cut,
         }
-
-
-def _tables(rows: Iterable[dict[str, Any]]) -> Iterator[pa.Table]:
-    left = iter(rows)
-    while batch := list(islice(left, _BATCH)):
-        yield pa.Table.from_pylist(batch, schema=PROMPTS)

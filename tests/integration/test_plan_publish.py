@@ -1,0 +1,90 @@
+"""Each family that a plan builds goes from the plan to the Hub, or is told why it may not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.registry import find_task
+from tests.crosscode_tasks import sample_rows, write_rows
+from tests.planning import SLUICE, TASKS, states, write_plan, write_tasks
+from tests.program import Done
+from tests.publishing import Place, local_place
+from tests.twin.history import history_world
+
+FAMILIES = ("qa", "fault-localization", "code-edit", "issue-type", "code-comments", "crosscode")
+_MORE = {
+    "code-comments": '[dataset.code-comments]\nkinds = ["class", "module", "function"]\n',
+    "crosscode": f'[dataset.crosscode]\ntasks = {list(TASKS)}\nsplit = "Type-QA"\n',
+}
+
+
+def dataset(name: str, family: str) -> str:
+    """Return the part of a plan that builds and publishes a dataset."""
+    publish = f'[dataset.publish]\nrepo-id = "your-name/{name}"\n'
+    head = f'[[dataset]]\nname = "{name}"\nfamily = "{family}"\n'
+    return head + _MORE.get(family, "") + publish
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Done]]:
+    folder = tmp_path_factory.mktemp("published")
+    repositories = f'[repositories]\nlisted = ["{SLUICE}"]\n[clone]\nsource = "{{name}}.git"\n'
+    with local_place(folder, history_world(folder / "sluice.git")) as place:
+        write_tasks(folder / "lab")
+        write_plan(folder, repositories + "".join(dataset(name, name) for name in FAMILIES))
+        yield place, place.run("run", "plan.toml", "--json")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_goes_from_plan_to_hub(ran: tuple[Place, Done], family: str) -> None:
+    place, done = ran
+    assert done.code == 0, done.out + done.err
+    assert states(json.loads(done.out))[f"publish/{family}"] == "done"
+    repo_id = f"your-name/{family}"
+    published = {name: place.hub.content(file) for name, file in place.hub.files(repo_id).items()}
+    published.pop(".gitattributes")
+    directory = place.folder / "lab" / "datasets" / family
+    paths = [path for path in directory.rglob("*") if path.is_file()]
+    assert published == {
+        path.relative_to(directory).as_posix(): path.read_bytes() for path in paths
+    }
+    card = published["README.md"].decode()
+    (info,) = yaml.safe_load_all(card.split("\n---\n")[0])
+    assert info["license"] == "mit"
+    rows = sum(pq.read_metadata(path).num_rows for path in directory.glob("data/*.parquet"))
+    assert sum(split["num_examples"] for split in info["dataset_info"]["splits"]) == rows > 0
+    for words in ("One example, its long texts cut:", "## Licences", "| MIT |", "```bibtex"):
+        assert words in card
+    sources: list[Any] = json.loads(published["provenance.json"])["repositories"]
+    assert {source["license"] for source in sources} == {"MIT"}
+
+
+def test_a_licence_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place, Done]) -> None:
+    """The rows of one task say nothing of a licence, neither do they in its registry."""
+    place, _ = ran
+    task = find_task("story_points")
+    lab = Workspace(place.folder / "lab")
+    before = place.hub.repo("your-name/crosscode")
+    rows = [{**row, "license": None} for row in sample_rows(task, 30)]
+    write_rows(lab, task, {"train": rows[:20], "test": rows[20:]})
+    done = place.run("run", "plan.toml", "--json")
+    assert done.code == 3, done.out + done.err
+    units = {unit["unit"]: unit for unit in json.loads(done.out)["units"]}
+    assert units["dataset/crosscode"]["state"] == "done"
+    assert units["publish/crosscode"]["state"] == "failed"
+    for name in ("Story points of 16 projects (Choetkiertikul et al.)", "o/n"):
+        cause = f"15 examples are of {name}, whose licence is unknown. Leave {name} out, or allow"
+        assert cause in units["publish/crosscode"]["problem"]
+    assert place.hub.repo("your-name/crosscode") == before
+    plan = place.folder / "plan.toml"
+    allowed = 'overwrite = true\nallow-license = ["MIT", "unknown"]\n'
+    plan.write_text(plan.read_text("utf-8") + allowed, "utf-8")
+    done = place.run("run", "plan.toml", "--json")
+    assert states(json.loads(done.out))["publish/crosscode"] == "done", done.out + done.err
