@@ -121,6 +121,7 @@ class Workspace:
     mine = mining.mine
     mine_many = mining.mine_many
     predict = mining.predict
+    predict_many = mining.predict_many
     from_backup = mining.from_backup
     normalize = mining.normalize
     clone = mining.clone

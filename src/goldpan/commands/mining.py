@@ -141,13 +141,11 @@ def mine(
         results: list[MineResult] = []
         failures: dict[str, GoldpanError] = {}
         if dry_run:
-            for name in names:
-                try:
-                    costs[name] = lab.predict(name)
-                except UsageError:
-                    raise
-                except GoldpanError as error:  # of this repository: the others go on
-                    failures[name] = error
+            for name, predicted in lab.predict_many(*names).items():
+                if isinstance(predicted, GoldpanError):
+                    failures[name] = predicted
+                else:
+                    costs[name] = predicted
         else:
             mined = _mine(lab, names, license)
             results = [
@@ -161,9 +159,9 @@ def mine(
     for failure in failures.values():
         complain(failure)
     if dry_run:
-        predicted = {name: asdict(cost) for name, cost in costs.items()}
+        told_costs = {name: asdict(cost) for name, cost in costs.items()}
         outcomes = {name: {"failure": str(error)} for name, error in failures.items()}
-        print_result(json, predicted | outcomes, lambda: print_estimates(costs))
+        print_result(json, told_costs | outcomes, lambda: print_estimates(costs))
     else:
         told_results = [mined_json(result) for result in results]
         failed = [failed_json(name, error) for name, error in failures.items()]

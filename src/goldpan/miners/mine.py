@@ -85,17 +85,24 @@ def predict(
 
     async def ask() -> Estimate:
         async with connect(settings, reporter, pace) as github:
-            announced = await announce(github, settings, repository_name(repo))
-            archive = Rehearsal(Workspace(settings.workspace).raw(announced.repo))
-            if settings.since is None and not archive.holds_entries:
-                return await price_first(github, settings, announced)
-            journal = Journal(archive)
-            journal.begin(_plan(settings, announced.repo))
-            miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
-            await miner.survey()
-            return await price(github, journal, settings, announced, miner)
+            return await predict_with(github, settings, repository_name(repo), reporter, pace)
 
     return asyncio.run(ask())
+
+
+async def predict_with(
+    github: GitHub, settings: Settings, repo: str, reporter: Reporter, pace: Pace | None
+) -> Estimate:
+    """Predict by a client that counts for this repository alone, as `predict` does."""
+    announced = await announce(github, settings, repo)
+    archive = Rehearsal(Workspace(settings.workspace).raw(announced.repo))
+    if settings.since is None and not archive.holds_entries:
+        return await price_first(github, settings, announced)
+    journal = Journal(archive)
+    journal.begin(_plan(settings, announced.repo))
+    miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
+    await miner.survey()
+    return await price(github, journal, settings, announced, miner)
 
 
 async def mine_with(

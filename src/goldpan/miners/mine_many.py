@@ -1,33 +1,21 @@
-"""Mines several repositories at once: one event loop, one limiter, one pool of tokens.
-
-While one repository waits for its next page, others ask for theirs. All their requests go through
-one gate (`Flow`), so that there are never more under way than one repository would have.
-"""
+"""Mines several repositories at once, or predicts what mining them would cost."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError
-from goldpan.core.memory import available_memory
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.resources import explain
 from goldpan.miners.announced import chosen_path
+from goldpan.miners.at_once import ask_at_once, repositories_at_once
+from goldpan.miners.estimate import Estimate
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.connect import connect
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import MineResult, mine_with
+from goldpan.miners.mine import MineResult, mine_with, predict_with
 from goldpan.miners.turns import Turns
-
-MOST_AT_ONCE = 8
-"""Repositories that are mined at once unless settings say otherwise: twice the requests that may
-be under way, so that there always is one to send."""
-MEMORY_A_REPOSITORY = 256 << 20
-"""Bytes for what a crawl remembers: of 90,000 entries over GraphQL, or of 38,000 over REST (2.8 and
-6.7 kB an entry)."""
 
 
 class Listener(Protocol):
@@ -86,36 +74,41 @@ def mine_many(
     """
     chosen_path(settings)
     names = list({repository_name(name).lower(): name for name in licenses}.values())
-    width = min(len(names), repositories_at_once(settings))
-    turns = Turns(alone=width == 1)
+    turns = Turns(alone=min(len(names), repositories_at_once(settings)) == 1)
 
-    async def work(waiting: Iterator[str], github: GitHub) -> None:
-        for name in waiting:
-            named_reporter = reporter.named(name)
-            client, repo = github.beside(named_reporter.note), repository_name(name)
-            try:
-                listener.begins(name)
-                result: MineResult | Exception = await mine_with(
-                    client, settings, repo, named_reporter, pace, licenses[name], turns
-                )
-            except Exception as error:  # noqa: BLE001 - of this repository: the others go on
-                result = error
-            listener.ended(name, result)
+    async def mine(client: GitHub, named_reporter: Reporter, name: str) -> None:
+        repo = repository_name(name)
+        try:
+            listener.begins(name)
+            result: MineResult | Exception = await mine_with(
+                client, settings, repo, named_reporter, pace, licenses[name], turns
+            )
+        except Exception as error:  # noqa: BLE001 - of this repository: the others go on
+            result = error
+        listener.ended(name, result)
 
-    async def ask() -> None:
-        waiting = iter(names)
-        async with connect(settings, reporter, pace) as github, asyncio.TaskGroup() as group:
-            for _ in range(width):
-                group.create_task(work(waiting, github))
-
-    try:
-        asyncio.run(ask())
-    except BaseExceptionGroup as group:  # of the listener
-        raise group.exceptions[0] from None
+    ask_at_once(settings, names, reporter, mine, pace)
 
 
-def repositories_at_once(settings: Settings) -> int:
-    """Return how many repositories are mined at once: as set, or as memory allows."""
-    if settings.at_once:
-        return settings.at_once
-    return max(1, min(MOST_AT_ONCE, available_memory() // MEMORY_A_REPOSITORY))
+def predict_many(
+    settings: Settings, names: Sequence[str], reporter: Reporter, pace: Pace | None = None
+) -> dict[str, Estimate | GoldpanError]:
+    """Return by name what mining each repository would cost, or why that cannot be told.
+
+    They are in the order given, whatever was answered first. Nothing is written. Raises
+    `UsageError` for settings that cannot work.
+    """
+    chosen_path(settings)
+    predicted: dict[str, Estimate | GoldpanError] = {}
+
+    async def predict(client: GitHub, named_reporter: Reporter, name: str) -> None:
+        repo = repository_name(name)
+        try:
+            predicted[name] = await predict_with(client, settings, repo, named_reporter, pace)
+        except GoldpanError as error:  # of this repository: the others go on
+            predicted[name] = error
+        task.advance()
+
+    with reporter.task("Asking GitHub of repositories", len(names)) as task:
+        ask_at_once(settings, list(dict.fromkeys(names)), reporter, predict, pace)
+    return {name: predicted[name] for name in names}

@@ -144,11 +144,11 @@ def _waits(step: Step, open_units: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted({*step.unit.needs, *step.unit.after}.intersection(open_units)))
 
 
-def priced(assessment: Assessment, step: Step, judged: Sequence[Assessment]) -> Assessment:
+def priced(assessment: Assessment, cost: Cost, judged: Sequence[Assessment]) -> Assessment:
     """Return an assessment with what running the unit would take.
 
-    Time and disk are those of its last run, else the mean of its stage; `Step.price` knows the
-    rest, for which GitHub may be asked.
+    `cost` is what the step itself tells. Time and disk are those of its last run where it does not
+    tell them, else the mean of its stage.
     """
     past = [
         other.record
@@ -156,7 +156,6 @@ def priced(assessment: Assessment, step: Step, judged: Sequence[Assessment]) -> 
         if other.unit.stage == assessment.unit.stage and other.record and other.record.seconds
     ]
     own = [record for record in past if record.unit == assessment.unit.name] or past
-    cost = step.price()
     if own:
         cost = replace(
             cost,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.core.progress import Reporter
-from goldpan.miners.mine_many import mine_many, summary
+from goldpan.miners.mine_many import mine_many, predict_many, summary
 from goldpan.plan.job import Job
 from goldpan.plan.record import Record
 from goldpan.plan.repository_steps import RENAMED, Setting
@@ -17,6 +17,7 @@ from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
+    from goldpan.miners.estimate import Estimate
     from goldpan.miners.mine import MineResult
 
 _DAY = timedelta(days=1)
@@ -84,14 +85,6 @@ class MineStep(Step):
             facts={RENAMED: result.repo},
         )
 
-    def price(self) -> Cost:
-        """Ask GitHub what there is, and predict what mining takes."""
-        try:
-            predicted = self.setting.lab.predict(self.unit.subject)
-        except GoldpanError as error:
-            return Cost(note=error.problem)
-        return Cost(requests=predicted.requests, points=predicted.points, seconds=predicted.seconds)
-
 
 def _is_old(refresh: str, age: timedelta) -> bool:
     return refresh == "daily" and age >= _DAY
@@ -106,6 +99,24 @@ def _gaps(coverage: Coverage) -> tuple[str, ...]:
     for gap in coverage.gaps:
         states[f"{gap.part} {gap.state}"] = states.get(f"{gap.part} {gap.state}", 0) + 1
     return tuple(f"{count:,} {what}" for what, count in sorted(states.items()))
+
+
+def price_together(steps: Sequence[Step], setting: Setting, reporter: Reporter) -> dict[str, Cost]:
+    """Ask GitHub what there is of all repositories, and predict what mining each takes, by unit."""
+    names = {step.unit.name: step.unit.subject for step in steps if isinstance(step, MineStep)}
+    if not names:
+        return {}
+    try:
+        predicted = predict_many(setting.lab.settings, list(names.values()), reporter)
+    except GoldpanError as error:
+        return dict.fromkeys(names, Cost(note=error.problem))
+    return {unit: _cost(predicted[repo]) for unit, repo in names.items()}
+
+
+def _cost(predicted: Estimate | GoldpanError) -> Cost:
+    if isinstance(predicted, GoldpanError):
+        return Cost(note=predicted.problem)
+    return Cost(requests=predicted.requests, points=predicted.points, seconds=predicted.seconds)
 
 
 def mine_together(jobs: Sequence[Job], setting: Setting, reporter: Reporter) -> None:

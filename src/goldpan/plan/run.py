@@ -20,7 +20,7 @@ from goldpan.plan.cluster import PlanCluster, open_cluster
 from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.job import Job, begun, explained, failed, failure
 from goldpan.plan.make import Store, make_setting, make_steps, open_workspace, store_of
-from goldpan.plan.mining import mine_together
+from goldpan.plan.mining import mine_together, price_together
 from goldpan.plan.record import Recipe, Record, read_record, write_record
 from goldpan.plan.repository_steps import Setting
 from goldpan.plan.results import Ended, Listener, PlanResult, Telling, UnitResult
@@ -108,9 +108,14 @@ class OpenPlan:
             for assessment, step in zip(judged, self.steps, strict=True)
             if wish.takes(step.unit)
         ]
+        if not price:
+            return [assessment for assessment, _ in pairs]
+        due = [step for assessment, step in pairs if assessment.why or assessment.after]
+        mining = price_together(due, self.setting, self._reporter)
+        costs = {step.unit.name: mining.get(step.unit.name) or step.price() for step in due}
         return [
-            priced(assessment, step, judged)
-            if price and (assessment.why or assessment.after)
+            priced(assessment, costs[step.unit.name], judged)
+            if step.unit.name in costs
             else assessment
             for assessment, step in pairs
         ]

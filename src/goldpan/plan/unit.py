@@ -121,7 +121,7 @@ class Step(ABC):
         """Do it; raises `GoldpanError` where it fails."""
 
     def price(self) -> Cost:
-        """Return what it would cost beyond what the last run tells; may ask GitHub."""
+        """Return what it would cost beyond what the last run tells, and GitHub for mining."""
         return Cost()
 
     def due(self, record: Record, update: bool) -> str:

@@ -64,6 +64,17 @@ def predict(self: Workspace, repo: str) -> Estimate:
         return predict(self.settings, repo, reporter)
 
 
+def predict_many(self: Workspace, *repos: str) -> dict[str, Estimate | GoldpanError]:
+    """Return by name what mining each repository would cost, or why that cannot be told.
+
+    GitHub is asked of several at once, as `mine_many` asks; nothing is written.
+    """
+    from goldpan.miners.mine_many import predict_many
+
+    with self.reporting() as reporter:
+        return predict_many(self.settings, repos, reporter)
+
+
 def from_backup(
     self: Workspace, repo: str, source: str | Path, *, license: str | None = None
 ) -> Coverage:
