@@ -13,7 +13,8 @@ from goldpan.core.archive import Archive
 from goldpan.miners.announced import Path as Via
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
-from goldpan.miners.github.rest_lists import ISSUES, Lists
+from goldpan.miners.github.rest_feeds import ISSUES
+from goldpan.miners.github.rest_lists import Lists
 from goldpan.miners.journal import Journal
 from goldpan.miners.mine import MineResult
 from tests.fault_matrix import LONG, PLAIN, RIFFLE, WIDE, matrix_world

@@ -10,10 +10,11 @@ from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import QueryError, RepositoryError, UsageError
 from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
-from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.introspection import INTROSPECTION, dialect_of, lacking_columns
 from goldpan.miners.github.limits import Resource
+from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.replies import Reply
 
 Path = Literal["graphql", "rest"]

@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 
 from goldpan.core.config import Settings
 from goldpan.miners.announced import RESOURCES, Announced, chosen_path
-from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import Resource
-from goldpan.miners.github.rest_lists import FEEDS
+from goldpan.miners.github.request import NoAnswerError
+from goldpan.miners.github.rest_feeds import FEEDS
 from goldpan.miners.github.sample import PAGE, Sample, graphql_requests, sample, sweep_requests
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import links_of

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from goldpan.core.query import open_tables
 from goldpan.core.workspace import Workspace
-from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import errors_of
 

@@ -19,10 +19,11 @@ from goldpan.miners.dry_run import Rehearsal
 from goldpan.miners.estimate import Estimate, Miner, price, price_first
 from goldpan.miners.former_names import ask_former_names
 from goldpan.miners.github import queries
-from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connect import connect
 from goldpan.miners.github.graphql_miner import GraphQLMiner
 from goldpan.miners.github.limits import Pace
+from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.github.rest_lists import Lists
 from goldpan.miners.github.rest_miner import RestMiner
 from goldpan.miners.github.rest_survey import RestSurveyor, stamp

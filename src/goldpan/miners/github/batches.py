@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
 from goldpan.core.retry import jittered
-from goldpan.miners.github.client import NoAnswerError
 from goldpan.miners.github.limits import Pace
+from goldpan.miners.github.request import NoAnswerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

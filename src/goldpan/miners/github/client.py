@@ -12,65 +12,39 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
-import httpx
 import orjson
 
-from goldpan import __version__
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
 from goldpan.core.retry import jittered
-from goldpan.core.tls import shared_context
 from goldpan.miners.github.concurrency import Flow
 from goldpan.miners.github.health import Health
-from goldpan.miners.github.limits import Pace, Resource, Token, TokenPool
-from goldpan.miners.replies import Reply, Verdict, read_reply
+from goldpan.miners.github.limits import Pace, Token, TokenPool
+from goldpan.miners.github.request import (
+    RUN_AGAIN,
+    NoAnswerError,
+    Request,
+    Tag,
+    host_of,
+    on_same_host,
+    path_of,
+)
+from goldpan.miners.github.transport import Transport
+from goldpan.miners.replies import Reply, Verdict
 
-API_VERSION = "2022-11-28"
-_LONGEST_BODY = 256 << 20
 _MOST_REDIRECTS = 5
 _SILENT = 5.0  # seconds; longer pauses are announced
 _MOST_LIMITS = 1_000  # waits for limits do not count as tries, but must end some day
 _MOST_SECONDARY = 20  # GitHub bans who goes on after that
 _TOKEN_TRIES = 3
 _MOST_REFUSED = 10  # queries in a row, after which it is no single entry's doing
-_IN_A_ROW = 3  # failures after which GitHub itself is doubted
 _FIRST_TRIES = 10  # of a repository's first contact, while GitHub answers for others
-_CONNECT_TIMEOUT = 10.0
-_AGAIN = "Run the same command again later: it resumes where it stopped"
 
 Refresh = Callable[[], tuple[str, ...]]
 """Makes new tokens, where the old ones expire."""
-
-
-class NoAnswerError(ServerError):
-    """One request was not answered, however often it was asked: ask for less, or later."""
-
-    def __init__(self, what: str, reply: Reply) -> None:
-        super().__init__(f"{what} failed ({reply.problem})", _AGAIN)
-        self.reason = reply.problem
-        self.status = reply.status or None
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """An ETag and the identity of the token that it belongs to: others get another one."""
-
-    etag: str
-    owner: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    resource: Resource
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: bytes | None = None
-    owner: str = ""
-    text: bool = False
 
 
 class GitHub:
@@ -101,25 +75,20 @@ class GitHub:
         self.seconds = 0.0
         """Response times of all requests."""
         self._queries = self._refused = 0  # answered, and refused in a row
-        self._probe: _Request | None = None
+        self._probe: Request | None = None
         self._pace = pace or Pace()
         self.note = note
         self._refresh = refresh
         self._health = Health()
-        self._http = httpx.AsyncClient(
-            verify=shared_context(),
-            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT)),
-            headers={"User-Agent": f"goldpan/{__version__}", "X-GitHub-Api-Version": API_VERSION},
-            limits=httpx.Limits(max_connections=concurrency + 1, keepalive_expiry=30),
-        )
+        self._transport = Transport(self._health, concurrency=concurrency, timeout=timeout)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._http.aclose()
+        await self._transport.close()
 
-    def beside(self, note: Callable[[str], None]) -> Self:
+    def with_own_counts(self, note: Callable[[str], None]) -> Self:
         """Return a client for another repository that counts for itself.
 
         Tokens, limits, the requests that may be under way and connections are shared.
@@ -134,13 +103,13 @@ class GitHub:
     def probe_with(self, url: str) -> None:
         """Ask this path of REST whenever it is doubtful whether GitHub answers at all."""
         headers = {"Accept": "application/vnd.github+json"}
-        self._probe = _Request("core", "GET", self.api_url + url, headers)
+        self._probe = Request("core", "GET", self.api_url + url, headers)
 
     def probe_with_query(self, document: str, variables: Mapping[str, object]) -> None:
         """Ask this query whenever it is doubtful whether GitHub answers at all."""
         body = orjson.dumps({"query": document, "variables": variables})
         headers = {"Content-Type": "application/json"}
-        self._probe = _Request("graphql", "POST", self.graphql_url, headers, body)
+        self._probe = Request("graphql", "POST", self.graphql_url, headers, body)
 
     async def get(
         self, url: str, tag: Tag | None = None, *, tries: int | None = None, text: bool = False
@@ -152,7 +121,7 @@ class GitHub:
         JSON. Raises `NoAnswerError` after the last try, `AuthenticationError` for bad tokens,
         `ServerError` once GitHub as a whole did not answer for as long as it is waited for.
         """
-        address = _at_home(self.api_url, url) if "://" in url else self.api_url + url
+        address = on_same_host(self.api_url, url) if "://" in url else self.api_url + url
         headers = {
             "Accept": "application/vnd.github.diff" if text else "application/vnd.github+json"
         }
@@ -160,7 +129,7 @@ class GitHub:
         if tag is not None and self.pool.owns(tag.owner):
             headers["If-None-Match"] = tag.etag
             owner = tag.owner
-        request = _Request("core", "GET", address, headers, owner=owner, text=text)
+        request = Request("core", "GET", address, headers, owner=owner, text=text)
         reply = await self._ask(request, tries or self.retries)
         self.free += reply.status == 304
         return reply
@@ -181,7 +150,7 @@ class GitHub:
         """
         body = orjson.dumps({"query": document, "variables": variables})
         headers = {"Content-Type": "application/json"}
-        request = _Request("graphql", "POST", self.graphql_url, headers, body)
+        request = Request("graphql", "POST", self.graphql_url, headers, body)
         reply = await self._ask(request, tries, patient=first_contact)
         if reply.verdict is Verdict.REFUSED:
             self._refused += 1
@@ -189,7 +158,7 @@ class GitHub:
                 # Others were answered: it may be one entry of it that GitHub cannot serve.
                 raise NoAnswerError("A GraphQL query", reply)
             hint = (
-                f"Check --api-url: {_host(self.graphql_url)} has no GraphQL API there"
+                f"Check --api-url: {host_of(self.graphql_url)} has no GraphQL API there"
                 if reply.status in (404, 405)
                 else "Check the token's access; with --via rest the same data comes another way"
             )
@@ -199,7 +168,7 @@ class GitHub:
         self.points += int(rate["cost"]) if rate else 1
         return reply
 
-    async def _ask(self, request: _Request, tries: int, *, patient: bool = False) -> Reply:
+    async def _ask(self, request: Request, tries: int, *, patient: bool = False) -> Reply:
         failures = limits = secondary = redirects = 0
         asked = request
         while True:
@@ -209,7 +178,8 @@ class GitHub:
                     return replace(reply, moved=request.url if redirects else "")
                 case Verdict.REDIRECT if redirects < _MOST_REDIRECTS:
                     redirects += 1
-                    request = replace(request, url=_target(request.url, reply))
+                    location = urljoin(request.url, reply.headers.get("location", ""))
+                    request = replace(request, url=on_same_host(request.url, location))
                     continue
                 case Verdict.TOKEN:
                     await self._refuse(token, reply)
@@ -222,95 +192,58 @@ class GitHub:
                     secondary += 1
                     if secondary > _MOST_SECONDARY:
                         raise ServerError(
-                            f"GitHub keeps asking to slow down ({reply.problem})", _AGAIN
+                            f"GitHub keeps asking to slow down ({reply.problem})", RUN_AGAIN
                         )
                     self.pool.pause(token, self._pause(reply, secondary - 1))
                     continue
             failures += 1
             last = failures >= tries or reply.verdict is not Verdict.FAILED
             # An incident at first contact is waited out as well, unless others are answered.
-            alone = failures > self._health.in_a_row and failures >= _FIRST_TRIES
-            waits = reply.status >= 500 and ((patient and not alone) or not self._health.ever)
+            alone = failures > self._health.failures and failures >= _FIRST_TRIES
+            waits = reply.status >= 500 and (
+                (patient and not alone) or not self._health.has_answered
+            )
             if waits:
                 await self._wait(reply, failures)
-            elif self._health.in_a_row >= _IN_A_ROW and self._probe is not None:
+            elif self._health.is_doubtful and self._probe is not None:
                 await self._wait_for_github(reply)
             elif not last:
                 await self._sleep(failures)
             if last and not waits:
-                raise NoAnswerError(f"{asked.method} {_path_of(asked.url)}", reply)
+                raise NoAnswerError(f"{asked.method} {path_of(asked.url)}", reply)
 
-    async def _send(self, request: _Request) -> tuple[Reply, Token]:
+    async def _send(self, request: Request) -> tuple[Reply, Token]:
         """Send a request once, and learn from the reply about GitHub, the token and the pace."""
         async with self.flow:
             token = await self.pool.acquire(request.resource, request.owner)
             started = time.monotonic()
+            self.requests += 1
             try:
-                reply = await self._once(token, request)
+                reply = await self._transport.send(token, request)
+                self.pool.observe(token, request.resource, reply.headers)
             finally:
                 seconds = time.monotonic() - started
                 self.seconds += seconds
                 self.pool.release(token, request.resource, seconds)
         match reply.verdict:
             case Verdict.FAILED:
-                self._health.failed()
+                self._health.record_failure()
                 self.flow.choked()
             case Verdict.SECONDARY:
                 self.flow.choked()
             case Verdict.DONE | Verdict.REFUSED | Verdict.REDIRECT:
-                self._health.answered()
+                self._health.record_answer()
                 self.pool.accepted(token)
                 self.flow.eased()
-        return reply, token
-
-    async def _once(self, token: Token, request: _Request) -> Reply:
-        sent = dict(request.headers)
-        if token.secret:
-            sent["Authorization"] = f"Bearer {token.secret}"
-        self.requests += 1
-        try:
-            async with self._http.stream(
-                request.method, request.url, headers=sent, content=request.body
-            ) as response:
-                answer = bytearray()
-                async for chunk in response.aiter_bytes():
-                    answer += chunk
-                    if len(answer) > _LONGEST_BODY:
-                        return _failed(f"the reply is longer than {_LONGEST_BODY:,} bytes")
-        except httpx.ConnectError as error:
-            return self._unreachable(request.url, str(error) or "no connection")
-        except httpx.ConnectTimeout:
-            return self._unreachable(request.url, "no connection in time")
-        except httpx.ReadTimeout:
-            return _failed("no answer in time")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return _failed(f"{type(error).__name__}: {error}" if str(error) else repr(error))
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        reply = read_reply(
-            response.status_code,
-            headers,
-            bytes(answer),
-            graphql=request.resource == "graphql",
-            text=request.text,
-        )
-        self.pool.observe(token, request.resource, headers)
-        misled = reply.verdict in (Verdict.FAILED, Verdict.REFUSED) and reply.status < 500
-        if misled and reply.is_page and not self._health.ever:
-            raise ServerError(
-                f"{_host(request.url)} answers with a page for people, not as GitHub's API does "
-                f"({reply.problem})",
-                "Check --api-url: GitHub's own is https://api.github.com, an Enterprise server's "
-                "https://HOST/api/v3",
-            )
-        return replace(reply, token=token.identity)
+        return replace(reply, token=token.identity), token
 
     async def _wait_for_github(self, reply: Reply) -> None:
         """Return once GitHub answers what is known to work; one asker finds out for all."""
         async with self._health.lock:
-            while self._health.in_a_row >= _IN_A_ROW and self._probe is not None:
+            while self._health.is_doubtful and self._probe is not None:
                 probed, token = await self._send(self._probe)
                 if probed.verdict is Verdict.FAILED:
-                    await self._wait(reply, self._health.in_a_row)
+                    await self._wait(reply, self._health.failures)
                 elif probed.verdict is Verdict.SECONDARY:
                     self.pool.pause(token, self._pause(probed, 0))
                 elif probed.verdict is Verdict.PRIMARY:
@@ -323,7 +256,7 @@ class GitHub:
         failing = self._health.failing_for()
         if failing >= self._pace.patience:
             raise ServerError(
-                f"{_host(self.api_url)} has answered nothing for "
+                f"{host_of(self.api_url)} has answered nothing for "
                 f"{max(1, round(failing / 60)):,} min (last: {reply.problem})",
                 "Look at https://www.githubstatus.com, and run the same command again when GitHub "
                 "is well: it resumes where it stopped. --patience says how long to wait",
@@ -335,14 +268,6 @@ class GitHub:
         if why and pause > _SILENT:
             self.note(f"GitHub {why}: waiting {pause:.0f} s")
         await asyncio.sleep(jittered(pause))
-
-    def _unreachable(self, url: str, cause: str) -> Reply:
-        if not self._health.ever and self._health.in_a_row + 1 >= _IN_A_ROW:
-            raise ServerError(
-                f"{_host(url)} cannot be reached ({cause})",
-                "Check the network, a proxy, and --api-url with its port",
-            )
-        return _failed(f"no connection: {cause}")
 
     async def _refuse(self, token: Token, reply: Reply) -> None:
         if token.secret is None:
@@ -367,31 +292,3 @@ class GitHub:
         except (KeyError, ValueError):
             seconds = self._pace.secondary * 2.0 ** min(times, 10)
         return min(seconds, 900.0)
-
-
-def _failed(problem: str) -> Reply:
-    return Reply(0, {}, b"", None, Verdict.FAILED, problem)
-
-
-def _target(url: str, reply: Reply) -> str:
-    """Return where a redirect leads, if that is on the same host: a token goes nowhere else."""
-    return _at_home(url, urljoin(url, reply.headers.get("location", "")))
-
-
-def _at_home(url: str, target: str) -> str:
-    """Return an address that GitHub named, as of a next page, if it is on the same host."""
-    here, there = urlsplit(url), urlsplit(target)
-    if (here.scheme, here.netloc) != (there.scheme, there.netloc):
-        raise QueryError(
-            f"{_path_of(url)} leads to another host, {there.netloc}",
-            "Give that host's API with --api-url if you trust it",
-        )
-    return target
-
-
-def _path_of(url: str) -> str:
-    return urlsplit(url).path
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc

@@ -7,59 +7,25 @@ its cursor starts again, and a list behind a wall is read in windows by time of 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from goldpan.core.archive import Record
-from goldpan.miners.github.client import GitHub, NoAnswerError, Tag
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.request import NoAnswerError
+from goldpan.miners.github.rest_feeds import ISSUES, Feed
+from goldpan.miners.github.rest_pages import (
+    Pages,
+    RefusedError,
+    StaleCursorError,
+    WallError,
+    describe_failure,
+    next_page_url,
+)
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, links_of
-from goldpan.text.mentions import find_mentions
 
 _RESTARTS = 3
 _FAILED_IN_A_ROW = 3  # pages after which it is the list that fails
-_SMALLER = (100, 25, 5, 1)
-
-RELATIONS = {
-    "sub_issues": "sub_issues",
-    "blocked_by": "dependencies/blocked_by",
-    "blocking": "dependencies/blocking",
-}
-"""Lists of an issue that are asked for only where the issue says that they hold something."""
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """A repo-level list: its part name, path, fixed parameters and what an item is known by."""
-
-    part: str
-    path: str
-    fixed: dict[str, str]
-    item: Callable[[dict[str, Any]], list[Any]]
-    takes_since: bool = True
-
-
-ISSUES = Feed(
-    "issues",
-    "issues",
-    {"state": "all"},
-    lambda item: [item["number"], item["updated_at"], "pull_request" in item],
-)
-PULLS = Feed(
-    "pulls",
-    "pulls",
-    {"state": "all"},
-    lambda item: [item["number"], item["updated_at"], item["head"]["sha"], item["base"]["sha"]],
-    takes_since=False,
-)
-COMMENTS = Feed("comments", "issues/comments", {}, lambda item: [item["id"], item["updated_at"]])
-REVIEW_COMMENTS = Feed(
-    "review_comments", "pulls/comments", {}, lambda item: [item["id"], item["updated_at"]]
-)
-FEEDS = (ISSUES, PULLS, COMMENTS, REVIEW_COMMENTS)
 
 _OLDEST_FIRST = {"sort": "created", "direction": "asc"}
 _NEWEST_FIRST = {"sort": "created", "direction": "desc"}
@@ -74,7 +40,7 @@ class Listing:
     begun: int
     """The sequence number of the archive at which the walk began."""
     items: list[list[Any]] = field(default_factory=list)
-    refers: dict[int, str] = field(default_factory=dict)
+    mentions: dict[int, str] = field(default_factory=dict)
     """Entries of this repository that the texts of the items name: when the newest was updated."""
     is_whole: bool = False
     """Whether this is all of the list."""
@@ -85,11 +51,11 @@ class Listing:
         """Take a page's items."""
         self.items += record.meta["items"]
         for number, updated in record.meta["refers"]:
-            self.refers[number] = max(updated, self.refers.get(number, ""))
+            self.mentions[number] = max(updated, self.mentions.get(number, ""))
 
 
 @dataclass(frozen=True, slots=True)
-class _Later:
+class _FailedPage:
     """A page that failed, and whether those that follow it were not read either."""
 
     feed: Feed
@@ -107,19 +73,19 @@ class Lists:
     def __init__(self, github: GitHub, journal: Journal, repo: str) -> None:
         self._github = github
         self._journal = journal
-        self._repo = repo
-        self._later: list[_Later] = []
+        self._pages = Pages(github, journal, repo)
+        self._failed: list[_FailedPage] = []
 
     async def whole(self, feed: Feed) -> Listing:
         """Read all of a list."""
         listing = Listing(len(self._journal.archive.records))
         try:
-            listing.is_whole = await self._restarted(feed, _OLDEST_FIRST, listing)
-        except _WallError:
+            listing.is_whole = await self._walk_retrying(feed, _OLDEST_FIRST, listing)
+        except WallError:
             if feed.takes_since:
                 listing.is_whole = await self._windows(feed, "", listing)
             else:  # from both ends; what lies between comes one by one
-                await self._restarted(feed, _NEWEST_FIRST, listing, to_wall=True)
+                await self._walk_retrying(feed, _NEWEST_FIRST, listing, to_wall=True)
         return listing
 
     async def changed(self, feed: Feed, since: str) -> Listing:
@@ -128,19 +94,19 @@ class Lists:
         if feed.takes_since:
             await self._windows(feed, since, listing)
         else:
-            await self._restarted(feed, _LAST_UPDATED_FIRST, listing, until=since, to_wall=True)
+            await self._walk_retrying(feed, _LAST_UPDATED_FIRST, listing, until=since, to_wall=True)
         return listing
 
-    async def again(self) -> None:
+    async def retry_failed(self) -> None:
         """Ask once more for what failed, with the pages that follow; record what still fails."""
-        later, self._later = self._later, []
-        for page in later:
+        failed, self._failed = self._failed, []
+        for page in failed:
             url: str | None = page.url
             while url is not None:
                 try:
-                    record = await self._page(page.feed, url, page.attempt)
-                except (NoAnswerError, _StaleCursorError, _WallError) as error:
-                    self._journal.fail(None, page.feed.part, _reason(url, error))
+                    record = await self._pages.read(page.feed, url, page.attempt)
+                except (NoAnswerError, StaleCursorError, WallError) as error:
+                    self._journal.fail(None, page.feed.part, describe_failure(url, error))
                     break
                 url = record.meta["next"] if page.goes_on else None
 
@@ -155,10 +121,10 @@ class Lists:
                 if reply.status == 200 and isinstance(reply.data, list):
                     return any(item.get("number") == number for item in reply.data)
         listing = Listing(0)
-        ended = await self._restarted(ISSUES, _OLDEST_FIRST, listing, first=_RESTARTS)
-        return not ended or any(item[0] == number for item in listing.items)
+        is_whole = await self._walk_retrying(ISSUES, _OLDEST_FIRST, listing, first=_RESTARTS)
+        return not is_whole or any(item[0] == number for item in listing.items)
 
-    async def _restarted(
+    async def _walk_retrying(
         self,
         feed: Feed,
         order: dict[str, str],
@@ -168,11 +134,11 @@ class Lists:
         to_wall: bool = False,
         first: int = 0,
     ) -> bool:
-        """Walk a list, again from its beginning where a cursor is lost; tell if it ended."""
+        """Walk a list, again from its beginning where a cursor is lost; tell if all was read."""
         for attempt in range(first, first + _RESTARTS):
             try:
                 return await self._walk(feed, order, listing, attempt, until, to_wall=to_wall)
-            except _StaleCursorError as error:
+            except StaleCursorError as error:
                 reason = str(error)
         self._journal.fail(None, feed.part, f"its cursors do not hold ({reason})")
         return False
@@ -184,15 +150,15 @@ class Lists:
         """
         while True:
             order = {**_BY_UPDATE, **({"since": since} if since else {})}
-            url: str | None = self._first(feed, order)
+            url: str | None = self._pages.first_url(feed, order)
             newest = since
             while url is not None and newest == since:
                 # More than a page may have been updated in one second: then links are followed.
                 try:
-                    record = await self._page(feed, url, 0)
-                except (NoAnswerError, _StaleCursorError, _WallError) as error:
-                    self._later.append(_Later(feed, url, 0, goes_on=True))
-                    if isinstance(error, _RefusedError) and not listing.items:
+                    record = await self._pages.read(feed, url, 0)
+                except (NoAnswerError, StaleCursorError, WallError) as error:
+                    self._failed.append(_FailedPage(feed, url, 0, goes_on=True))
+                    if isinstance(error, RefusedError) and not listing.items:
                         listing.refusal = error.reason
                     return False
                 listing.take(record)
@@ -224,14 +190,14 @@ class Lists:
             in_a_row = 0
             while url is not None:
                 try:
-                    record = await self._page(feed, url, attempt)
+                    record = await self._pages.read(feed, url, attempt)
                 except NoAnswerError as error:
                     failed.append(url)
                     in_a_row += 1
-                    goes_on = in_a_row < _FAILED_IN_A_ROW and not isinstance(error, _RefusedError)
-                    url = _next_number(url) if goes_on else None
+                    goes_on = in_a_row < _FAILED_IN_A_ROW and not isinstance(error, RefusedError)
+                    url = next_page_url(url) if goes_on else None
                     continue
-                except _WallError:
+                except WallError:
                     if to_wall:
                         break
                     raise
@@ -242,14 +208,14 @@ class Lists:
                     break  # the rest is older still
             return [*failed, ""] if not in_a_row else failed
 
-        *failed, last = await follow(self._first(feed, order))
+        *failed, last = await follow(self._pages.first_url(feed, order))
         later: list[tuple[str, bool]] = []
         for url in [*failed, *filter(None, [last])]:
             try:
-                record = await self._page(feed, url, attempt)
-            except (NoAnswerError, _WallError) as error:
+                record = await self._pages.read(feed, url, attempt)
+            except (NoAnswerError, WallError) as error:
                 later.append((url, url == last))
-                if isinstance(error, _RefusedError) and not listing.items:
+                if isinstance(error, RefusedError) and not listing.items:
                     listing.refusal = error.reason
                 continue
             listing.take(record)
@@ -257,141 +223,5 @@ class Lists:
                 *others, end = await follow(record.meta["next"])
                 later += [(other, False) for other in others]
                 later += [(end, True)] if end else []
-        self._later += [_Later(feed, url, attempt, goes_on) for url, goes_on in later]
+        self._failed += [_FailedPage(feed, url, attempt, goes_on) for url, goes_on in later]
         return not later
-
-    def _first(self, feed: Feed, order: dict[str, str]) -> str:
-        query = urlencode({**feed.fixed, "per_page": "100", **order})
-        return f"/repos/{self._repo}/{feed.path}?{query}"
-
-    async def _page(self, feed: Feed, url: str, attempt: int) -> Record:
-        """Return one page of a list, from the journal if this run has it."""
-        key = f"{feed.part}|{self._journal.run}|{attempt}|{url}"
-        record = self._journal.find(key)
-        if record is not None:
-            return record
-        old = self._journal.find(f"{feed.part}|{url}")
-        tag = tag_of(old) if old is not None else None
-        reply = await self._ask(feed, url, tag)
-        if reply.status == 304 and old is not None:
-            return self._journal.mark(
-                "unchanged",
-                [key],
-                of=feed.part,
-                items=old.meta["items"],
-                refers=[],
-                next=old.meta["next"],
-            )
-        return self._journal.keep(
-            feed.part,
-            [key, f"{feed.part}|{url}"],
-            {"url": url},
-            reply,
-            token=reply.token,
-            items=[feed.item(item) for item in reply.data if _is_known(feed, item)],
-            refers=sorted(_named(reply.data, self._repo).items()),
-            relations=relations_of(reply.data) if feed is ISSUES else {},
-            next=links_of(reply).get("next"),
-        )
-
-    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> Reply:
-        """Ask for a page, for less of it where that fails and its place is named by a cursor."""
-        query = dict(parse_qsl(urlsplit(url).query))
-        is_numbered = "page" in query and "after" not in query
-        lengths = (int(query["per_page"]),) if is_numbered else _SMALLER
-        for length in lengths:
-            try:
-                reply = await self._github.get(_with_length(url, length), tag)
-                break
-            except NoAnswerError:
-                if length == lengths[-1]:
-                    raise
-        if reply.status == 304 or (reply.status == 200 and isinstance(reply.data, list)):
-            return reply
-        if "after" in query and reply.status in (400, 404, 422):
-            raise _StaleCursorError(reply.problem)
-        if is_numbered and reply.status == 422:
-            raise _WallError(reply.problem)
-        raise _RefusedError(urlsplit(url).path, reply)
-
-
-def tag_of(record: Record) -> Tag | None:
-    """Return the ETag of an archived reply, if it has one and its token is known."""
-    etag, owner = record.meta["headers"].get("etag"), record.meta.get("token")
-    return Tag(etag, owner) if etag and owner is not None else None
-
-
-class _StaleCursorError(Exception):
-    """GitHub does not take a cursor that it gave."""
-
-
-class _RefusedError(NoAnswerError):
-    """GitHub does not serve a list, as where issues are turned off, or not to this token."""
-
-    def __init__(self, path: str, reply: Reply) -> None:
-        problem = reply.problem or f"HTTP {reply.status}: no list came"
-        super().__init__(path, replace(reply, problem=problem))
-
-
-class _WallError(Exception):
-    """GitHub pages no further."""
-
-
-def _is_known(feed: Feed, item: Any) -> bool:
-    """Tell an item that can be listed; one that is not stays in the archive as it came."""
-    try:
-        identity, updated, *_ = feed.item(item)
-    except (KeyError, TypeError):
-        return False
-    return isinstance(identity, int) and isinstance(updated, str)
-
-
-def relations_of(items: list[Any]) -> dict[str, list[str]]:
-    """Return, by entry number, the lists of relations that issues say hold something."""
-    urls: dict[str, list[str]] = {}
-    for item in items:
-        if not isinstance(item, dict):
-            continue
-        dependencies = item.get("issue_dependencies_summary") or {}
-        counts = {
-            "sub_issues": (item.get("sub_issues_summary") or {}).get("total"),
-            "blocked_by": dependencies.get("total_blocked_by") or dependencies.get("blocked_by"),
-            "blocking": dependencies.get("total_blocking") or dependencies.get("blocking"),
-        }
-        parts = [part for part, count in counts.items() if count]
-        if parts and isinstance(item.get("number"), int):
-            urls[str(item["number"])] = parts
-    return urls
-
-
-def _named(items: list[Any], repo: str) -> dict[int, str]:
-    """Return the entries of this repository that items name, with when the naming was updated."""
-    urls: dict[int, str] = {}
-    for item in items:
-        if not isinstance(item, dict):
-            continue
-        updated = str(item.get("updated_at") or "")
-        for text in (item.get("title"), item.get("body")):
-            for mention in find_mentions(text) if isinstance(text, str) else ():
-                if mention.repo is None or mention.repo.lower() == repo.lower():
-                    urls[mention.number] = max(updated, urls.get(mention.number, ""))
-    return urls
-
-
-def _reason(url: str, error: Exception) -> str:
-    page = dict(parse_qsl(urlsplit(url).query)).get("page", "1")
-    return f"page {page}: {error.reason if isinstance(error, NoAnswerError) else error}"
-
-
-def _with_length(url: str, length: int) -> str:
-    return re.sub(r"([?&]per_page=)\d+", rf"\g<1>{length}", url)
-
-
-def _next_number(url: str) -> str | None:
-    """Return the address of the page after one that failed, where pages have numbers."""
-    parts = urlsplit(url)
-    query = dict(parse_qsl(parts.query))
-    if "after" in query:
-        return None
-    query["page"] = str(int(query.get("page", "1")) + 1)
-    return urlunsplit(parts._replace(query=urlencode(query)))

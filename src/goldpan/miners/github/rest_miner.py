@@ -11,14 +11,10 @@ from dataclasses import replace
 
 from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github.batches import together
-from goldpan.miners.github.client import GitHub, NoAnswerError
-from goldpan.miners.github.rest_lists import (
-    ISSUES,
-    PULLS,
-    RELATIONS,
-    Lists,
-    relations_of,
-)
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.request import NoAnswerError
+from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, relations_of
+from goldpan.miners.github.rest_lists import Lists
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
 from goldpan.miners.github.sample import MOST_FILES, Sample
 from goldpan.miners.github.sweep import Sweep
@@ -111,7 +107,7 @@ class RestMiner:
             await self._guarded(number, part, fetch)
         for number, reason in sorted(self._lost.items()):
             await self._find_lost(number, reason)
-        await self._lists.again()
+        await self._lists.retry_failed()
 
     async def _issue(self, number: int) -> None:
         """Fetch an entry that no list brought as it is now."""

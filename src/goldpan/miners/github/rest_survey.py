@@ -19,7 +19,7 @@ from goldpan.core.errors import QueryError, RepositoryError
 from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_lists import More
-from goldpan.miners.github.rest_lists import (
+from goldpan.miners.github.rest_feeds import (
     COMMENTS,
     FEEDS,
     ISSUES,
@@ -27,9 +27,8 @@ from goldpan.miners.github.rest_lists import (
     RELATIONS,
     REVIEW_COMMENTS,
     Feed,
-    Listing,
-    Lists,
 )
+from goldpan.miners.github.rest_lists import Listing, Lists
 from goldpan.miners.github.rest_parts import PART_OF_LIST
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import UNSEEN, Journal
@@ -106,7 +105,7 @@ class RestSurveyor:
         named = set[int]()
         if not targets and self._changed_since:
             for listing in (issues, pulls, comments, reviews):
-                newest = listing.refers.items()
+                newest = listing.mentions.items()
                 named.update(n for n, updated in newest if updated >= self._changed_since)
         if issues.is_whole:
             numbers = sorted({item[0] for item in issues.items})

@@ -11,9 +11,10 @@ from math import ceil
 from typing import Any
 
 from goldpan.core.errors import QueryError
-from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.queries import entries_batch
+from goldpan.miners.github.request import NoAnswerError
 
 PAGE = 100
 MOST_FILES = 3_000

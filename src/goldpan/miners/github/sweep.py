@@ -18,11 +18,12 @@ from goldpan.core.archive import Record
 from goldpan.core.errors import QueryError, RepositoryError
 from goldpan.core.progress import Task
 from goldpan.miners.github.batches import BatchSize
-from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import list_flaw
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import Kind, sweep_document
+from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import Reply, errors_of
 

@@ -16,7 +16,8 @@ from goldpan.core.errors import MiningError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.github.batches import together
-from goldpan.miners.github.client import GitHub, NoAnswerError
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.history.pulls import Pull
 from goldpan.miners.journal import Journal
 

@@ -1,0 +1,229 @@
+"""Fetches entries with the first pages of their lists, in batches.
+
+What fails in a batch is asked for in smaller ones, down to one entry, then without its long
+lists; what still fails waits until all else is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from goldpan.core.progress import Task
+from goldpan.miners.github import queries
+from goldpan.miners.github.batches import BatchSize, Drain, together
+from goldpan.miners.github.connections import LIGHT
+from goldpan.miners.github.graphql_lists import (
+    entry_flaws,
+    hidden_parts,
+    open_lists,
+    read_problems,
+)
+from goldpan.miners.github.graphql_run import GraphQLRun
+from goldpan.miners.github.queries import Kind
+from goldpan.miners.github.request import NoAnswerError
+from goldpan.miners.github.sweep import Sweep, Target
+from goldpan.miners.replies import Reply
+
+KINDS: tuple[Kind, ...] = ("issue", "pull")
+_GONE = "NOT_FOUND"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """A reply with entries, and what was asked for."""
+
+    reply: Reply
+    document: str
+    variables: Mapping[str, object]
+    lists: tuple[str, ...] | None = None
+    """The lists whose first pages were asked for; null for all."""
+    lacks: str = ""
+    """Why what the entry's own columns come from was not asked for."""
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """The entries of a batch, by what their reply is good for."""
+
+    good: list[tuple[int, Target]] = field(default_factory=list)
+    """With their index in the reply."""
+    retries: list[Target] = field(default_factory=list)
+    flaws: list[list[Any]] = field(default_factory=list)
+    """[number, part, reason] of what the good ones lack."""
+    unseen: list[tuple[int, str, str]] = field(default_factory=list)
+    """Number, part and reason of what the token may not see of them."""
+
+
+class EntryFetcher:
+    """Fetches entries into the journal; `postponed` are those to ask for when all else is done."""
+
+    def __init__(self, run: GraphQLRun, sweep: Sweep) -> None:
+        self._run = run
+        self._sweep = sweep
+        self._failed: list[Target] = []
+        self._missing: list[Target] = []
+
+    async def fetch(self, targets: Mapping[Kind, tuple[Target, ...]]) -> None:
+        """Fetch entries, issues and pull requests at the same time."""
+        with self._run.reporter.task("Entries", sum(map(len, targets.values()))) as task:
+            await together(*(self._fetch_kind(kind, targets[kind], task) for kind in KINDS))
+
+    def take_postponed(self) -> list[Target]:
+        """Return the entries that failed or were missing, and forget them."""
+        postponed = [*self._failed, *self._missing]
+        self._failed, self._missing = [], []
+        return postponed
+
+    async def _fetch_kind(self, kind: Kind, targets: tuple[Target, ...], task: Task) -> None:
+        run = self._run
+        size = BatchSize(queries.entries_batch(kind), run.last_batch_size("entries", kind))
+
+        async def fetch(batch: list[Target]) -> list[Target]:
+            try:
+                document = queries.entries_document(kind, run.dialect)
+                variables = {"ids": [target.node for target in batch]}
+                reply = await run.github.graphql(document, variables)
+                fetched = _Fetched(reply, document, variables)
+            except NoAnswerError:
+                if len(batch) > 1:
+                    raise
+                fetched = await self._fetch_less(batch[0])
+            retries = await self._keep(batch, fetched, size)
+            task.advance(len(batch) - len(retries))
+            return retries
+
+        def set_aside(target: Target, error: NoAnswerError) -> None:
+            task.advance()
+            if run.is_last:
+                run.journal.fail(target.number, "entry", error.reason, error.status)
+            else:
+                self._failed.append(target)
+
+        await Drain(targets, size, fetch, set_aside, tries=1, pace=run.pace).run(run.workers)
+
+    async def _fetch_less(self, target: Target) -> _Fetched:
+        """Ask for an entry with its short lists, at the end of the run even without those.
+
+        The other lists then come by themselves.
+        """
+        run = self._run
+        variables = {"ids": [target.node]}
+        tries = run.github.retries
+        try:
+            document = queries.entries_document(target.kind, run.dialect, LIGHT)
+            reply = await run.github.graphql(document, variables, tries=tries)
+            return _Fetched(reply, document, variables, tuple(LIGHT))
+        except NoAnswerError as error:
+            if not run.is_last:
+                raise
+            document = queries.entries_document(target.kind, run.dialect, ())
+            reply = await run.github.graphql(document, variables, tries=tries)
+            return _Fetched(reply, document, variables, (), error.reason)
+
+    async def _keep(self, batch: list[Target], fetched: _Fetched, size: BatchSize) -> list[Target]:
+        """Archive the good entries of a batch; return those to be asked for alone."""
+        nodes = fetched.reply.data["data"].get("nodes") or [None] * len(batch)
+        entries = await self._sort(batch, nodes, fetched)
+        if entries.good:
+            self._archive(batch[0].kind, nodes, fetched, entries, size)
+            for number, part, reason in entries.flaws:
+                self._run.journal.fail(number, part, reason)
+            for number, part, reason in entries.unseen:  # after the reply: it settles what was
+                self._run.record_hidden(number, part, reason, fetched.reply)
+        return entries.retries
+
+    async def _sort(self, batch: list[Target], nodes: list[Any], fetched: _Fetched) -> _Sorted:
+        run = self._run
+        entries = _Sorted()
+        problems = read_problems(
+            fetched.reply,
+            len(batch),
+            lambda path: path[1] if path[0] == "nodes" and len(path) > 1 else None,
+        )
+        for index, (target, node) in enumerate(zip(batch, nodes, strict=True)):
+            hidden = problems.hidden.get(index, ())
+            problem = problems.nodes.get(index) or (problems.loose if not hidden else "")
+            if not node and hidden:
+                run.record_hidden(target.number, "entry", hidden[0][1], fetched.reply)
+                continue
+            flaws = list(entry_flaws(target.number, node, problem, len(hidden)))
+            if not node and flaws[0][2].startswith(_GONE):
+                await self._record_missing(target, flaws[0][2])
+            elif flaws and run.may_retry(target, alone=len(batch) == 1):
+                entries.retries.append(target)
+            elif not node:
+                self._postpone(target, flaws[0][2])
+            else:
+                entries.good.append((index, target))
+                entries.flaws += flaws
+                if fetched.lacks:
+                    entries.flaws.append([target.number, "entry", fetched.lacks])
+                for part, reason in hidden_parts(node["__typename"], hidden):
+                    entries.unseen.append((target.number, part, reason))
+        return entries
+
+    def _archive(
+        self, kind: Kind, nodes: list[Any], fetched: _Fetched, entries: _Sorted, size: BatchSize
+    ) -> None:
+        journal, lists = self._run.journal, fetched.lists
+        flawed = {flaw[0] for flaw in entries.flaws}  # left without a key: a later run asks again
+        fetch_id = len(journal.archive.records)
+        owners = {target: f"{target.version}@{fetch_id}" for _, target in entries.good}
+        unread = (
+            []
+            if lists is None
+            else [list_.name for list_ in queries.first_lists(kind, self._run.dialect)]
+        )
+        journal.keep(
+            "entries",
+            [key_of(target) for _, target in entries.good if target.number not in flawed],
+            {
+                "document": journal.document(fetched.document),
+                "variables": dict(fetched.variables),
+            },
+            fetched.reply,
+            kind=kind,
+            batch=size.current,
+            nodes=[[index, target.number, owners[target]] for index, target in entries.good],
+            more=[
+                more.row
+                for index, target in entries.good
+                for more in open_lists(target.number, owners[target], nodes[index], unread=unread)
+            ],
+            lists=None if lists is None else list(lists),
+        )
+
+    async def _record_missing(self, target: Target, reason: str) -> None:
+        """Keep an entry that the sweep listed until the listing lacks it, too."""
+        run = self._run
+        if not run.is_last:
+            self._missing.append(target)
+            return
+        try:
+            listed = await self._sweep.lists(target)
+        except NoAnswerError as error:
+            listed, reason = True, error.reason
+        if listed:
+            run.journal.fail(target.number, "entry", f"{reason} (and GitHub lists it)")
+        else:
+            run.journal.mark("gone", [], number=target.number, kind=target.kind)
+
+    def _postpone(self, target: Target, reason: str) -> None:
+        if self._run.is_last:
+            self._run.journal.fail(target.number, "entry", reason)
+        else:
+            self._run.forget_tries(target)
+            self._failed.append(target)
+
+
+def by_kind(targets: Iterable[Target]) -> dict[Kind, tuple[Target, ...]]:
+    """Sort entries into issues and pull requests."""
+    entries = list(targets)
+    return {kind: tuple(target for target in entries if target.kind == kind) for kind in KINDS}
+
+
+def key_of(target: Target) -> str:
+    """Return the key under which the journal knows this version of an entry."""
+    return f"entry|{target.version}"
