@@ -17,7 +17,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.answers import projects
-from goldpan.evaluation.comparing import ComparisonResult, Question, compare_runs, mean_score
+from goldpan.evaluation.comparing import compare_runs
+from goldpan.evaluation.comparison_result import ComparisonResult, Question, mean_score
 from goldpan.evaluation.comparison_units import complete
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.metrics.result import Interval, Metric, Scores

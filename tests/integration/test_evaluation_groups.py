@@ -15,7 +15,8 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
-from goldpan.evaluation.comparing import Question, compare_runs
+from goldpan.evaluation.comparing import compare_runs
+from goldpan.evaluation.comparison_result import Question
 from goldpan.evaluation.held_out import hold_out
 from goldpan.evaluation.leaks import COLUMN
 from goldpan.evaluation.model import Answers, Model, TrainingContext

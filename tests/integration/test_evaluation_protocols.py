@@ -12,7 +12,8 @@ from goldpan.api.workspace import Workspace as Lab
 from goldpan.commands.evaluating import app
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.evaluation.comparing import Question, compare_runs
+from goldpan.evaluation.comparing import compare_runs
+from goldpan.evaluation.comparison_result import Question
 from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for

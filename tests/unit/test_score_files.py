@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparing import Method, Question
 from goldpan.evaluation.comparing_files import FileComparison, compare_file
+from goldpan.evaluation.comparison_result import Method, Question
 from goldpan.evaluation.score_files import read_scores
 from goldpan.report.document import Table
 from goldpan.report.evaluation import evaluation_page

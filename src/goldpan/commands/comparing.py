@@ -23,7 +23,7 @@ from goldpan.core.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.datasets.task import Task
-    from goldpan.evaluation.comparing import ComparisonResult, Method, Question
+    from goldpan.evaluation.comparison_result import ComparisonResult, Method, Question
     from goldpan.report.evaluation import Written
 
 Output = Annotated[Path | None, typer.Option(help="An HTML file for the whole report.")]
@@ -82,7 +82,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Say which models differ, from stored runs, and write a report; no model is run."""
-    from goldpan.evaluation.comparing import Question
+    from goldpan.evaluation.comparison_result import Question
 
     check_endings(output=output, markdown=markdown, latex=latex)
     question = Question(_approach(approach), alpha, rope, seed)
@@ -242,7 +242,7 @@ def check_endings(**files: Path | None) -> None:
 
 
 def _approach(name: str) -> Method:
-    from goldpan.evaluation.comparing import METHODS
+    from goldpan.evaluation.comparison_result import METHODS
 
     for method in METHODS:
         if method == name:

@@ -11,7 +11,7 @@ from rich.table import Table
 from goldpan.core.terminal import Terminal, clean
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.evaluation.comparing import ComparisonResult
+    from goldpan.evaluation.comparison_result import ComparisonResult
     from goldpan.evaluation.statistics.comparison import Comparison
     from goldpan.report.evaluation import Written
 

@@ -147,7 +147,7 @@ def report(
 def _report_runs(workspace: Workspace, output: Path, json: bool) -> None:
     from goldpan.commands.comparing import compare_stored, known_tasks, write_files
     from goldpan.commands.comparing_screen import comparison_json, print_compared
-    from goldpan.evaluation.comparing import Question
+    from goldpan.evaluation.comparison_result import Question
 
     tasks = known_tasks(workspace)
     compared = compare_stored(workspace, tasks, (), Question())

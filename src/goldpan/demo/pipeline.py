@@ -42,7 +42,8 @@ from goldpan.core.workspace import Workspace, publish
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task_data import read_task_data
-from goldpan.evaluation.comparing import Question, compare_runs
+from goldpan.evaluation.comparing import compare_runs
+from goldpan.evaluation.comparison_result import Question
 from goldpan.evaluation.models.catalogue import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run

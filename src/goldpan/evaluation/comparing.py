@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
-
-import numpy as np
+from dataclasses import replace
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.answers import (
-    ExampleNumbers,
-    example_numbers,
-    projects,
-    side_by_side,
+from goldpan.evaluation.comparing_task import compare_on_task
+from goldpan.evaluation.comparison_result import (
+    METHODS,
+    ComparisonResult,
+    Question,
+    matrix,
+    scores_of,
 )
-from goldpan.evaluation.comparison_units import Block, System, complete, on_one_split, systems_of
+from goldpan.evaluation.comparison_units import complete, on_one_split, systems_of
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.calibrated import (
@@ -27,90 +25,17 @@ from goldpan.evaluation.statistics.calibrated import (
     no_rows,
 )
 from goldpan.evaluation.statistics.compare import compare
-from goldpan.evaluation.statistics.comparison import Approach, Comparison
-from goldpan.evaluation.statistics.decide import Choice
+from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.errors import check_settings
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS
-from goldpan.evaluation.statistics.randomization import Measure, compare_answers
 from goldpan.evaluation.statistics.ranking import arrange
-from goldpan.evaluation.statistics.scores import Score, ScoreMatrix, score_matrix
+from goldpan.evaluation.statistics.scores import ScoreMatrix
 from goldpan.evaluation.task_evidence import MANY_PROJECTS, evidence_of
 
-MIXED = "score"
-"""What the score is called where tasks rank by different metrics."""
 _MOST_ALONE = 20
-_MOST_NAMED = 4
 """Models that are compared on each of a few tasks alone: pairs grow with their square."""
-
-
-Method = Literal["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
-METHODS: Mapping[Method, tuple[Approach, Choice]] = {
-    "calibrated": ("calibrated", "auto"),
-    "bayesian": ("bayesian", "auto"),
-    "frequentist": ("frequentist", "auto"),
-    "wilcoxon": ("frequentist", "pairwise"),
-    "nemenyi": ("frequentist", "nonparametric"),
-    "tukey": ("frequentist", "parametric"),
-}
-"""How models can be compared, by name; all but the first are the papers' own."""
+_MOST_NAMED = 4
 _BAYESIAN_ROPE = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """How models are compared."""
-
-    approach: Method = "calibrated"
-    alpha: float = 0.05
-    rope: float | None = None
-    """Half the width of the region of practical equivalence: in points of the score (0.01) where
-    `calibrated`, as a share of the spread over tasks (0.1) where `bayesian`."""
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonResult:
-    """What stored runs say of models."""
-
-    systems: tuple[System, ...]
-    """By name, also those that are left out of the ranking."""
-    tasks: tuple[str, ...]
-    metrics: Mapping[str, str]
-    """What ranks on each task, higher is better."""
-    block: Block
-    """What is ranked."""
-    comparison: Comparison | str
-    """Or why there is none."""
-    new_tasks: Comparison | None
-    """What holds on new tasks, where `comparison` says what holds on new rows of these."""
-    alone: tuple[Comparison, ...]
-    """On each task by itself, by the answers to its examples, where there are few tasks."""
-    without_value: tuple[str, ...]
-    """Runs whose score is undefined, a sentence each."""
-    elsewhere: tuple[Run, ...]
-    """On another split of the same tasks: not comparable."""
-    every: tuple[Run, ...]
-    """All runs of the tasks, also those that are not compared."""
-
-    @property
-    def metric(self) -> str:
-        """Return the name of the score that ranks."""
-        names = {self.metrics[task] for task in self.block.tasks or self.tasks}
-        return names.pop() if len(names) == 1 else MIXED
-
-    @property
-    def ranked(self) -> tuple[System, ...]:
-        """Return all systems, those of the ranking first and by place, the others by mean."""
-        ranks = {}
-        if isinstance(self.comparison, Comparison):
-            ranks = {name: at for at, name in enumerate(self.comparison.models)}
-
-        def order(system: System) -> tuple[int, float, str]:
-            means = [mean for task in system.runs if (mean := mean_score(system, task)) is not None]
-            mean = sum(means) / len(means) if means else -np.inf
-            return ranks.get(system.name, len(ranks)), -mean, system.name
-
-        return tuple(sorted(self.systems, key=order))
 
 
 def compare_runs(
@@ -132,7 +57,7 @@ def compare_runs(
     kept, elsewhere = on_one_split(runs)
     systems = systems_of(kept)
     have = {
-        system.name: {task for task in system.runs if _scores(system, task)} for system in systems
+        system.name: {task for task in system.runs if scores_of(system, task)} for system in systems
     }
     block = complete(have, keep_models=keep_models)
     metrics = {run.task: ranking_score(run.scores).name for run in kept}
@@ -153,24 +78,6 @@ def compare_runs(
     return _compare(result, tasks, question)
 
 
-def matrix(compared: ComparisonResult) -> ScoreMatrix:
-    """Return the scores of the block; raises `StatisticsError` for fewer than two models."""
-    scores = [
-        Score(system.name, task, seed, value)
-        for system in compared.systems
-        if system.name in compared.block.models
-        for task in compared.block.tasks
-        for seed, value in _scores(system, task).items()
-    ]
-    return score_matrix(scores, compared.metric)
-
-
-def mean_score(system: System, task: str) -> float | None:
-    """Return a system's score on a task, the mean over seeds; None where there is none."""
-    values = list(_scores(system, task).values())
-    return sum(values) / len(values) if values else None
-
-
 def _compare(
     result: ComparisonResult, tasks: Mapping[str, Task], question: Question
 ) -> ComparisonResult:
@@ -186,7 +93,7 @@ def _compare(
     few = len(shared) < FEWEST_TASKS
     alone: tuple[Comparison, ...] = ()
     if few and (len(shared) == 1 or len(models) <= _MOST_ALONE):
-        by_task = (_single_task(result, name, tasks.get(name), question) for name in shared)
+        by_task = (compare_on_task(result, name, tasks.get(name), question) for name in shared)
         alone = tuple(comparison for comparison in by_task if comparison is not None)
     if len(shared) == 1 and alone:
         return replace(result, comparison=alone[0])
@@ -265,64 +172,6 @@ def _few_projects(
             f"Of fewer than {MANY_PROJECTS} projects are {named}{more}: answers hold on new rows of"
             " these projects, and others may differ"
         )
-
-
-def _single_task(
-    result: ComparisonResult, name: str, task: Task | None, question: Question
-) -> Comparison | None:
-    """Compare by the answers to one task, None where the metric does not allow it."""
-    if task is None:
-        return None
-    runs_of: dict[str, list[ExampleNumbers]] = {}
-    for system in result.systems:
-        if system.name in result.block.models:
-            runs = [
-                example_numbers(task, run.predictions(), run.scores.main)
-                for run in system.runs[name]
-            ]
-            there = [numbers for numbers in runs if numbers is not None]
-            if len(there) < len(runs) or len({numbers.ids for numbers in there}) > 1:
-                return None
-            runs_of[system.name] = there
-    answers = side_by_side(runs_of)
-    first = next(iter(answers.values()))
-    measured = [
-        float(numbers.measure(numbers.columns.sum(axis=0)[None, :])[0])
-        for numbers in answers.values()
-    ]
-    if {numbers.ids for numbers in answers.values()} != {first.ids} or not np.isfinite(
-        measured
-    ).all():
-        return None
-    pairs = math.comb(len(answers), 2)
-    groups = projects(first.repos, pairs, question.alpha)
-    comparison = compare_answers(
-        {system: numbers.columns for system, numbers in answers.items()},
-        _defined(first.measure),
-        metric=result.metrics[name],
-        task=name,
-        alpha=question.alpha,
-        seed=question.seed,
-        groups=groups,
-    )
-    few = len({repo for repo in first.repos if repo})
-    if groups is not None or few < 2:
-        return comparison
-    note = (
-        f"The examples are of {few} projects, too few to swap whole projects in so many"
-        " comparisons: decisions hold for these projects, and others may differ"
-    )
-    return replace(comparison, notes=(*comparison.notes, note))
-
-
-def _defined(measure: Measure) -> Measure:
-    """Let shuffled answers that define no score count as no score at all."""
-    return lambda sums: np.nan_to_num(measure(sums))
-
-
-def _scores(system: System, task: str) -> dict[int, float]:
-    scores = {run.seed: ranking_score(run.scores).value for run in system.runs.get(task, ())}
-    return {seed: value for seed, value in scores.items() if value is not None}
 
 
 def _undefined(run: Run) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparing import METHODS, Question
+from goldpan.evaluation.comparison_result import METHODS, Question
 from goldpan.evaluation.file_evidence import (
     FORMULAS,
     count_evidence,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System, setting, split_of
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.metrics.result import Scores

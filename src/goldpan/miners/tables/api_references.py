@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from goldpan.miners.tables.columns import Unreadable, inner
 from goldpan.miners.tables.rows import Rows
 
 
@@ -53,3 +54,20 @@ def add_link(
             rows.sequence,
         )
     )
+
+
+def add_relation(rows: Rows, number: int, part: str, other: End) -> None:
+    """Add what a list of an issue's relations tells: its parts, what blocks it, what it blocks."""
+    own = End(rows.repo, number)
+    source, target = (other, own) if part == "blocking" else (own, other)
+    signal = "sub_issue" if part == "sub_issues" else "blocked_by"
+    add_link(rows, number, signal, source, target, part=part)
+
+
+def subject_of(data: Any) -> End:
+    """Return the entry that GraphQL names, or an end without one."""
+    if not isinstance(data, dict):
+        return End(None if data is None else Unreadable(data))
+    if "number" not in data:
+        return End(None)
+    return End(inner(data.get("repository"), "nameWithOwner"), data["number"])

@@ -5,27 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from goldpan.miners.github.graphql_lists import PART_OF
-from goldpan.miners.tables.api_references import End, add_link
+from goldpan.miners.tables.api_references import End, add_link, add_relation, subject_of
 from goldpan.miners.tables.columns import Unreadable, inner, integer, lower, names
+from goldpan.miners.tables.parse_timeline import parse_event
 from goldpan.miners.tables.people import actor, login_of
 from goldpan.miners.tables.rows import Rows, is_envelope
-from goldpan.miners.tables.texts import add_commit, read_text
+from goldpan.miners.tables.texts import read_text
 
 _FILE_STATUS = {"deleted": "removed"}
 _STATE = {"merged": "closed"}
 RELATIONS = {"subIssues": "sub_issues", "blockedBy": "blocked_by", "blocking": "blocking"}
-EVENTS = {
-    "LabeledEvent": "labeled",
-    "UnlabeledEvent": "unlabeled",
-    "MilestonedEvent": "milestoned",
-    "DemilestonedEvent": "demilestoned",
-    "AssignedEvent": "assigned",
-    "UnassignedEvent": "unassigned",
-    "ClosedEvent": "closed",
-    "ReopenedEvent": "reopened",
-    "RenamedTitleEvent": "renamed",
-}
-"""What the table of events holds, by GraphQL's names."""
 
 
 def parse_entries(rows: Rows, data: dict[str, Any], nodes: list[list[Any]]) -> None:
@@ -60,7 +49,7 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
     row = rows.next_row()
     title, body, at = node.get("title"), node.get("body") or "", node.get("createdAt")
     state = lower(node.get("state"))
-    holder, canonical = _subject(node.get("parent")), _subject(node.get("duplicateOf"))
+    holder, canonical = subject_of(node.get("parent")), subject_of(node.get("duplicateOf"))
     pinned = inner(inner(node.get("pinnedIssueComment"), "issueComment"), "fullDatabaseId")
     ties = node.get("issueDependenciesSummary")
     rows.facets["entry"].append(
@@ -177,7 +166,7 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
         case _, "files":
             _parse_items(rows, number, part, items, _file)
         case _, "timelineItems":
-            _parse_items(rows, number, part, items, _event, is_pull=is_pull)
+            _parse_items(rows, number, part, items, parse_event, is_pull=is_pull)
             announced = page.get("filteredCount")
             rows.page(number, "length", inner(node.get("timeline"), "totalCount"), 0)
             if is_pull:
@@ -217,21 +206,13 @@ def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:
 
 
 def _closing(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
-    ends = End(rows.repo, number), _subject(item)
+    ends = End(rows.repo, number), subject_of(item)
     source, target = ends if is_pull else ends[::-1]
     add_link(rows, number, "closing_reference", source, target, part="links")
 
 
 def _relation(rows: Rows, number: int, item: dict[str, Any], part: str) -> None:
-    add_relation(rows, number, part, _subject(item))
-
-
-def add_relation(rows: Rows, number: int, part: str, other: End) -> None:
-    """Add what a list of an issue's relations tells: its parts, what blocks it, what it blocks."""
-    own = End(rows.repo, number)
-    source, target = (other, own) if part == "blocking" else (own, other)
-    signal = "sub_issue" if part == "sub_issues" else "blocked_by"
-    add_link(rows, number, signal, source, target, part=part)
+    add_relation(rows, number, part, subject_of(item))
 
 
 def _comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pull: bool) -> None:
@@ -264,84 +245,6 @@ def _comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pul
         )
     )
     read_text(rows, row, number, kind, str(identity), at, body, of_pull=of_pull)
-
-
-def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
-    kind, own, at = item["__typename"], End(rows.repo, number), item.get("createdAt")
-    if kind in EVENTS:
-        _history(rows, number, EVENTS[kind], item)
-    match kind:
-        case "CrossReferencedEvent":
-            source = _subject(item.get("source"))
-            if source.number:
-                add_link(rows, number, "cross_referenced", source, own, at=at)
-                if item.get("willCloseTarget"):
-                    add_link(rows, number, "will_close", source, own, at=at, part="links")
-        case "ConnectedEvent" | "DisconnectedEvent":
-            ends = [end for end in (item.get("source"), item.get("subject")) if end]
-            ends.sort(key=lambda end: end["__typename"] != "PullRequest")
-            if len(ends) == 2:
-                signal = "connected" if kind == "ConnectedEvent" else "disconnected"
-                add_link(
-                    rows, number, signal, _subject(ends[0]), _subject(ends[1]), at=at, part="links"
-                )
-        case "ClosedEvent":
-            closer = item.get("closer")
-            if closer and closer["__typename"] == "PullRequest":
-                add_link(rows, number, "closed_by", _subject(closer), own, at=at, part="links")
-            elif closer and closer["__typename"] == "Commit":
-                source = End(rows.repo)
-                add_link(rows, number, "closed_by", source, own, at=at, sha=closer["oid"])
-        case "MarkedAsDuplicateEvent" | "UnmarkedAsDuplicateEvent":
-            source, target = _subject(item.get("duplicate")), _subject(item.get("canonical"))
-            if source.number and target.number:
-                signal = "marked_as_duplicate"
-                if kind == "UnmarkedAsDuplicateEvent":
-                    signal = "unmarked_as_duplicate"
-                add_link(rows, number, signal, source, target, at=at, part="links")
-        case "TransferredEvent":
-            source = End(inner(item.get("fromRepository"), "nameWithOwner"))
-            add_link(rows, number, "transferred_from", source, own, at=at, part="links")
-        case "PullRequestCommit":
-            commit = item["commit"]
-            add_commit(
-                rows,
-                number,
-                commit.get("oid"),
-                commit.get("message"),
-                commit.get("authoredDate"),
-                commit.get("committedDate"),
-            )
-        case _ if kind not in EVENTS:
-            rows.facets["unknown"].append((number, kind, rows.sequence))
-
-
-def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
-    person = actor(item.get("actor"))
-    rows.facets["events"].append(
-        (
-            number,
-            event,
-            item.get("createdAt"),
-            person.login,
-            person.id,
-            person.type,
-            inner(item.get("label"), "name"),
-            item.get("milestoneTitle"),
-            actor(item.get("assignee")).login,
-            item.get("previousTitle"),
-            item.get("currentTitle"),
-            rows.sequence,
-        )
-    )
-
-
-def _subject(data: Any) -> End:
-    if not isinstance(data, dict):
-        return End(None if data is None else Unreadable(data))
-    if "number" not in data:
-        return End(None)
-    return End(inner(data.get("repository"), "nameWithOwner"), data["number"])
 
 
 def _nodes(connection: Any) -> Any:

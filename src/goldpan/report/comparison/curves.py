@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from goldpan.datasets.task import CLASSIFICATION
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.ecser import Skipped, positive_counts
 from goldpan.evaluation.metrics.result import Scores

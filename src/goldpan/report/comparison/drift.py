@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.ecser import Part, Skipped, Study
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.statistics.drift import degradation, overfitting

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.nlbse24 import REPOSITORIES, issue_ranking
 from goldpan.report.document import Cell, Content, Fold, Section, Table, Text, cut

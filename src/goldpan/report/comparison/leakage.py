@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.higher_is_better import ranking_score
 from goldpan.evaluation.leaks import COLUMN, headline

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.ecser import Skipped, Study, study_of
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.suites import comment_ranking

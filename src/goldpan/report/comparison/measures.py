@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.ecser import Part, Skipped, Study, shown_metrics
 from goldpan.evaluation.higher_is_better import ranking_score

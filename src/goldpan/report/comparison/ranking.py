@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.nlbse import F1_WEIGHT, OUTPERFORMED_WEIGHT
 from goldpan.evaluation.statistics.comparison import Comparison, Standing
 from goldpan.evaluation.statistics.few_tasks import FEWEST_TASKS

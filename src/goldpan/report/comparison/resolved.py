@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from goldpan.core.proportions import wilson
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.resolved import RESOLVED, separation, similarity
 from goldpan.evaluation.resolved_files import StoredResolved, read_resolved
 from goldpan.report.document import Cell, Section, Table, cut

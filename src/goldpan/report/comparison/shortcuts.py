@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from goldpan.datasets.hash_sampling import draw_number
 from goldpan.datasets.task import Task
 from goldpan.datasets.wording import Wording, WordingError, output_text, wording_of
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.metrics.crosscodebench import Percentages, percentages
 from goldpan.evaluation.runs import Run
 from goldpan.report.comparison.materials import Material, Row

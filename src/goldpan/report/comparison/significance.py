@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.ecser import Skipped
 from goldpan.evaluation.statistics.comparison import Comparison, Pair
 from goldpan.report.comparison.plots import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from goldpan.evaluation.comparing import ComparisonResult, mean_score
+from goldpan.evaluation.comparison_result import ComparisonResult, mean_score
 from goldpan.evaluation.comparison_units import System, split_of
 from goldpan.evaluation.ecser import chosen_by
 from goldpan.evaluation.higher_is_better import ranking_score

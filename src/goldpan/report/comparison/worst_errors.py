@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparing import ComparisonResult
+from goldpan.evaluation.comparison_result import ComparisonResult
 from goldpan.evaluation.comparison_units import System
 from goldpan.evaluation.metrics.regression import smape_errors
 from goldpan.evaluation.metrics.similarity import edit_similarity
